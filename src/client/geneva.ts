@@ -1,0 +1,240 @@
+/**
+ * The entry to everything: one instance per process and database. It opens the database when it is first used.
+ */
+
+import { Registry } from '../definition/registry.ts'
+import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
+import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
+import { Engine } from '../engine/engine.ts'
+import { ClosedError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import type { DatabaseOptions } from '../store/database-options.ts'
+import { openerFor } from '../store/open-store.ts'
+import type { Store, WorkflowSnapshot } from '../store/store.ts'
+import { ErrorListener, type OnError } from '../worker/error-listener.ts'
+import { type DrainOptions, Worker } from '../worker/worker.ts'
+import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
+import { type RequestOptions, requestFrom } from './request-options.ts'
+import type { StartOptions } from './start-orders.ts'
+import { Starter } from './starter.ts'
+import { Waiters } from './waiters.ts'
+import { WorkflowHandle } from './workflow-handle.ts'
+import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
+
+export interface GenevaOptions {
+  /** `sqlite:app.db`, `postgres://...`, `mysql://...`, or the same with options. */
+  readonly database: string | DatabaseOptions
+  readonly workflows?: readonly WorkflowClass<any>[]
+  /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
+  readonly migrate?: boolean
+  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
+  readonly onError?: OnError
+  readonly limits?: { readonly inputBytes?: number; readonly outputBytes?: number }
+}
+
+interface Opened {
+  readonly engine: Engine
+  readonly starter: Starter
+  readonly waiters: Waiters
+}
+
+const defaultBytes = 1024 * 1024
+
+export class Geneva {
+  readonly #options: GenevaOptions
+  readonly #database: DatabaseOptions
+  readonly #registry: Registry
+  readonly #onError: ErrorListener
+  readonly #workers = new Set<Worker>()
+  #opened: Promise<Opened> | null = null
+  #closed = false
+
+  constructor(options: GenevaOptions) {
+    this.#options = options
+    this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
+    openerFor(this.#database?.url)
+    this.#registry = new Registry(options.workflows ?? [])
+    for (const warning of this.#registry.warnings) process.emitWarning(warning, 'GenevaWarning')
+    this.#onError = new ErrorListener(options.onError ?? writeToConsole)
+  }
+
+  /** Starts a workflow. Durable when it returns; inside a `transaction`, when that commits. */
+  async start<W extends AnyWorkflow>(workflow: ConcreteClass<W> & StartsAlone<W>): Promise<WorkflowHandle<W>>
+  async start<W extends AnyWorkflow>(
+    workflow: ConcreteClass<W>,
+    what: StartWhat<W>,
+    options?: StartOptions,
+  ): Promise<WorkflowHandle<W>>
+  async start(
+    workflow: ConcreteClass<any>,
+    what: object = {},
+    options: StartOptions = {},
+  ): Promise<WorkflowHandle<any>> {
+    const definition = this.#registry.definitionFor(workflow)
+    const opened = await this.#open()
+    const started = await opened.starter.start(definition, what, options)
+    return this.#wrap(opened, { workflow: started, performing: false })
+  }
+
+  /** Starts many of one class in one transaction: all, or none if one is in conflict. */
+  async startMany<W extends AnyWorkflow>(
+    workflow: ConcreteClass<W>,
+    whats: readonly StartWhat<W>[],
+    options: Omit<StartOptions, 'idempotencyKey'> = {},
+  ): Promise<WorkflowHandle<W>[]> {
+    const definition = this.#registry.definitionFor(workflow)
+    const opened = await this.#open()
+    const workflows = await opened.starter.startMany(definition, whats, options)
+    return workflows.map(workflow => this.#wrap(opened, { workflow, performing: false }))
+  }
+
+  /** By id; or the workflow of a hero: the active one, else the one started last. */
+  async find(id: string): Promise<WorkflowHandle | null>
+  async find<W extends AnyWorkflow>(
+    workflow: ConcreteClass<W>,
+    which: string | { readonly hero: StartWhat<W>['hero'] },
+  ): Promise<WorkflowHandle<W> | null>
+  async find(
+    first: string | ConcreteClass<any>,
+    which?: string | { hero?: unknown },
+  ): Promise<WorkflowHandle<any> | null> {
+    if (typeof first !== 'string' && typeof which === 'object') return this.#findByHero(first, which.hero)
+    const id = typeof first === 'string' ? first : which
+    const { engine } = await this.#open()
+    const found = typeof id === 'string' && engine.store.isId(id) ? await engine.store.findWorkflow(id) : null
+    if (found === null) return null
+    const types =
+      typeof first === 'string' ? null : filterFrom(engine.store, this.#registry.definitionFor(first), {}).types
+    return types === null || types?.includes(found.workflow.type) ? this.#wrap(await this.#open(), found) : null
+  }
+
+  /** Workflows by state, hero, step or tag, newest first, a page at a time. */
+  async list(options?: ListOptions): Promise<WorkflowPage<AnyWorkflow>>
+  async list<W extends AnyWorkflow>(workflow: ConcreteClass<W>, options?: ListOptions<W>): Promise<WorkflowPage<W>>
+  async list(first?: ConcreteClass<any> | ListOptions, second?: ListOptions<any>): Promise<WorkflowPage<any>> {
+    const definition = typeof first === 'function' ? this.#registry.definitionFor(first) : null
+    const opened = await this.#open()
+    const { store } = opened.engine
+    const options = (typeof first === 'function' ? second : first) ?? {}
+    return readPage(store, filterFrom(store, definition, options), snapshot => this.#wrap(opened, snapshot))
+  }
+
+  async pause(id: string, options?: RequestOptions): Promise<void> {
+    await (await this.#open()).engine.pause(id, requestFrom(options))
+  }
+
+  async resume(id: string, options?: RequestOptions): Promise<void> {
+    await (await this.#open()).engine.resume(id, requestFrom(options))
+  }
+
+  async cancel(id: string, options?: RequestOptions): Promise<void> {
+    await (await this.#open()).engine.cancel(id, requestFrom(options))
+  }
+
+  async skip(id: string, step: string, options?: RequestOptions): Promise<void> {
+    await (await this.#open()).engine.skip(id, step, requestFrom(options))
+  }
+
+  /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
+  async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
+    const worker = await this.startWorker(options)
+    const stop = () => void worker.stop()
+    const signals = options?.handleSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const)
+    for (const signal of signals) process.once(signal, stop)
+    await worker.stopped
+    for (const signal of signals) process.off(signal, stop)
+  }
+
+  /** A worker in this process that the caller stops itself, or `close()` does. */
+  async startWorker(options?: WorkerOptions): Promise<Worker> {
+    const worker = await this.#makeWorker(options)
+    await worker.start()
+    return worker
+  }
+
+  /** Works off what is due and returns how many executions it claimed: for cron and serverless hosts. */
+  async runDue(
+    options: WorkerOptions & { readonly maxMs?: Duration } & Omit<DrainOptions, 'maxMs'> = {},
+  ): Promise<number> {
+    const worker = await this.#makeWorker(options)
+    const { workflowId, maxSteps, maxMs } = options
+    return worker.drain({
+      ...(workflowId === undefined ? {} : { workflowId }),
+      ...(maxSteps === undefined ? {} : { maxSteps }),
+      ...(maxMs === undefined ? {} : { maxMs: toMilliseconds(maxMs, 'maxMs') }),
+    })
+  }
+
+  /** Opens the database and brings its tables up to date. Not needed before other calls, which do the same. */
+  async migrate(): Promise<void> {
+    await this.#open()
+  }
+
+  /** Stops the workers of this instance in good order and closes its connections. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.all([...this.#workers].map(worker => worker.stop()))
+    const opened = await this.#opened?.catch(() => null)
+    opened?.waiters.close()
+    await opened?.engine.store.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** For the test kit. */
+  async openedStore(): Promise<Store> {
+    return (await this.#open()).engine.store
+  }
+
+  async #findByHero(workflow: ConcreteClass<any>, hero: unknown): Promise<WorkflowHandle<any> | null> {
+    const active = await this.list(workflow, { hero, state: 'active', limit: 1 } as ListOptions<any>)
+    if (active.items[0]) return active.items[0]
+    const latest = await this.list(workflow, { hero, limit: 1 } as ListOptions<any>)
+    return latest.items[0] ?? null
+  }
+
+  async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
+    const settings = workerSettings(options)
+    const { engine } = await this.#open()
+    const maxOutputBytes = this.#options.limits?.outputBytes ?? defaultBytes
+    const worker = new Worker({ engine, settings, onError: this.#onError, maxOutputBytes })
+    this.#workers.add(worker)
+    void worker.stopped.then(() => this.#workers.delete(worker))
+    return worker
+  }
+
+  #open(): Promise<Opened> {
+    if (this.#closed) return Promise.reject(new ClosedError())
+    this.#opened ??= this.#openDatabase().catch(error => {
+      this.#opened = null
+      throw error
+    })
+    return this.#opened
+  }
+
+  async #openDatabase(): Promise<Opened> {
+    const store = await openerFor(this.#database.url)(this.#database)
+    try {
+      await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
+      const engine = new Engine(store, this.#registry)
+      await engine.register()
+      const starter = new Starter(engine, this.#options.limits?.inputBytes ?? defaultBytes)
+      return { engine, starter, waiters: new Waiters(engine) }
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  #wrap(opened: Opened, snapshot: WorkflowSnapshot): WorkflowHandle<any> {
+    return new WorkflowHandle(opened, snapshot)
+  }
+}
+
+function writeToConsole(error: unknown, context: Parameters<OnError>[1]): void {
+  const where = context ? `step ${context.step} of ${context.workflow} ${context.workflowId}` : 'worker'
+  console.error(`[geneva-drive] ${where}:`, error)
+}

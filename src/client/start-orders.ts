@@ -1,0 +1,154 @@
+/**
+ * From what a caller gives to `start` to what the store is asked for. Everything that can be wrong is found here, before
+ * anything is written.
+ */
+import { createHash } from 'node:crypto'
+import { identifyHero } from '../definition/identify-hero.ts'
+import { validateInput } from '../definition/validate-input.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { NumberedGraph } from '../engine/engine.ts'
+import { chainSlot } from '../engine/schedule.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
+import type { Due } from '../store/change.ts'
+import type { HeroKey } from '../store/records.ts'
+import type { StartOrder } from '../store/store.ts'
+import { checkKey } from './check-key.ts'
+
+export interface StartOptions {
+  /** A transaction of the application: the workflow exists if and only if it commits. */
+  readonly transaction?: object
+  /** How long the first step waits, besides its own wait. */
+  readonly delay?: Duration
+  /** When the first step may run at the earliest, by the database's clock. */
+  readonly at?: Date | number
+  /** Words to find the workflow by. */
+  readonly tags?: readonly string[]
+  /** A repeated start with this key and the same hero and input returns the workflow that exists. */
+  readonly idempotencyKey?: string
+  /** `content`: the key is made from type, hero and input. */
+  readonly identity?: 'content'
+}
+
+export interface Prepared {
+  readonly hero: HeroKey | null
+  readonly input: string | null
+  /** For comparing with what an idempotency key was used for before. */
+  readonly canonicalInput: string
+  readonly idempotencyKey: string | null
+  readonly tags: readonly string[]
+  readonly delayMs: number
+  readonly at: number | null
+}
+
+const maxTags = 50
+
+export async function prepareStart(
+  definition: WorkflowDefinition,
+  what: { readonly hero?: unknown; readonly input?: unknown },
+  options: StartOptions,
+  maxInputBytes: number,
+): Promise<Prepared> {
+  if (typeof what !== 'object' || what === null) {
+    throw new InvalidArgumentError(`start(${definition.type}) takes \`{ hero, input }\`, not ${String(what)}.`)
+  }
+  const hero = identifyHero(definition, what.hero)
+  const value = await validateInput(definition, what.input)
+  const input = encodeValue(value, { what: `The input for ${definition.type}`, maxBytes: maxInputBytes })
+  const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
+  return {
+    hero,
+    input,
+    canonicalInput,
+    idempotencyKey: keyFor(definition.type, options, [hero?.type, hero?.idText, canonicalInput]),
+    tags: tagsFrom(options.tags),
+    ...dueFrom(options),
+  }
+}
+
+function keyFor(type: string, options: StartOptions, content: readonly unknown[]): string | null {
+  const { idempotencyKey, identity } = options
+  if (identity !== undefined && identity !== 'content') {
+    throw new InvalidArgumentError(`The identity ${JSON.stringify(identity)} of ${type} is not known. Use 'content'.`)
+  }
+  if (idempotencyKey !== undefined) {
+    if (identity !== undefined)
+      throw new InvalidArgumentError(`Give ${type} an idempotencyKey or an identity, not both.`)
+    return checkKey(idempotencyKey, `The idempotency key of ${type}`)
+  }
+  if (identity === undefined) return null
+  return `content:${createHash('sha256')
+    .update(JSON.stringify([type, ...content]))
+    .digest('hex')}`
+}
+
+function tagsFrom(tags: readonly string[] | undefined): string[] {
+  if (tags === undefined) return []
+  if (!Array.isArray(tags) || tags.length > maxTags) {
+    throw new InvalidArgumentError(`The tags must be an array of at most ${maxTags} texts.`)
+  }
+  return [...new Set(tags.map(tag => checkKey(tag, 'A tag')))]
+}
+
+function dueFrom(options: StartOptions): { delayMs: number; at: number | null } {
+  const { delay, at } = options
+  if (delay !== undefined && at !== undefined) throw new InvalidArgumentError('Give a start `delay` or `at`, not both.')
+  const delayMs = delay === undefined ? 0 : toMilliseconds(delay, 'The delay of a start')
+  if (at === undefined) return { delayMs, at: null }
+  const time = at instanceof Date ? at.getTime() : at
+  // Within what a date can be, so that microseconds stay exact.
+  if (typeof time !== 'number' || !Number.isFinite(time) || Math.abs(time) > 8.64e15 / 1000) {
+    throw new InvalidArgumentError('The time `at` must be a valid Date or milliseconds since 1970.')
+  }
+  return { delayMs: 0, at: time }
+}
+
+export interface OrderIds {
+  readonly workflowId: string
+  readonly executionId: string
+}
+
+export function startOrder(
+  definition: WorkflowDefinition,
+  { graph, generation }: NumberedGraph,
+  prepared: Prepared,
+  { workflowId, executionId }: OrderIds,
+): StartOrder {
+  const node = graph.nodes[0]
+  return {
+    id: workflowId,
+    type: definition.type,
+    hero: prepared.hero,
+    input: prepared.input,
+    allowMultiple: definition.allowMultiple,
+    idempotencyKey: prepared.idempotencyKey,
+    tags: prepared.tags,
+    first: node
+      ? {
+          workflowId,
+          slot: chainSlot,
+          id: executionId,
+          node: node.name,
+          kind: 'forward',
+          attempt: 1,
+          ordinal: 1,
+          state: 'scheduled',
+          queue: node.queue,
+          handler: graph.type,
+          generation,
+          priority: node.priority,
+          due: firstDue(prepared, node.waitMs),
+          owner: null,
+          fence: 0,
+          failures: 0,
+          crashes: 0,
+        }
+      : null,
+  }
+}
+
+function firstDue(prepared: Prepared, waitMs: number): Due {
+  if (prepared.at === null) return { inMs: prepared.delayMs + waitMs }
+  return { at: Math.ceil((prepared.at + waitMs) * 1000) }
+}

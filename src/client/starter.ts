@@ -1,0 +1,98 @@
+/**
+ * Starts workflows: one, many, or inside the application's transaction. Starts that are asked for at the same time are
+ * written together.
+ */
+import { graphOf } from '../definition/graph.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { Engine } from '../engine/engine.ts'
+import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
+import { Batcher } from '../primitives/batcher.ts'
+import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
+import type { WorkflowRecord } from '../store/records.ts'
+import type { StartOrder, StartResult } from '../store/store.ts'
+import { type Prepared, prepareStart, type StartOptions, startOrder } from './start-orders.ts'
+
+type What = { readonly hero?: unknown; readonly input?: unknown }
+
+const maxMany = 10_000
+const maxGroup = 500
+
+export class Starter {
+  readonly #engine: Engine
+  readonly #maxInputBytes: number
+  readonly #batcher: Batcher<StartOrder, StartResult>
+
+  constructor(engine: Engine, maxInputBytes: number) {
+    this.#engine = engine
+    this.#maxInputBytes = maxInputBytes
+    this.#batcher = new Batcher({ write: orders => engine.store.start(orders), maxGroup })
+  }
+
+  /** A new workflow, or the one that the idempotency key belongs to. */
+  async start(definition: WorkflowDefinition, what: What, options: StartOptions): Promise<WorkflowRecord> {
+    const prepared = await prepareStart(definition, what, options, this.#maxInputBytes)
+    const [order] = await this.#orders(definition, [prepared], options.transaction)
+    if (order === undefined) throw new InvalidArgumentError('Nothing to start.')
+    const result =
+      options.transaction === undefined
+        ? await this.#batcher.add(order)
+        : (await this.#engine.store.start([order], options.transaction))[0]
+    const workflow = accept(order, prepared, result)
+    if (options.transaction === undefined) this.#engine.ends.noteWork()
+    return workflow
+  }
+
+  /** All or none: the first conflict undoes the whole call. */
+  async startMany(
+    definition: WorkflowDefinition,
+    whats: readonly What[],
+    options: StartOptions,
+  ): Promise<WorkflowRecord[]> {
+    if (!Array.isArray(whats) || whats.length > maxMany) {
+      throw new InvalidArgumentError(
+        `startMany takes an array of at most ${maxMany} workflows. Call it once per slice.`,
+      )
+    }
+    const prepared: Prepared[] = []
+    for (const what of whats) prepared.push(await prepareStart(definition, what, options, this.#maxInputBytes))
+    const orders = await this.#orders(definition, prepared, options.transaction)
+    const acceptAll = (results: readonly StartResult[]) =>
+      orders.map((order, index) => accept(order, prepared[index] as Prepared, results[index]))
+    const results = await this.#engine.store.start(orders, options.transaction, acceptAll)
+    if (options.transaction === undefined) this.#engine.ends.noteWork()
+    return acceptAll(results)
+  }
+
+  async #orders(
+    definition: WorkflowDefinition,
+    prepared: readonly Prepared[],
+    transaction?: object,
+  ): Promise<StartOrder[]> {
+    const ids = await this.#engine.store.takeIds(prepared.length * 2, transaction)
+    const graph = { graph: graphOf(definition), generation: this.#engine.generationOf(definition.type) }
+    return prepared.map((item, index) =>
+      startOrder(definition, graph, item, {
+        workflowId: ids[index * 2] ?? '',
+        executionId: ids[index * 2 + 1] ?? '',
+      }),
+    )
+  }
+}
+
+function accept(order: StartOrder, prepared: Prepared, result: StartResult | undefined): WorkflowRecord {
+  if (result?.kind === 'started') return result.workflow
+  if (result?.kind === 'keyed') {
+    const { hero } = result.workflow
+    const same =
+      hero?.type === order.hero?.type &&
+      hero?.idText === order.hero?.idText &&
+      canonicalValue(decodeValue(result.input), 'The stored input') === prepared.canonicalInput
+    if (same) return result.workflow
+    throw new IdempotencyConflictError(order.type, order.idempotencyKey ?? '', result.workflow.id)
+  }
+  throw new WorkflowAlreadyActiveError(
+    order.type,
+    `${order.hero?.type} ${order.hero?.idText}`,
+    result?.workflow.id ?? '',
+  )
+}

@@ -1,0 +1,192 @@
+/**
+ * One workflow, seen from outside: what it was when it was looked at, and what can be asked of it.
+ */
+import { nodeAfter } from '../definition/graph.ts'
+import { decodeHeroId, type HeroId } from '../definition/hero.ts'
+import type { InputOf } from '../definition/start-types.ts'
+import type { OutputOf, StepName } from '../definition/step-names.ts'
+import type { AnyWorkflow } from '../definition/workflow.ts'
+import { isEnd } from '../engine/end-watch.ts'
+import type { Engine } from '../engine/engine.ts'
+import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import type { WorkflowState } from '../store/records.ts'
+import type { WorkflowSnapshot } from '../store/store.ts'
+import {
+  type Execution,
+  fromActive,
+  fromEnded,
+  fromEvent,
+  toDate,
+  toOptionalDate,
+  type WorkflowEvent,
+} from './execution.ts'
+import { type RequestOptions, requestFrom } from './request-options.ts'
+import type { Waiters } from './waiters.ts'
+
+export interface HandleParts {
+  readonly engine: Engine
+  readonly waiters: Waiters
+}
+
+export interface HeroReference {
+  readonly type: string
+  readonly id: HeroId
+}
+
+export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
+  readonly #parts: HandleParts
+  #snapshot: WorkflowSnapshot
+
+  constructor(parts: HandleParts, snapshot: WorkflowSnapshot) {
+    this.#parts = parts
+    this.#snapshot = snapshot
+  }
+
+  get id(): string {
+    return this.#snapshot.workflow.id
+  }
+
+  /** The stored name of the class. */
+  get type(): string {
+    return this.#snapshot.workflow.type
+  }
+
+  get hero(): HeroReference | null {
+    const { hero } = this.#snapshot.workflow
+    return hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
+  }
+
+  /** As of the last look; `refresh()` looks again. */
+  get state(): WorkflowState {
+    const { workflow, performing } = this.#snapshot
+    return performing && workflow.state === 'ready' ? 'performing' : workflow.state
+  }
+
+  get createdAt(): Date {
+    return toDate(this.#snapshot.workflow.createdAt)
+  }
+
+  get pausedAt(): Date | null {
+    return toOptionalDate(this.#snapshot.workflow.pausedAt)
+  }
+
+  get finishedAt(): Date | null {
+    return this.state === 'finished' ? toOptionalDate(this.#snapshot.workflow.endedAt) : null
+  }
+
+  get canceledAt(): Date | null {
+    return this.state === 'canceled' ? toOptionalDate(this.#snapshot.workflow.endedAt) : null
+  }
+
+  async refresh(): Promise<this> {
+    const found = await this.#parts.engine.store.findWorkflow(this.id)
+    if (found === null) throw new WorkflowNotFoundError(this.id)
+    this.#snapshot = found
+    return this
+  }
+
+  /** What the workflow was started with. */
+  async input(): Promise<InputOf<W>> {
+    return (decodeValue(await this.#parts.engine.store.input(this.id)) ?? {}) as InputOf<W>
+  }
+
+  tags(): Promise<string[]> {
+    return this.#parts.engine.store.tags(this.id)
+  }
+
+  /** What a step returned; `undefined` when it has not completed. */
+  async output<const K extends StepName<W>>(step: K): Promise<OutputOf<W, K> | undefined> {
+    const found = await this.#parts.engine.store.findOutput(this.id, step)
+    return found === null ? undefined : (decodeValue(found.output) as OutputOf<W, K>)
+  }
+
+  /** Every attempt in order, the ones under way last. */
+  async history(): Promise<Execution[]> {
+    const { store } = this.#parts.engine
+    // Active rows first: one that ends meanwhile is then found among the ended, and shown once.
+    const active = await store.activeExecutions(this.id)
+    const ended = (await store.history(this.id)).filter(row => row.kind === 'forward')
+    const known = new Set(ended.map(row => row.id))
+    const open = active.filter(row => row.kind === 'forward' && !known.has(row.id))
+    return [...ended.map(fromEnded), ...open.map(fromActive)]
+  }
+
+  async currentExecutions(): Promise<Execution[]> {
+    const rows = await this.#parts.engine.store.activeExecutions(this.id)
+    return rows.filter(row => row.kind === 'forward').map(fromActive)
+  }
+
+  /** The step that comes after the current one, or the one that a resume would run; `null` when none is left. */
+  async nextNode(): Promise<string | null> {
+    const { engine } = this.#parts
+    await this.refresh()
+    if (isEnd(this.#snapshot.workflow.state)) return null
+    const last = (await this.history()).at(-1)
+    const { graph } = await engine.graphFor(this.type)
+    if (last === undefined) return graph.nodes[0]?.name ?? null
+    if (last.state === 'failed' || last.state === 'canceled') return last.step
+    return nodeAfter(graph, last.step)?.name ?? null
+  }
+
+  /** Every change of state, oldest first. */
+  async events(): Promise<WorkflowEvent[]> {
+    return (await this.#parts.engine.store.events(this.id)).map(fromEvent)
+  }
+
+  /** Nothing new starts from now on; a running step ends and is recorded. */
+  async pause(options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.pause(this.id, requestFrom(options))
+    return this.refresh()
+  }
+
+  /** Goes on where it was: held steps at their own time, a failed step with a new attempt. */
+  async resume(options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.resume(this.id, requestFrom(options))
+    return this.refresh()
+  }
+
+  /** Leaves out a step that waits or has failed. */
+  async skip(step: StepName<W>, options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.skip(this.id, step, requestFrom(options))
+    return this.refresh()
+  }
+
+  /** Ends the workflow. A running step gets its signal and is waited for; until then the state is `rolling_back`. */
+  async cancel(options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.cancel(this.id, requestFrom(options))
+    return this.refresh()
+  }
+
+  /**
+   * Resolves with the result: the output of the step that `this.result(...)` names, else of the last step that completed.
+   * Rejects with `WorkflowNotFinishedError` on any other end and with `WaitTimeoutError` when the time is over. A paused
+   * workflow is waited for.
+   */
+  async waitUntilFinished(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+    const timeoutMs =
+      options.timeout === undefined
+        ? Number.POSITIVE_INFINITY
+        : toMilliseconds(options.timeout, 'The timeout of waitUntilFinished')
+    await this.#parts.waiters.wait(this.id, timeoutMs)
+    await this.refresh()
+    if (this.state === 'finished') return this.#result()
+    if (!isEnd(this.state)) throw new WaitTimeoutError(this.id, this.state, timeoutMs)
+    throw new WorkflowNotFinishedError(this.id, this.state, await this.#whyEnded())
+  }
+
+  async #result(): Promise<unknown> {
+    const { engine } = this.#parts
+    const node = engine.findDefinition(this.type)?.resultNode ?? null
+    const found = await engine.store.findOutput(this.id, node)
+    return found === null ? undefined : decodeValue(found.output)
+  }
+
+  async #whyEnded(): Promise<string> {
+    const events = await this.#parts.engine.store.events(this.id)
+    const reasons = events.filter(event => event.type.startsWith('workflow.') && event.reason !== null)
+    const last = reasons.at(-1)
+    return last ? `${last.reason}${last.by ? ` (asked by ${last.by})` : ''}.` : ''
+  }
+}

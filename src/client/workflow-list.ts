@@ -1,0 +1,110 @@
+/**
+ * Lists of workflows: typed filters, pages by cursor, newest first.
+ */
+import { identifyHero } from '../definition/identify-hero.ts'
+import type { StartWhat } from '../definition/start-types.ts'
+import type { StepName } from '../definition/step-names.ts'
+import type { AnyWorkflow } from '../definition/workflow.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { typesOf } from '../engine/engine.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import type { WorkflowState } from '../store/records.ts'
+import type { Store, WorkflowFilter, WorkflowSnapshot } from '../store/store.ts'
+import { checkKey } from './check-key.ts'
+import type { WorkflowHandle } from './workflow-handle.ts'
+
+/** `active` stands for every state that is not an end. */
+export type StateFilter = WorkflowState | 'active'
+
+export interface ListOptions<W extends AnyWorkflow = AnyWorkflow> {
+  readonly state?: StateFilter | readonly StateFilter[]
+  /** Workflows about this hero: a record or a reference. */
+  readonly hero?: StartWhat<W>['hero']
+  /** Workflows that stand at this step. */
+  readonly at?: StepName<W>
+  readonly tag?: string
+  /** Page size, 1 to 1,000. Default 100. */
+  readonly limit?: number
+  /** Where the page before ended. */
+  readonly cursor?: string
+}
+
+const states: readonly WorkflowState[] = ['ready', 'performing', 'paused', 'rolling_back', 'finished', 'canceled']
+const activeStates = states.filter(state => state !== 'finished' && state !== 'canceled')
+
+/** One page. Iterating goes on through the pages that follow. */
+export class WorkflowPage<W extends AnyWorkflow> implements AsyncIterable<WorkflowHandle<W>> {
+  readonly items: readonly WorkflowHandle<W>[]
+  /** Give it as `cursor` to get the next page; `null` on the last one. */
+  readonly nextCursor: string | null
+  readonly #nextPage: (cursor: string) => Promise<WorkflowPage<W>>
+
+  constructor(
+    items: readonly WorkflowHandle<W>[],
+    nextCursor: string | null,
+    nextPage: (cursor: string) => Promise<WorkflowPage<W>>,
+  ) {
+    this.items = items
+    this.nextCursor = nextCursor
+    this.#nextPage = nextPage
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<WorkflowHandle<W>> {
+    let page: WorkflowPage<W> = this
+    for (;;) {
+      yield* page.items
+      if (page.nextCursor === null) return
+      page = await this.#nextPage(page.nextCursor)
+    }
+  }
+}
+
+/** Reads one row more than asked for, to know whether there is another page. */
+export async function readPage<W extends AnyWorkflow>(
+  store: Store,
+  filter: WorkflowFilter,
+  wrap: (snapshot: WorkflowSnapshot) => WorkflowHandle<W>,
+): Promise<WorkflowPage<W>> {
+  const rows = await store.listWorkflows({ ...filter, limit: filter.limit + 1 })
+  const items = rows.slice(0, filter.limit).map(wrap)
+  const cursor = rows.length > filter.limit ? (items.at(-1)?.id ?? null) : null
+  return new WorkflowPage(items, cursor, before => readPage(store, { ...filter, before }, wrap))
+}
+
+export function filterFrom(
+  store: Store,
+  definition: WorkflowDefinition | null,
+  options: ListOptions<any>,
+): WorkflowFilter {
+  const { limit = 100, cursor, tag, at, hero } = options
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new InvalidArgumentError(`The page size must be a whole number from 1 to 1000, not ${String(limit)}.`)
+  }
+  if (cursor !== undefined && !store.isId(cursor)) {
+    throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
+  }
+  if (hero !== undefined && definition === null) {
+    throw new InvalidArgumentError('A filter by hero needs the workflow class: list(OrderWorkflow, { hero }).')
+  }
+  const key = hero !== undefined && definition ? identifyHero(definition, hero) : null
+  return {
+    limit,
+    ...(definition ? { types: typesOf(definition) } : {}),
+    ...(options.state === undefined ? {} : { states: statesFrom(options.state) }),
+    ...(key ? { hero: key } : {}),
+    ...(at === undefined ? {} : { at: checkKey(at, 'The step') }),
+    ...(tag === undefined ? {} : { tag: checkKey(tag, 'The tag') }),
+    ...(cursor === undefined ? {} : { before: cursor }),
+  }
+}
+
+function statesFrom(wanted: StateFilter | readonly StateFilter[]): WorkflowState[] {
+  const list = (Array.isArray(wanted) ? wanted : [wanted]) as StateFilter[]
+  return list.flatMap(state => {
+    if (state === 'active') return activeStates
+    if (states.includes(state)) return [state]
+    throw new InvalidArgumentError(
+      `The state ${JSON.stringify(state)} is not known. Use ${states.join(', ')} or active.`,
+    )
+  })
+}

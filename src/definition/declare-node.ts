@@ -1,0 +1,111 @@
+/** The verbs that add a node to the chain: `step` and `inline`. Mistakes are raised at once, naming class and step. */
+import { DefinitionError } from '../errors.ts'
+import { type Declarations, type DeclaringClass, openDeclarations } from './declarations.ts'
+import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
+import { mistakeInNodeName } from './node-name.ts'
+import type { NodeRef } from './node-ref.ts'
+import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import type { Condition, NodeDefinition } from './workflow-definition.ts'
+
+/** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */
+type RawOptions = Readonly<Record<string, unknown>>
+
+const knownOptions = ['wait', 'if', 'skipIf', 'onException', 'beforeStep', 'afterStep', 'queue', 'priority']
+
+export function declareStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  return addNode(declarations, checked, checked, options)
+}
+
+/** Takes `(body)`, `(name or options, body)` or `(name, options, body)`. */
+export function declareInline(workflowClass: DeclaringClass, given: readonly unknown[]): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const body = given.at(-1)
+  const first = given.length > 1 ? given[0] : undefined
+  const named = given.length === 3 || typeof first === 'string'
+  const options = given.length === 3 ? given[1] : named ? undefined : first
+  const name = named ? freeName(declarations, first) : `step_${declarations.anonymousSteps + 1}`
+  if (typeof body !== 'function' || given.length > 3) {
+    throw new DefinitionError(
+      `${declarations.className}, step ${name}: inline takes (body), (name, body) or (name, options, body).`,
+    )
+  }
+  const ref = addNode(declarations, name, body as NodeDefinition['body'], options)
+  if (!named) declarations.anonymousSteps++
+  return ref
+}
+
+function addNode(declarations: Declarations, name: string, body: NodeDefinition['body'], given: unknown): NodeRef<any> {
+  const where = `${declarations.className}, step ${name}`
+  const options = optionsIn(given, where)
+  const { wait, onException, queue, priority } = options
+  const definition: NodeDefinition = Object.freeze({
+    name,
+    kind: 'step',
+    body,
+    waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
+    condition: conditionIn(options, where),
+    onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
+    queue: queue === undefined ? null : definedQueue(queue, where),
+    priority: priority === undefined ? null : definedPriority(priority, where),
+  })
+  const ref = Object.freeze({ name }) as NodeRef<any>
+  declarations.nodes.splice(positionIn(declarations, options, where), 0, { definition, ref })
+  return ref
+}
+
+function optionsIn(given: unknown, where: string): RawOptions {
+  if (given === undefined) return {}
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new DefinitionError(
+      `${where}: the options must be an object. A step with its code in place is declared with \`inline\`.`,
+    )
+  }
+  refuseUnknownKeys(given, knownOptions, where)
+  return given as RawOptions
+}
+
+function freeName(declarations: Declarations, name: unknown): string {
+  const mistake = mistakeInNodeName(name)
+  if (mistake !== null) {
+    const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 60)) : `(${typeof name})`
+    throw new DefinitionError(`${declarations.className}, step ${shown}: ${mistake}. Choose another name.`)
+  }
+  if (declarations.nodes.some(node => node.definition.name === name)) {
+    throw new DefinitionError(
+      `${declarations.className}, step ${name}: there is a step of that name already, here or in a parent class. Override the method to change what an inherited step does.`,
+    )
+  }
+  return name as string
+}
+
+function conditionIn(options: RawOptions, where: string): Condition | null {
+  const { if: runIf, skipIf } = options
+  if (runIf !== undefined && skipIf !== undefined) {
+    throw new DefinitionError(`${where}: it has both \`if\` and \`skipIf\`. Use one.`)
+  }
+  if (runIf !== undefined) return Object.freeze({ test: definedTest(runIf, 'if', where), runsWhen: true })
+  if (skipIf !== undefined) return Object.freeze({ test: definedTest(skipIf, 'skipIf', where), runsWhen: false })
+  return null
+}
+
+function positionIn(declarations: Declarations, options: RawOptions, where: string): number {
+  const { beforeStep, afterStep } = options
+  if (beforeStep !== undefined && afterStep !== undefined) {
+    throw new DefinitionError(`${where}: it has both \`beforeStep\` and \`afterStep\`. Use one.`)
+  }
+  if (beforeStep !== undefined) return indexOfNode(declarations, beforeStep, `${where}: beforeStep`)
+  if (afterStep !== undefined) return indexOfNode(declarations, afterStep, `${where}: afterStep`) + 1
+  return declarations.nodes.length
+}
+
+/** A reference must be one of this class or its parents: another class may have a node of the same name. */
+function indexOfNode(declarations: Declarations, target: unknown, where: string): number {
+  const byName = typeof target === 'string'
+  const index = declarations.nodes.findIndex(node => (byName ? node.definition.name === target : node.ref === target))
+  if (index >= 0) return index
+  const names = declarations.nodes.map(node => node.definition.name).join(', ') || 'none'
+  const shown = byName ? JSON.stringify(target) : 'a step of another class'
+  throw new DefinitionError(`${where} names ${shown}, which is not declared so far. Declared are: ${names}.`)
+}

@@ -1,0 +1,39 @@
+/**
+ * What `this.cancel()`, `this.pause()` and their siblings throw. It is not an `Error`: nothing failed, and error
+ * reporters should leave it alone.
+ */
+
+const brand = Symbol.for('geneva-drive.flow-control')
+
+export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt'
+
+export interface FlowControlOptions {
+  readonly reason?: string | undefined
+  readonly waitMs?: number
+  readonly result?: unknown
+}
+
+/** Ends the step that threw it and tells the engine what comes next. Code that catches it must throw it on. */
+export class FlowControl {
+  readonly action: FlowControlAction
+  readonly reason: string | null
+  /** How long a reattempt waits; 0 for every other action. */
+  readonly waitMs: number
+  /** What `finish` was given; `undefined` for every other action. */
+  readonly result: unknown
+
+  constructor(action: FlowControlAction, options: FlowControlOptions = {}) {
+    this.action = action
+    // Plain JavaScript may pass anything as the reason, and a failure to note why must not undo the what.
+    this.reason = options.reason === undefined || options.reason === null ? null : String(options.reason)
+    this.waitMs = options.waitMs ?? 0
+    this.result = options.result
+    Object.defineProperty(this, brand, { value: true })
+    Object.freeze(this)
+  }
+}
+
+/** True for what flow control throws, also across copies of the package: `if (isFlowControl(error)) throw error`. */
+export function isFlowControl(value: unknown): value is FlowControl {
+  return typeof value === 'object' && value !== null && brand in value
+}

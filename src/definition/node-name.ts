@@ -1,0 +1,45 @@
+/** Which names a node may have, and which are taken by `Workflow` or kept for generated nodes. */
+
+/** The longest text that is part of a key in all databases. */
+export const maxNameLength = 191
+
+const members = [
+  'hero',
+  'input',
+  'id',
+  'execution',
+  'signal',
+  'output',
+  'cancel',
+  'pause',
+  'skip',
+  'finish',
+  'reattempt',
+] as const
+
+/** The instance side of `Workflow`, listed here to keep it from users' own names; tests compare the two. */
+export type WorkflowMember = (typeof members)[number]
+export const workflowMembers: ReadonlySet<string> = new Set(members)
+
+/** Says what is wrong with a node's name; `null` when it is fine. */
+export function mistakeInNodeName(name: unknown): string | null {
+  if (typeof name !== 'string') return `its name is a ${typeof name}, not a text`
+  if (name === '') return 'its name is empty'
+  if (name.length > maxNameLength) return `its name is longer than ${maxNameLength} characters`
+  if (name.includes('#') || name.includes('/')) return 'names with # or / are kept for generated nodes'
+  if (name.startsWith('step_') || name.startsWith('n_'))
+    return 'names that begin with step_ or n_ are kept for generated nodes'
+  if (!/^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name)) return 'its name is not an identifier'
+  if (workflowMembers.has(name)) return `${name} is a member of Workflow`
+  // `then` would make every instance look like a promise.
+  if (name in Object.prototype || name === 'then') return `${name} has a meaning in JavaScript`
+  return null
+}
+
+/** Says what is wrong with a stored name (a type, a queue); `null` when it is fine. */
+export function mistakeInStoredName(name: unknown): string | null {
+  if (typeof name !== 'string') return `is a ${typeof name}, not a text`
+  if (name === '') return 'is empty'
+  if (name.length > maxNameLength) return `is longer than ${maxNameLength} characters`
+  return name.includes('\0') ? 'contains a NUL character' : null
+}

@@ -1,0 +1,39 @@
+/** Checks that several declarations share. Each throws `DefinitionError` and names the place, class and step. */
+import { DefinitionError, isGenevaError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { mistakeInStoredName } from './node-name.ts'
+import type { Test } from './workflow-definition.ts'
+
+/** Options are typed, yet plain JavaScript can misspell one, which would otherwise be ignored without a word. */
+export function refuseUnknownKeys(options: object, known: readonly string[], where: string): void {
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key))
+      throw new DefinitionError(`${where}: there is no option ${key}. Known are ${known.join(', ')}.`)
+  }
+}
+
+export function definedDuration(duration: unknown, what: string, where: string): number {
+  try {
+    return toMilliseconds(duration as Duration, what)
+  } catch (error) {
+    if (isGenevaError(error, 'INVALID_ARGUMENT')) throw new DefinitionError(`${where}: ${error.message}`)
+    throw error
+  }
+}
+
+export function definedQueue(queue: unknown, where: string): string {
+  const mistake = mistakeInStoredName(queue)
+  if (mistake !== null) throw new DefinitionError(`${where}: the queue name ${mistake}.`)
+  return queue as string
+}
+
+export function definedPriority(priority: unknown, where: string): number {
+  if (typeof priority === 'number' && Number.isInteger(priority) && priority >= 0 && priority <= 100) return priority
+  throw new DefinitionError(`${where}: the priority must be a whole number from 0 to 100.`)
+}
+
+export function definedTest(test: unknown, what: string, where: string): Test {
+  if (typeof test === 'boolean' || typeof test === 'function' || (typeof test === 'string' && test !== ''))
+    return test as Test
+  throw new DefinitionError(`${where}: \`${what}\` must be the name of a method, a function or a boolean.`)
+}

@@ -1,0 +1,26 @@
+/**
+ * What one execution gives to the instance that runs it. The engine makes one per attempt; the getters and flow
+ * control methods of `Workflow` read and record through it, so that the instance itself can be frozen.
+ */
+import type { FlowControl } from './flow-control.ts'
+
+export interface ExecutionInfo {
+  readonly id: string
+  readonly node: string
+  readonly attempt: number
+  /** The same on every retry and recovery of this node; hand it to services that deduplicate by key. */
+  readonly idempotencyKey: string
+}
+
+export interface StepContext {
+  readonly workflowId: string
+  readonly execution: ExecutionInfo
+  readonly signal: AbortSignal
+  readonly input: unknown
+  /** Returns the loaded hero; throws `HeroGoneError` where there should be one and is not. */
+  hero(): unknown
+  /** Reads the stored output of another node; throws `OutputMissingError` unless a fallback is given. */
+  output(node: string, fallback: { readonly value: unknown } | null): Promise<unknown>
+  /** The first flow control asked for. It counts even when user code swallows the throw. */
+  flowControl: FlowControl | null
+}

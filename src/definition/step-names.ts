@@ -1,0 +1,46 @@
+/**
+ * The names a workflow class offers to its verbs, computed from its methods. Each class is looked at once (`Names`),
+ * whatever the number of steps, and reasons are given as literal types, which editors show in messages and lists.
+ */
+import type { WorkflowMember } from './node-name.ts'
+import type { Unstorable } from './storable.ts'
+
+/** Public members of the user's own class. */
+type OwnKey<W> = Exclude<keyof W, WorkflowMember> & string
+
+/** Which verb a method belongs to, told by what it receives. */
+type Kind<Method> = Method extends () => any ? 'step' : never
+
+type Named<W, Wanted> = {
+  [K in OwnKey<W>]: [Kind<W[K]>] extends [never] ? never : Kind<W[K]> extends Wanted ? K : never
+}
+
+type Storing<W, Wanted> = {
+  [K in OwnKey<W>]: [Kind<W[K]>] extends [never]
+    ? never
+    : Kind<W[K]> extends Wanted
+      ? [Unstorable<OutputOf<W, K>>] extends [never]
+        ? K
+        : `${K} returns a value that cannot be stored`
+      : never
+}
+
+type Asking<W> = {
+  [K in OwnKey<W>]: W[K] extends () => boolean | Promise<boolean> ? K : never
+}
+
+/** An interface and not an alias, because then messages list the names themselves. */
+export interface Names<W> {
+  /** Methods that can be declared with `step`. */
+  readonly step: Storing<W, 'step'>[OwnKey<W>]
+  /** Methods that can be pointed at as steps. */
+  readonly node: Named<W, 'step'>[OwnKey<W>]
+  /** Methods that answer yes or no. */
+  readonly test: Asking<W>[OwnKey<W>]
+}
+
+/** The methods of a workflow class that can be steps. */
+export type StepName<W> = Names<W>['node']
+
+/** What a step leaves behind. */
+export type OutputOf<W, K> = K extends keyof W ? (W[K] extends (...args: any[]) => infer R ? Awaited<R> : never) : never

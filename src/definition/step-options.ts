@@ -1,0 +1,65 @@
+/** What users write in the static block: the options of steps, exception policies, job options and hooks. */
+import type { Duration } from '../primitives/duration.ts'
+import type { NodeRef } from './node-ref.ts'
+import type { Names } from './step-names.ts'
+import type { ErrorClass, ExceptionAction, StepInfo } from './workflow-definition.ts'
+
+export type Awaitable<T> = T | Promise<T>
+
+/** A function of the workflow that answers yes or no. */
+export type WorkflowTest<W> = (workflow: W) => Awaitable<boolean>
+
+export interface ReattemptPolicy {
+  readonly policy: 'reattempt'
+  /** How long to wait before the next attempt. Default: not at all. */
+  readonly wait?: Duration
+  /** How many failures in a row may be followed by another attempt. Default: no limit. */
+  readonly limit?: number
+  /** What happens when the limit is reached. Default: `pause`. */
+  readonly then?: Exclude<ExceptionAction, 'reattempt'>
+}
+
+/** What happens when a step throws. */
+export type PolicyNotation =
+  | ExceptionAction
+  | ReattemptPolicy
+  | { readonly policy: Exclude<ExceptionAction, 'reattempt'> }
+
+/** Picks a policy for an error. Returning nothing means `pause`, and so does throwing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without `return` is void to the compiler.
+export type PolicyPicker<E = unknown> = (error: E) => Awaitable<PolicyNotation | undefined | void>
+
+/** A policy, a function that picks one, or pairs of an error class and either. The most specific class wins. */
+export type ExceptionNotation = PolicyNotation | PolicyPicker | readonly ErrorClassPolicy[]
+
+export type ErrorClassPolicy = readonly [errorClass: ErrorClass, policy: PolicyNotation | PolicyPicker<any>]
+
+/** Unions of names stand here in full, not behind an alias, because then messages list the names. */
+export interface StepOptions<W> {
+  /** How long the step waits after the one before it. */
+  readonly wait?: Duration
+  /** Runs the step only when true; asked when the step is about to run. */
+  readonly if?: Names<W>['test'] | boolean | WorkflowTest<W>
+  /** Skips the step when true; asked when the step is about to run. */
+  readonly skipIf?: Names<W>['test'] | boolean | WorkflowTest<W>
+  /** What happens when the step throws. Default: what the class says, else `pause`. */
+  readonly onException?: ExceptionNotation
+  /** Puts the step right before another one instead of at the end. */
+  readonly beforeStep?: Names<W>['node'] | NodeRef
+  /** Puts the step right after another one instead of at the end. */
+  readonly afterStep?: Names<W>['node'] | NodeRef
+  /** Default: the queue of the class. */
+  readonly queue?: string
+  /** 0 to 100, higher goes first. Default: the priority of the class. */
+  readonly priority?: number
+}
+
+export interface JobOptions {
+  /** Default: `default`. */
+  readonly queue?: string
+  /** 0 to 100, higher goes first. Default: 0. */
+  readonly priority?: number
+}
+
+export type StepHook<W> = (workflow: W, step: StepInfo) => unknown
+export type AroundStepHook<W> = (workflow: W, step: StepInfo, next: () => Promise<unknown>) => unknown

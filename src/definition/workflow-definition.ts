@@ -1,0 +1,90 @@
+/**
+ * What a workflow class compiles to: plain, frozen data that the engine reads. Nothing here performs I/O or
+ * looks at a clock, and nothing here changes once a class has been registered.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { HeroType } from './hero.ts'
+
+/** What may happen to a workflow when one of its steps throws. */
+export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt'
+
+/** An exception policy with every default filled in. */
+export interface ExceptionPolicy {
+  readonly action: ExceptionAction
+  /** How long a reattempt waits. */
+  readonly waitMs: number
+  /** How many failures in a row a reattempt may follow; `null` is no limit. */
+  readonly limit: number | null
+  /** What happens when the limit is reached. */
+  readonly then: Exclude<ExceptionAction, 'reattempt'>
+}
+
+export type ErrorClass = abstract new (...args: any[]) => unknown
+
+/** A function of the error that picks a policy in the user's notation; nothing means `pause`. */
+export type PolicyFunction = (error: any) => unknown
+
+/** One rule: with `errorClass` it speaks for that class and its subclasses, without for every error. */
+export interface ExceptionRule {
+  readonly errorClass: ErrorClass | null
+  readonly policy: ExceptionPolicy | PolicyFunction
+}
+
+/** A method name, a function of the workflow, or a constant. */
+export type Test = string | boolean | ((workflow: any) => unknown)
+
+/** Whether a step runs: `if` wants its test to be true, `skipIf` wants it to be false. */
+export interface Condition {
+  readonly test: Test
+  readonly runsWhen: boolean
+}
+
+export interface NodeDefinition {
+  readonly name: string
+  readonly kind: 'step'
+  /** The code: the name of a method, or an inline function of the workflow. */
+  readonly body: string | ((workflow: any) => unknown)
+  readonly waitMs: number
+  readonly condition: Condition | null
+  /** The step's own rules, first match wins. Empty: the class decides. */
+  readonly onException: readonly ExceptionRule[]
+  /** `null`: the class's job options decide. */
+  readonly queue: string | null
+  readonly priority: number | null
+}
+
+export interface StepInfo {
+  readonly name: string
+  readonly attempt: number
+}
+
+export type BeforeHook = (workflow: any, step: StepInfo) => unknown
+export type AfterHook = (workflow: any, step: StepInfo) => unknown
+export type AroundHook = (workflow: any, step: StepInfo, next: () => Promise<unknown>) => unknown
+
+export interface WorkflowDefinition {
+  /** The stored name: `named(...)`, else the class name. */
+  readonly type: string
+  /** Former stored names, whose workflows this class also runs. */
+  readonly formerTypes: readonly string[]
+  readonly workflowClass: abstract new (...args: any[]) => unknown
+  /** The chain, in the order in which it runs, after all insertions. */
+  readonly nodes: readonly NodeDefinition[]
+  readonly nodeIndex: ReadonlyMap<string, number>
+  /** SHA-256 over the chain's shape: names, kinds, order. Equal shapes have equal signatures in every process. */
+  readonly signature: string
+  readonly heroTypes: readonly HeroType<any, any>[]
+  readonly mayOutliveHero: boolean
+  readonly inputSchema: StandardSchemaV1 | null
+  readonly cancelIf: readonly Test[]
+  /** The class's rules in the order in which they are tried: most specific error first, latest first. */
+  readonly onException: readonly ExceptionRule[]
+  readonly queue: string
+  readonly priority: number
+  readonly allowMultiple: boolean
+  /** The node whose output is the workflow's result; `null`: the last step that completed. */
+  readonly resultNode: string | null
+  readonly beforeEach: readonly BeforeHook[]
+  readonly afterEach: readonly AfterHook[]
+  readonly aroundEach: readonly AroundHook[]
+}

@@ -1,0 +1,223 @@
+/**
+ * The base class of all workflows. Its static side is the table of contents that a class writes in its static block;
+ * its instance side is what a step can read and do. Every name on either side is a name users cannot have.
+ */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { InvalidArgumentError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { attachmentOf } from './attached-context.ts'
+import { asRootClass } from './declarations.ts'
+import { declareInline, declareStep } from './declare-node.ts'
+import * as rules from './declare-rules.ts'
+import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
+import type { HeroType } from './hero.ts'
+import type { NodeRef } from './node-ref.ts'
+import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
+import type { ExecutionInfo } from './step-context.ts'
+import type { Names, OutputOf } from './step-names.ts'
+import type {
+  AroundStepHook,
+  ExceptionNotation,
+  JobOptions,
+  StepHook,
+  StepOptions,
+  WorkflowTest,
+} from './step-options.ts'
+import type { Unstorable } from './storable.ts'
+
+export type AnyWorkflow = Workflow<any, any>
+export type WorkflowClass<W extends AnyWorkflow = AnyWorkflow> = abstract new () => W
+
+/** A class that can be started: not abstract, with a constructor that needs nothing. */
+export type ConcreteClass<W extends AnyWorkflow = AnyWorkflow> = new () => W
+
+/** The instance type of the class that a verb is called on. */
+type I<C> = C extends abstract new () => infer W ? W : never
+
+/** A schema that yields the input the class was declared with. */
+type SchemaFor<W> =
+  DeclaredInput<W> extends StandardSchemaV1 ? DeclaredInput<W> : StandardSchemaV1<any, DeclaredInput<W>>
+
+/** Lets the body of an inline step pass, or says why not. */
+type StorableResult<R> = [Unstorable<Awaited<R>>] extends [never]
+  ? unknown
+  : 'this step returns a value that cannot be stored'
+
+/**
+ * A process in steps that survives crashes and deploys. `Hero` is the record it is about; `Input` is an object type
+ * or the type of a schema. One execution has one instance, frozen: state is the hero, the input and the outputs.
+ */
+export abstract class Workflow<Hero = null, Input extends object = Record<string, never>> {
+  declare readonly [typeParameters]: { readonly hero: Hero; readonly input: Input }
+
+  static {
+    asRootClass(this)
+  }
+
+  /** Declares a method as the next step, or puts it where `beforeStep` or `afterStep` says. */
+  static step<C extends WorkflowClass, const K extends Names<I<C>>['step']>(
+    this: C,
+    name: K,
+    options?: StepOptions<I<C>>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareStep(this, name, options)
+  }
+
+  /** Declares a step whose code stands in the static block. Without a name it is called `step_1`, `step_2` and so on. */
+  static inline<C extends WorkflowClass, R>(
+    this: C,
+    body: ((workflow: I<C>) => R) & StorableResult<R>,
+  ): NodeRef<Awaited<R>>
+  static inline<C extends WorkflowClass, R>(
+    this: C,
+    nameOrOptions: string | StepOptions<I<C>>,
+    body: ((workflow: I<C>) => R) & StorableResult<R>,
+  ): NodeRef<Awaited<R>>
+  static inline<C extends WorkflowClass, R>(
+    this: C,
+    name: string,
+    options: StepOptions<I<C>>,
+    body: ((workflow: I<C>) => R) & StorableResult<R>,
+  ): NodeRef<Awaited<R>>
+  static inline(this: WorkflowClass, ...given: unknown[]): NodeRef<any> {
+    return declareInline(this, given)
+  }
+
+  /** Says which types of hero the class is about. In a subclass this replaces what the parent said. */
+  static heroes<C extends WorkflowClass>(this: C, ...types: HeroType<NonNullable<HeroOf<I<C>>>, any>[]): void {
+    rules.declareHeroes(this, types)
+  }
+
+  /** Lets workflows go on, with `hero` being `null`, when their hero is gone. */
+  static mayOutliveHero(this: WorkflowClass, allowed = true): void {
+    rules.declareFlag(this, 'mayOutliveHero', allowed)
+  }
+
+  /** Checks the input by a schema (zod, valibot, arktype, ...) before anything is started. */
+  static input<C extends WorkflowClass>(this: C, schema: SchemaFor<I<C>>): void {
+    rules.declareInput(this, schema)
+  }
+
+  /** Cancels the workflow when the answer is yes; asked before each step. */
+  static cancelIf<C extends WorkflowClass>(this: C, test: Names<I<C>>['test'] | boolean | WorkflowTest<I<C>>): void {
+    rules.declareCancelIf(this, test)
+  }
+
+  /** What happens when a step throws that does not say so itself. The most specific error wins, then the latest rule. */
+  static onException(this: WorkflowClass, policy: ExceptionNotation): void {
+    rules.declareOnException(this, policy)
+  }
+
+  /** Queue and priority of all steps that have none of their own. */
+  static jobOptions(this: WorkflowClass, options: JobOptions): void {
+    rules.declareJobOptions(this, options)
+  }
+
+  /** Allows several active workflows of this class for one hero. */
+  static allowMultiple(this: WorkflowClass, allowed = true): void {
+    rules.declareFlag(this, 'allowMultiple', allowed)
+  }
+
+  /** The name stored with each workflow, instead of the class name; workflows with a former name still load. Not inherited. */
+  static named(this: WorkflowClass, type: string, ...formerTypes: string[]): void {
+    rules.declareNamed(this, type, formerTypes)
+  }
+
+  /** The step whose output is the result of the workflow. Default: the last step that completed. */
+  static result<C extends WorkflowClass>(this: C, step: Names<I<C>>['node'] | NodeRef): void {
+    rules.declareResult(this, step)
+  }
+
+  /** Runs before the body of each step; a throw counts as the step's own. */
+  static beforeEach<C extends WorkflowClass>(this: C, hook: StepHook<I<C>>): void {
+    rules.declareHook(this, 'beforeEach', hook)
+  }
+
+  /** Runs after the body of each step that did not throw; a throw counts as the step's own. */
+  static afterEach<C extends WorkflowClass>(this: C, hook: StepHook<I<C>>): void {
+    rules.declareHook(this, 'afterEach', hook)
+  }
+
+  /** Runs around the body of each step, which runs when `next` is called. The hook declared first is the outermost. */
+  static aroundEach<C extends WorkflowClass>(this: C, hook: AroundStepHook<I<C>>): void {
+    rules.declareHook(this, 'aroundEach', hook)
+  }
+
+  /** The record this workflow is about, loaded for this execution. */
+  get hero(): Hero {
+    return attachmentOf(this, 'hero').context.hero() as Hero
+  }
+
+  /** What the workflow was started with. It never changes. */
+  get input(): ParsedInput<Input> {
+    return attachmentOf(this, 'input').context.input as ParsedInput<Input>
+  }
+
+  get id(): string {
+    return attachmentOf(this, 'id').context.workflowId
+  }
+
+  /** This attempt at this step, with the idempotency key for calls to other services. */
+  get execution(): ExecutionInfo {
+    return attachmentOf(this, 'execution').context.execution
+  }
+
+  /** Aborted when the step should stop: it was canceled from outside, or the worker is shutting down. */
+  get signal(): AbortSignal {
+    return attachmentOf(this, 'signal').context.signal
+  }
+
+  /** Reads what another step returned: `await this.output(this.charge)`. Throws `OutputMissingError` when it has no output. */
+  output<R>(step: (...args: any[]) => R): Promise<Awaited<R>>
+  /** Reads what another step returned, or gives the fallback when it has no output. */
+  output<R, Fallback>(step: (...args: any[]) => R, fallback: Fallback): Promise<Awaited<R> | Fallback>
+  async output(step: unknown, ...fallback: unknown[]): Promise<unknown> {
+    const { context } = attachmentOf(this, 'output')
+    return context.output(stepOf(this, step), fallback.length > 0 ? { value: fallback[0] } : null)
+  }
+
+  /** Ends the workflow as `canceled`. */
+  cancel(reason?: string): never {
+    return steer(this, 'cancel', { reason })
+  }
+
+  /** Stops here until somebody resumes the workflow, which runs this step again. */
+  pause(reason?: string): never {
+    return steer(this, 'pause', { reason })
+  }
+
+  /** Ends this step as `skipped` and goes on with the next one. */
+  skip(reason?: string): never {
+    return steer(this, 'skip', { reason })
+  }
+
+  /** Ends the workflow as `finished`, leaving out the steps that are left. */
+  finish(result?: unknown): never {
+    return steer(this, 'finish', { result })
+  }
+
+  /** Runs this step again, at once or after a while. */
+  reattempt(options?: { readonly wait?: Duration }): never {
+    const waitMs = options?.wait === undefined ? 0 : toMilliseconds(options.wait, 'The wait of a reattempt')
+    return steer(this, 'reattempt', { waitMs })
+  }
+}
+
+/** The first one counts: what is thrown is what is recorded, even if an earlier throw was swallowed. */
+function steer(workflow: AnyWorkflow, action: FlowControlAction, options: FlowControlOptions): never {
+  const { context } = attachmentOf(workflow, action)
+  context.flowControl ??= new FlowControl(action, options)
+  throw context.flowControl
+}
+
+/** Finds the step by looking the method up under each name, so that overrides and spies are found as well. */
+function stepOf(workflow: AnyWorkflow, step: unknown): string {
+  const { definition } = attachmentOf(workflow, 'output')
+  const members = workflow as unknown as Record<string, unknown>
+  const found =
+    typeof step === 'function' && definition.nodes.find(node => node.body === node.name && members[node.name] === step)
+  if (found) return found.name
+  throw new InvalidArgumentError(
+    `${definition.type}: output() was given something that is not one of its steps. Pass the method of a step: \`this.output(this.charge)\`.`,
+  )
+}

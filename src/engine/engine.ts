@@ -1,0 +1,135 @@
+/**
+ * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
+ * code it knows, so any number of engines may work on one database.
+ */
+import { type Graph, graphOf } from '../definition/graph.ts'
+import type { Registry } from '../definition/registry.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { UnknownWorkflowError, WorkflowNotFoundError } from '../errors.ts'
+import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { ActiveExecution } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { Request } from './change-draft.ts'
+import { decideStopTimer, decideTakeover } from './decide-recovery.ts'
+import { decideCancel, decidePause, decideResume, decideSkip } from './decide-request.ts'
+import { EndWatch } from './end-watch.ts'
+import type { Plan } from './schedule.ts'
+
+/** A graph with the number that its newest code has. */
+export interface NumberedGraph {
+  readonly graph: Graph
+  readonly generation: number
+}
+
+export class Engine {
+  readonly store: Store
+  readonly registry: Registry
+  /** Tells whoever waits in this process that a workflow has ended. */
+  readonly ends = new EndWatch()
+  #generations: ReadonlyMap<string, number> = new Map()
+
+  constructor(store: Store, registry: Registry) {
+    this.store = store
+    this.registry = registry
+  }
+
+  /** Makes the code of this process known. Must be called before anything else. */
+  async register(): Promise<void> {
+    const records = this.registry.definitions.flatMap(definition => {
+      const graph = JSON.stringify(graphOf(definition))
+      return typesOf(definition).map(type => ({ type, signature: definition.signature, graph }))
+    })
+    this.#generations = await this.store.registerDefinitions(records)
+  }
+
+  generationOf(type: string): number {
+    return this.#generations.get(type) ?? 0
+  }
+
+  /** The graph of a type: from the code of this process, else as other processes have registered it. */
+  async graphFor(type: string): Promise<NumberedGraph> {
+    const definition = this.findDefinition(type)
+    if (definition) return { graph: graphOf(definition), generation: this.generationOf(definition.type) }
+    const stored = await this.store.findDefinition(type)
+    if (stored === null) throw new UnknownWorkflowError(type)
+    return { graph: JSON.parse(stored.graph) as Graph, generation: stored.generation }
+  }
+
+  findDefinition(type: string): WorkflowDefinition | null {
+    return this.registry.definitions.find(definition => typesOf(definition).includes(type)) ?? null
+  }
+
+  async pause(id: string, request: Request): Promise<void> {
+    await this.#changeOne(id, facts => decidePause(facts, request))
+  }
+
+  async resume(id: string, request: Request): Promise<void> {
+    await this.#changeOne(id, (facts, plan) => decideResume(facts, request, plan))
+  }
+
+  async cancel(id: string, request: Request): Promise<void> {
+    await this.#changeOne(id, (facts, plan) => decideCancel(facts, request, plan))
+  }
+
+  async skip(id: string, node: string, request: Request): Promise<void> {
+    await this.#changeOne(id, (facts, plan) => decideSkip(facts, node, request, plan))
+  }
+
+  /** Takes over what dead workers have left, up to `limit` rows. Tells how many were taken. */
+  async recover(limit: number): Promise<number> {
+    const abandoned = await this.store.findAbandoned(limit)
+    const mine = abandoned.filter(row => this.findDefinition(row.handler) !== null)
+    for (const row of mine) await this.#takeOver(row)
+    return mine.length
+  }
+
+  /** A timer has fallen due and was claimed. */
+  async fireTimer(timer: ActiveExecution): Promise<void> {
+    const changes = await this.store.change([{ workflowId: timer.workflowId }], facts =>
+      holds(facts, timer) ? decideStopTimer(facts) : null,
+    )
+    this.ends.noteAll(changes)
+  }
+
+  async #takeOver(row: ActiveExecution): Promise<void> {
+    const plan = await this.#plan(row.handler)
+    const changes = await this.store.change([{ workflowId: row.workflowId }], facts =>
+      holds(facts, row) ? decideTakeover(facts, row, plan) : null,
+    )
+    this.ends.noteAll(changes)
+  }
+
+  async #changeOne(id: string, decide: (facts: WorkflowFacts, plan: Plan) => WorkflowChange | null): Promise<void> {
+    const found = this.store.isId(id) ? await this.store.findWorkflow(id) : null
+    if (found === null) throw new WorkflowNotFoundError(id)
+    const plan = await this.#plan(found.workflow.type)
+    let seen = false
+    const changes = await this.store.change([{ workflowId: id, withLatest: true }], facts => {
+      seen = true
+      return decide(facts, plan)
+    })
+    if (!seen) throw new WorkflowNotFoundError(id)
+    this.ends.noteAll(changes)
+  }
+
+  async #plan(type: string): Promise<Plan> {
+    const [{ graph, generation }, ids] = await Promise.all([this.graphFor(type), this.store.takeIds(2)])
+    return { graph, generation, nextId: ids[0] ?? '', skippedId: ids[1] ?? '', runOn: null }
+  }
+}
+
+/** The stored names of a class, present and former. */
+export function typesOf(definition: WorkflowDefinition): string[] {
+  return [definition.type, ...definition.formerTypes]
+}
+
+/** The row is still what it was when it was found: same attempt, same claim. */
+export function holds(facts: WorkflowFacts, row: ActiveExecution): boolean {
+  return facts.active.some(
+    active =>
+      active.id === row.id &&
+      active.state === 'in_progress' &&
+      active.fence === row.fence &&
+      active.owner === row.owner,
+  )
+}

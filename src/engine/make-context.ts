@@ -1,0 +1,72 @@
+/**
+ * Builds what one execution gives to its instance.
+ */
+import { createHash } from 'node:crypto'
+import type { FlowControl } from '../definition/flow-control.ts'
+import type { ExecutionInfo, StepContext } from '../definition/step-context.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { HeroGoneError, OutputMissingError } from '../errors.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
+import { isHeroGone, type LoadedHero } from './load-hero.ts'
+
+/** Reads the output of a node of a workflow; `null` when it has none. */
+export type OutputReader = (workflowId: string, node: string) => Promise<{ output: string | null } | null>
+
+export interface ContextSource {
+  readonly claimed: ClaimedExecution
+  readonly definition: WorkflowDefinition
+  readonly signal: AbortSignal
+  readonly readOutput: OutputReader
+}
+
+export function stepContext(source: ContextSource): EngineContext {
+  return new EngineContext(source)
+}
+
+class EngineContext implements StepContext {
+  readonly workflowId: string
+  readonly execution: ExecutionInfo
+  readonly signal: AbortSignal
+  readonly input: unknown
+  flowControl: FlowControl | null = null
+  /** Set before the instance is made. */
+  loaded: LoadedHero | null = null
+  readonly #source: ContextSource
+
+  constructor(source: ContextSource) {
+    const { workflow, execution, input } = source.claimed
+    this.#source = source
+    this.workflowId = workflow.id
+    this.signal = source.signal
+    this.input = decodeValue(input) ?? {}
+    this.execution = Object.freeze({
+      id: execution.id,
+      node: execution.node,
+      attempt: execution.attempt,
+      idempotencyKey: idempotencyKey(workflow, execution.node),
+    })
+  }
+
+  hero(): unknown {
+    if (this.loaded?.kind === 'found') return this.loaded.hero
+    if (isHeroGone(this.loaded) && !this.#source.definition.mayOutliveHero) {
+      const { hero } = this.#source.claimed.workflow
+      throw new HeroGoneError(this.workflowId, `${hero?.type} ${hero?.idText}`)
+    }
+    return null
+  }
+
+  async output(node: string, fallback: { readonly value: unknown } | null): Promise<unknown> {
+    const found = await this.#source.readOutput(this.workflowId, node)
+    if (found !== null) return decodeValue(found.output)
+    if (fallback !== null) return fallback.value
+    throw new OutputMissingError(this.workflowId, node, 'it was skipped or has not completed')
+  }
+}
+
+/** The same for every attempt at a node; another for every workflow, also where two databases give the same ids. */
+function idempotencyKey(workflow: WorkflowRecord, node: string): string {
+  const text = JSON.stringify([workflow.id, workflow.createdAt, node])
+  return createHash('sha256').update(text).digest('hex').slice(0, 40)
+}

@@ -1,0 +1,107 @@
+/**
+ * Which row comes next in a chain, and in which state it begins. Conditions are never looked at here: they are
+ * evaluated when the step is about to run.
+ */
+import { findNode, type Graph, type GraphNode, nodeAfter } from '../definition/graph.ts'
+import type { Due, NewExecution } from '../store/change.ts'
+import type { ChangeDraft } from './change-draft.ts'
+
+/** The slot of a chain's row: the same for all its steps, so that only one can be active. */
+export const chainSlot = ''
+
+export interface Plan {
+  readonly graph: Graph
+  readonly generation: number
+  /** A fresh id for the row that may follow. */
+  readonly nextId: string
+  /** A fresh id for an attempt that is inserted already ended. */
+  readonly skippedId: string
+  /** The worker that may go on at once with the next step, where queue and shutdown allow it. */
+  readonly runOn: { readonly workerId: string; serves(queue: string): boolean } | null
+}
+
+/** What is carried over from the row before. */
+export interface Predecessor {
+  readonly node: string
+  readonly attempt: number
+  readonly ordinal: number
+  readonly fence: number
+}
+
+/** Goes on after `node`: the next step, or the end of the workflow. A paused workflow stays paused at its end. */
+export function advance(draft: ChangeDraft, plan: Plan, before: Predecessor): NewExecution | null {
+  const node = nodeAfter(plan.graph, before.node)
+  if (node === undefined || node === null) {
+    if (draft.state !== 'paused') draft.moveWorkflow('finished')
+    return null
+  }
+  return insertForward(draft, plan, {
+    node,
+    attempt: 1,
+    ordinal: before.ordinal + 1,
+    fence: before.fence + 1,
+    due: { inMs: node.waitMs },
+    failures: 0,
+    crashes: 0,
+  })
+}
+
+export interface Again {
+  readonly waitMs: number
+  readonly failures: number
+  readonly crashes: number
+}
+
+/** The next attempt at the same node. */
+export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, again: Again): NewExecution {
+  const node = findNode(plan.graph, before.node) ?? lostNode(plan.graph, before.node)
+  return insertForward(draft, plan, {
+    node,
+    attempt: before.attempt + 1,
+    ordinal: before.ordinal + 1,
+    fence: before.fence + 1,
+    due: { inMs: again.waitMs },
+    failures: again.failures,
+    crashes: again.crashes,
+  })
+}
+
+/** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */
+function lostNode(graph: Graph, name: string): GraphNode {
+  return { name, kind: 'step', waitMs: 0, queue: graph.queue, priority: graph.priority }
+}
+
+interface Forward {
+  readonly node: GraphNode
+  readonly attempt: number
+  readonly ordinal: number
+  readonly fence: number
+  readonly due: Due
+  readonly failures: number
+  readonly crashes: number
+}
+
+function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExecution {
+  const { node, due } = forward
+  const held = draft.state === 'paused'
+  const dueNow = 'inMs' in due && due.inMs === 0
+  const owner = !held && dueNow && forward.crashes === 0 && plan.runOn?.serves(node.queue) ? plan.runOn.workerId : null
+  return draft.insert({
+    slot: chainSlot,
+    id: plan.nextId,
+    node: node.name,
+    kind: 'forward',
+    attempt: forward.attempt,
+    ordinal: forward.ordinal,
+    state: held ? 'paused' : owner === null ? 'scheduled' : 'in_progress',
+    queue: node.queue,
+    handler: plan.graph.type,
+    generation: plan.generation,
+    priority: node.priority,
+    due,
+    owner,
+    fence: forward.fence,
+    failures: forward.failures,
+    crashes: forward.crashes,
+  })
+}

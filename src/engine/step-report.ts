@@ -1,0 +1,16 @@
+/**
+ * What running a step came to, before anything is decided about it.
+ */
+import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
+import type { ErrorRecord } from '../primitives/describe-error.ts'
+
+export type StepReport =
+  | { readonly kind: 'completed'; readonly output: string | null }
+  | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
+  | { readonly kind: 'reattempt'; readonly waitMs: number; readonly reason: string | null }
+  | { readonly kind: 'skip'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
+  | { readonly kind: 'cancel'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
+  | { readonly kind: 'pause'; readonly reason: string | null }
+  | { readonly kind: 'threw'; readonly error: ErrorRecord; readonly policy: ExceptionPolicy }
+  /** Given back unfinished: the worker shuts down. */
+  | { readonly kind: 'released' }

@@ -1,0 +1,23 @@
+/** Waiting that an abort signal can end early. It never rejects: whoever waits looks at the signal afterwards. */
+
+/** The longest delay that a Node timer can hold; anything above would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
+
+/** Resolves after `ms`, at the latest after 2^31-1 ms, and as soon as the signal aborts. Leaves no listener behind. */
+export function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms > 0 ? Math.min(ms, longestTimerMs) : 0)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}
+
+/** Returns `ms` plus up to that fraction of it, never less, so that a backoff keeps its lower bound. Whole stays whole. */
+export function jittered(ms: number, fraction = 0.1): number {
+  return ms + Math.floor(Math.random() * ms * fraction)
+}

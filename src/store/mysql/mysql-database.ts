@@ -1,0 +1,201 @@
+/**
+ * Connections to MySQL or MariaDB through `mysql2`. Every session of ours runs READ COMMITTED in UTC; the last writes
+ * of a transaction and its commit travel in one packet.
+ */
+import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
+import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
+import type { Database, Dialect, Executor, Row, Transaction } from '../sql/dialect.ts'
+import { borrowHandle } from '../sql/handles/borrow-handle.ts'
+import { raw, render, type Sql } from '../sql/sql.ts'
+import { type MysqlFlavor, mysqlDialect } from './mysql-dialect.ts'
+
+export interface MysqlOptions {
+  readonly url: string
+  readonly poolSize: number
+}
+
+const sessionSettings = [
+  'set session transaction isolation level read committed',
+  `set session time_zone = '+00:00'`,
+  // Strict, and with backslash escapes, which the driver relies on when it quotes values.
+  `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'`,
+  'set session innodb_lock_wait_timeout = 20',
+].join('; ')
+
+export async function openMysql(options: MysqlOptions): Promise<Database> {
+  const driver = await import('mysql2/promise').catch(error => {
+    throw new DriverMissingError('MySQL', 'mysql2', { cause: error })
+  })
+  const pool = driver.createPool({
+    uri: options.url.replace(/^mariadb:/, 'mysql:'),
+    connectionLimit: options.poolSize,
+    multipleStatements: true,
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    jsonStrings: true,
+    charset: 'utf8mb4',
+    timezone: 'Z',
+  } as Parameters<typeof driver.createPool>[0])
+  try {
+    return new MysqlDatabase(pool, mysqlDialect(await probe(pool)))
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+/** Learns which of the two servers this is, and refuses what is too old by name. */
+async function probe(pool: Pool): Promise<MysqlFlavor> {
+  const [rows] = await pool.query('select version() as version')
+  const version = String((rows as { version: string }[])[0]?.version)
+  const [major = 0, minor = 0] = version.split('.').map(part => Number.parseInt(part, 10))
+  if (/mariadb/i.test(version)) {
+    if (major < 10 || (major === 10 && minor < 6)) {
+      throw new UnsupportedDatabaseError(`MariaDB 10.6 or newer is needed; this server reports ${version}.`)
+    }
+    return { binaryCollation: 'utf8mb4_nopad_bin' }
+  }
+  if (major < 8) throw new UnsupportedDatabaseError(`MySQL 8.0 or newer is needed; this server reports ${version}.`)
+  return { binaryCollation: 'utf8mb4_0900_bin' }
+}
+
+class MysqlDatabase implements Database {
+  readonly dialect: Dialect
+  readonly pipelines = false
+  readonly #pool: Pool
+  readonly #prepared = new WeakSet<object>()
+
+  constructor(pool: Pool, dialect: Dialect) {
+    this.#pool = pool
+    this.dialect = dialect
+  }
+
+  query(statement: Sql): Promise<Row[]> {
+    return this.session(session => session.query(statement))
+  }
+
+  run(statement: Sql): Promise<number> {
+    return this.session(session => session.run(statement))
+  }
+
+  async session<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+    const connection = await this.#connect()
+    let discard = false
+    try {
+      return await work(new MysqlSession(connection))
+    } catch (error) {
+      discard = this.dialect.classify(error) === 'connection'
+      throw error
+    } finally {
+      if (discard) connection.destroy()
+      else connection.release()
+    }
+  }
+
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.session(async session => {
+      const transaction = new MysqlTransaction(session as MysqlSession)
+      try {
+        const result = await work(transaction)
+        await transaction.finish()
+        return result
+      } catch (error) {
+        if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
+        throw error
+      }
+    })
+  }
+
+  borrow(handle: object): Executor | null {
+    return borrowHandle(handle, this.dialect.placeholder)
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+
+  async #connect(): Promise<PoolConnection> {
+    const connection = await this.#pool.getConnection()
+    const underlying = connection.connection
+    if (!this.#prepared.has(underlying)) {
+      try {
+        await connection.query(sessionSettings)
+      } catch (error) {
+        connection.destroy()
+        throw error
+      }
+      this.#prepared.add(underlying)
+    }
+    return connection
+  }
+}
+
+const placeholder = () => '?'
+
+class MysqlSession implements Executor {
+  readonly pipelines = true
+  readonly #connection: PoolConnection
+
+  constructor(connection: PoolConnection) {
+    this.#connection = connection
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    return (await this.#send([statement])) as Row[]
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return ((await this.#send([statement])) as ResultSetHeader).affectedRows
+  }
+
+  /** Several statements in one packet; the server stops at the first that fails. */
+  async runTogether(statements: readonly Sql[]): Promise<void> {
+    await this.#send(statements)
+  }
+
+  async #send(statements: readonly Sql[]): Promise<unknown> {
+    const rendered = statements.map(statement => render(statement, placeholder))
+    const [result] = await this.#connection.query(
+      rendered.map(part => part.text).join(';\n'),
+      rendered.flatMap(part => part.values as unknown[]),
+    )
+    return result
+  }
+}
+
+class MysqlTransaction implements Transaction {
+  readonly pipelines = true
+  readonly #session: MysqlSession
+  #begun = false
+  #ended = false
+
+  constructor(session: MysqlSession) {
+    this.#session = session
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    await this.#begin()
+    return this.#session.query(statement)
+  }
+
+  async run(statement: Sql): Promise<number> {
+    await this.#begin()
+    return this.#session.run(statement)
+  }
+
+  async commitWith(statements: readonly Sql[]): Promise<void> {
+    await this.#begin()
+    await this.#session.runTogether([...statements, raw('commit')])
+    this.#ended = true
+  }
+
+  async finish(): Promise<void> {
+    if (this.#begun && !this.#ended) await this.commitWith([])
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#begun) return
+    this.#begun = true
+    await this.#session.run(raw('start transaction'))
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Connections to PostgreSQL through `pg`, pipelined: the statements of a transaction go out without waiting for the
+ * answers before them wherever their text does not depend on those.
+ */
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '../../errors.ts'
+import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
+import { borrowHandle } from '../sql/handles/borrow-handle.ts'
+import { raw, render, type Sql, sql } from '../sql/sql.ts'
+import { postgresDialect } from './postgres-dialect.ts'
+
+export interface PostgresOptions {
+  readonly url: string
+  readonly poolSize: number
+  /** Off behind a pooler that hands out a connection per transaction. */
+  readonly preparedStatements: boolean
+}
+
+const oldestVersion = 130000
+
+/** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
+const maxNamed = 500
+
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const driver = await import('pg').catch(error => {
+    throw new DriverMissingError('PostgreSQL', 'pg', { cause: error })
+  })
+  const pool = new driver.default.Pool({
+    connectionString: options.url,
+    max: options.poolSize,
+    pipeline: true,
+    application_name: 'geneva-drive',
+  } as pg.PoolConfig)
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {})
+  const database = new PostgresDatabase(pool, options.preparedStatements)
+  try {
+    await checkVersion(database)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return database
+}
+
+async function checkVersion(database: Database): Promise<void> {
+  const rows = await database.query(raw(`select current_setting('server_version_num') as version`))
+  const version = Number(rows[0]?.version)
+  if (version < oldestVersion) {
+    throw new UnsupportedDatabaseError(`PostgreSQL 13 or newer is needed; this server reports ${version}.`)
+  }
+}
+
+class PostgresDatabase implements Database {
+  readonly dialect = postgresDialect
+  readonly pipelines = false
+  readonly #pool: pg.Pool
+  readonly #names: StatementNames | null
+
+  constructor(pool: pg.Pool, preparedStatements: boolean) {
+    this.#pool = pool
+    this.#names = preparedStatements ? new StatementNames() : null
+  }
+
+  query(statement: Sql): Promise<Row[]> {
+    return this.session(session => session.query(statement))
+  }
+
+  run(statement: Sql): Promise<number> {
+    return this.session(session => session.run(statement))
+  }
+
+  async session<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect()
+    let failure: unknown
+    try {
+      return await work(new PostgresSession(client, this.#names))
+    } catch (error) {
+      failure = error
+      throw error
+    } finally {
+      client.release(this.#mustDiscard(failure))
+    }
+  }
+
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.session(async session => {
+      const transaction = new PostgresTransaction(session as PostgresSession)
+      try {
+        const result = await work(transaction)
+        await transaction.finish()
+        return result
+      } catch (error) {
+        if (!this.#mustDiscard(error)) await transaction.undo()
+        throw error
+      }
+    })
+  }
+
+  borrow(handle: object): Executor | null {
+    return borrowHandle(handle, this.dialect.placeholder)
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+
+  #mustDiscard(error: unknown): boolean {
+    return error !== undefined && this.dialect.classify(error) === 'connection'
+  }
+}
+
+/** Values stay text: the records decide what a column means. */
+const textOnly = { getTypeParser: () => (value: string) => value }
+
+class PostgresSession implements Executor {
+  readonly pipelines = true
+  readonly #client: pg.PoolClient
+  readonly #names: StatementNames | null
+
+  constructor(client: pg.PoolClient, names: StatementNames | null) {
+    this.#client = client
+    this.#names = names
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    return (await this.send(statement)).rows
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return (await this.send(statement)).rowCount ?? 0
+  }
+
+  send(statement: Sql): Promise<pg.QueryResult> {
+    const { text, values } = render(statement, postgresDialect.placeholder)
+    const name = values.length > 0 ? this.#names?.nameOf(text) : undefined
+    const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }
+    return this.#client.query(config as pg.QueryConfig)
+  }
+}
+
+class PostgresTransaction implements Transaction {
+  readonly pipelines = true
+  readonly #session: PostgresSession
+  #open: Promise<unknown> | null = null
+  #ended = false
+
+  constructor(session: PostgresSession) {
+    this.#session = session
+  }
+
+  query(statement: Sql): Promise<Row[]> {
+    this.#begin()
+    return this.#session.query(statement)
+  }
+
+  run(statement: Sql): Promise<number> {
+    this.#begin()
+    return this.#session.run(statement)
+  }
+
+  async commitWith(statements: readonly Sql[]): Promise<void> {
+    this.#begin()
+    this.#ended = true
+    const answers = await Promise.all([...statements, sql`commit`].map(statement => this.#session.send(statement)))
+    if (answers.at(-1)?.command !== 'COMMIT')
+      throw new InvariantError('A transaction was rolled back without an error.')
+  }
+
+  async finish(): Promise<void> {
+    if (this.#open !== null && !this.#ended) await this.commitWith([])
+  }
+
+  async undo(): Promise<void> {
+    if (this.#open !== null) await this.#session.run(raw('rollback')).catch(() => {})
+  }
+
+  /** Sent with the first statement. If it fails, so does that statement. */
+  #begin(): void {
+    if (this.#open !== null) return
+    this.#open = this.#session.run(raw('begin isolation level read committed'))
+    this.#open.catch(() => {})
+  }
+}
+
+class StatementNames {
+  readonly #names = new Map<string, string>()
+
+  nameOf(text: string): string | undefined {
+    const known = this.#names.get(text)
+    if (known !== undefined || this.#names.size >= maxNamed) return known
+    const name = `geneva_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    this.#names.set(text, name)
+    return name
+  }
+}

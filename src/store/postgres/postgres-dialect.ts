@@ -1,0 +1,122 @@
+/**
+ * PostgreSQL: sets travel as arrays, rows are locked with SKIP LOCKED, uniqueness has partial indexes, DDL is
+ * transactional.
+ */
+import { text } from '../sql/decode.ts'
+import type { ColumnType, Dialect, Failure, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
+import { join, raw, type Sql, sql } from '../sql/sql.ts'
+
+function arrayType(type: ColumnType, keyType: KeyType): string {
+  if (type === 'id') return keyType
+  return type === 'int' ? 'bigint' : 'text'
+}
+
+function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
+  const columns = Object.entries(set.columns)
+  const arrays = columns.map(
+    ([, type], index) => sql`${set.rows.map(row => row[index] ?? null)}::${raw(arrayType(type, keyType))}[]`,
+  )
+  const names = columns.map(([name]) => name)
+  const select = columns.map(([name, type]) => (type === 'json' ? `u.${name}::json as ${name}` : `u.${name}`))
+  return sql`(select ${raw(select.join(', '))} from unnest(${join(arrays, ', ')}) as u(${raw(names.join(', '))})) ${raw(alias)}`
+}
+
+const migrationLock: MigrationLock = {
+  async acquire(session, name) {
+    await session.run(raw('begin'))
+    await session.query(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 20261115))`)
+  },
+  async commit(session) {
+    await session.run(raw('commit'))
+  },
+  async rollback(session) {
+    await session.run(raw('rollback'))
+  },
+  async release() {},
+}
+
+/** Deadlock, serialization failure, lock not available: the transaction may be run again. */
+const transientCodes = new Set(['40001', '40P01', '55P03'])
+/** Read-only after a failover, shutting down, starting up, too many connections: another connection may do. */
+const connectionCodes = new Set(['25006', '57P01', '57P02', '57P03', '53300'])
+const networkCodes = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTCONN'])
+
+function classify(error: unknown): Failure {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  if (typeof code === 'string') {
+    if (transientCodes.has(code)) return 'transient'
+    if (connectionCodes.has(code) || code.startsWith('08') || networkCodes.has(code)) return 'connection'
+    return 'lasting'
+  }
+  const lost = /connection (terminated|ended)|not queryable|connection error|timeout exceeded when trying to connect/i
+  return typeof message === 'string' && lost.test(message) ? 'connection' : 'lasting'
+}
+
+export const postgresDialect: Dialect = {
+  placeholder: position => `$${position}`,
+  // statement_timestamp() is stable within a statement, so comparisons with it can use an index.
+  now: raw('(extract(epoch from statement_timestamp()) * 1000000)::bigint'),
+  tableOptions: '',
+  columnTypes: keyType => ({
+    id: keyType,
+    key: 'text collate "C"',
+    text: 'text',
+    json: 'json',
+    int: 'bigint',
+    serial: 'bigint generated always as identity',
+  }),
+  idParam: id => id,
+
+  rows,
+  among: (column, ids, keyType) => sql`${column} = any(${ids}::${raw(keyType)}[])`,
+  insertNew: (table, columns, select) =>
+    sql`insert into ${table} (${raw(columns.join(', '))}) ${select} on conflict do nothing`,
+  updateFrom: (table, set, on, assignments) =>
+    sql`update ${table} as a set ${join(
+      assignments.map(([column, value]) => sql`${raw(column)} = ${value}`),
+      ', ',
+    )} from ${set} where ${on}`,
+  deleteFrom: (table, set, keys) =>
+    sql`delete from ${table} as a using ${set} where ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
+
+  lock: raw(' for no key update'),
+  lockShared: raw(' for share'),
+  lockSkipping: raw(' for update of a skip locked'),
+  freshRead: raw(''),
+
+  async allocateBlocks(executor, counter, count) {
+    const found = await executor.query(
+      sql`select nextval(${counter.parts.join('')}::regclass) as block from generate_series(1, ${count}::int)`,
+    )
+    return found.map(row => Number(text(row, 'block')))
+  },
+  createCounter: counter => [raw(`create sequence if not exists ${counter}`)],
+  uniqueWorkflows: ({ table, prefix }) => [
+    raw(
+      `create unique index if not exists ${prefix}workflows_active on ${table} (type, hero_type, hero_id)
+      where state not in ('finished', 'failed', 'canceled', 'aborted') and allow_multiple = 0 and hero_id is not null`,
+    ),
+    raw(
+      `create unique index if not exists ${prefix}workflows_key on ${table} (type, idempotency_key)
+      where idempotency_key is not null`,
+    ),
+  ],
+  index: ({ name, table, columns, where }) =>
+    raw(`create index if not exists ${name} on ${table} (${columns})${where ? ` where ${where}` : ''}`),
+  appendOnlyIndex: ({ name, table, column }) => [
+    raw(`create index if not exists ${name} on ${table} using brin (${column})`),
+  ],
+
+  async applicationKeyTypes(executor, tables) {
+    const found = await executor.query(
+      sql`select data_type || coalesce('(' || character_maximum_length || ')', '') as type from information_schema.columns
+        where column_name = 'id' and table_schema not in ('pg_catalog', 'information_schema')
+          and table_name not like ${`${tables.prefix}%`} and table_name not like 'schema\\_%' and table_name not like 'ar\\_%'`,
+    )
+    return found.map(row => text(row, 'type'))
+  },
+  createSchema: schema => (schema === null ? [] : [raw(`create schema if not exists ${schema}`)]),
+  migrationLock,
+  alreadyDone: () => false,
+  classify,
+}

@@ -1,0 +1,137 @@
+/**
+ * The durable facts, as the rest of the code sees them. Times are microseconds of the database's clock; ids are
+ * strings whatever the key type. Payloads stay encoded text until someone needs their value.
+ */
+import type { ErrorRecord } from '../primitives/describe-error.ts'
+
+/** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
+export type StoredWorkflowState = 'ready' | 'paused' | 'rolling_back' | 'finished' | 'canceled'
+
+/** States as people see them. */
+export type WorkflowState = StoredWorkflowState | 'performing'
+
+export type ActiveState = 'scheduled' | 'in_progress' | 'paused'
+export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled'
+export type ExecutionState = ActiveState | EndedState
+
+/** How an execution ended, for people; the state is for logic. */
+export type Outcome =
+  | 'success'
+  | 'reattempted'
+  | 'skipped_by_condition'
+  | 'skipped_by_flow_control'
+  | 'skipped_by_exception'
+  | 'canceled_by_condition'
+  | 'canceled_by_flow_control'
+  | 'canceled_by_exception'
+  | 'paused_by_exception'
+  | 'reattempted_by_exception'
+  | 'recovered'
+  | 'stopped'
+
+/** `forward` runs a step; `timer` wakes the engine itself, with an empty node, for the workflow as a whole. */
+export type ExecutionKind = 'forward' | 'timer'
+
+/**
+ * Why a workflow is paused: a person asked, the step itself asked, or an exception did it. `finishing`: a person asked,
+ * and then the running step declared the workflow finished, so that resuming it ends it.
+ */
+export type PauseCause = 'request' | 'flow_control' | 'exception' | 'finishing'
+
+export interface HeroKey {
+  readonly type: string
+  readonly idText: string
+  readonly idKind: 'number' | 'bigint' | 'string'
+}
+
+export interface WorkflowRecord {
+  readonly id: string
+  readonly type: string
+  readonly hero: HeroKey | null
+  readonly state: StoredWorkflowState
+  readonly pauseCause: PauseCause | null
+  readonly allowMultiple: boolean
+  readonly idempotencyKey: string | null
+  readonly createdAt: number
+  readonly pausedAt: number | null
+  readonly endedAt: number | null
+}
+
+/** An execution that has not ended. */
+export interface ActiveExecution {
+  readonly workflowId: string
+  /** Empty for the rows of a plain chain, so that the key itself allows only one. */
+  readonly slot: string
+  readonly id: string
+  readonly node: string
+  readonly kind: ExecutionKind
+  readonly attempt: number
+  /** How many executions came before this one on its path: the order of history. */
+  readonly ordinal: number
+  readonly state: ActiveState
+  readonly queue: string
+  /** The name of the code that can run it. */
+  readonly handler: string
+  /** Only code of this generation or a later one may run it. */
+  readonly generation: number
+  readonly priority: number
+  readonly createdAt: number
+  readonly dueAt: number
+  readonly startedAt: number | null
+  readonly owner: string | null
+  readonly fence: number
+  /** Thrown errors since the last success or reset. */
+  readonly failures: number
+  /** Takeovers in a row. */
+  readonly crashes: number
+  /** The worker wrote down that it is about to call user code. */
+  readonly startMark: boolean
+}
+
+/** An execution that has ended. Written once. */
+export interface EndedExecution {
+  readonly workflowId: string
+  readonly id: string
+  readonly node: string
+  readonly kind: ExecutionKind
+  readonly attempt: number
+  readonly ordinal: number
+  readonly state: EndedState
+  readonly outcome: Outcome
+  readonly createdAt: number
+  readonly dueAt: number
+  readonly startedAt: number | null
+  readonly endedAt: number
+  readonly owner: string | null
+  readonly error: ErrorRecord | null
+  readonly reason: string | null
+}
+
+/** What a worker gets when it claims an execution: all that is needed to run it. */
+export interface ClaimedExecution {
+  readonly execution: ActiveExecution
+  readonly workflow: WorkflowRecord
+  readonly input: string | null
+}
+
+export interface EventRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly type: string
+  readonly executionId: string | null
+  readonly node: string | null
+  readonly attempt: number | null
+  readonly from: string | null
+  readonly to: string | null
+  readonly at: number
+  readonly by: string | null
+  readonly reason: string | null
+}
+
+export interface WorkerRecord {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly leaseMs: number
+  readonly handlers: readonly string[]
+}

@@ -1,0 +1,133 @@
+/**
+ * Claiming: the due rows that a worker has code for, in order of their sort key, many in one transaction. A claim
+ * never waits for a row that another process holds, and it never locks a workflow.
+ */
+import { failpoint } from '../../primitives/failpoint.ts'
+import type { ActiveExecution, ClaimedExecution } from '../records.ts'
+import type { ClaimRequest, ClaimSource } from '../store.ts'
+import { activeColumns, workflowColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { claimedExecution, int, text } from './decode.ts'
+import type { Row } from './dialect.ts'
+import { runTransaction } from './run-transaction.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
+import { workerIsAlive } from './workers.ts'
+import { insertEvents } from './write-changes.ts'
+
+/** Nothing when the worker's lease is lost. A lost answer is not retried here: the worker looks at what it holds. */
+export async function claim(context: SqlContext, request: ClaimRequest): Promise<ClaimedExecution[]> {
+  if (request.sources.length === 0 || request.limit <= 0) return []
+  return runTransaction(
+    context.database,
+    async transaction => {
+      const [alive, keys] = await Promise.all([
+        workerIsAlive(context, transaction, request.workerId),
+        transaction.query(lockDue(context, request)),
+      ])
+      if (!alive || keys.length === 0) return []
+      const rows = await transaction.query(selectClaimed(context, keys))
+      const claimed = rows.map(row => take(claimedExecution(row), request.workerId, int(row, 'now')))
+      failpoint?.('claim.before-commit')
+      await transaction.commitWith([
+        startExecutions(
+          context,
+          claimed.map(item => item.execution),
+        ),
+        insertEvents(
+          context,
+          claimed.map(item => startedEvent(item.execution)),
+        ),
+      ])
+      failpoint?.('claim.after-commit')
+      return claimed
+    },
+    { transient: 5, connection: 0 },
+  )
+}
+
+/** One probe of the index per source, merged in order, then locked by key. */
+export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
+  const { active } = context.tables
+  const probes = request.sources.map(
+    (source, index) => sql`select * from (${probe(context, request, source)}) ${raw(`p${index}`)}`,
+  )
+  return sql`select a.workflow_id, a.slot from
+    (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
+    join ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
+    where a.sort_key is not null${context.dialect.lockSkipping}`
+}
+
+function probe(context: SqlContext, request: ClaimRequest, source: ClaimSource): Sql {
+  const { now, tables } = context
+  const only = request.workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(request.workflowId)}`
+  return sql`select workflow_id, slot, sort_key from ${tables.active}
+    where queue = ${source.queue} and handler = ${source.handler} and sort_key <= ${now} and due_at <= ${now}
+      and generation <= ${source.generation}${only} order by sort_key limit ${request.limit}`
+}
+
+function keyRows(context: SqlContext, keys: readonly { workflowId: string; slot: string }[]): Sql {
+  return context.rows('r', {
+    columns: { workflow_id: 'id', slot: 'text' },
+    rows: keys.map(key => [key.workflowId, key.slot]),
+  })
+}
+
+function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
+  const { active, workflows } = context.tables
+  const rows = keyRows(
+    context,
+    keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
+  )
+  return sql`select ${activeColumns}, ${workflowColumns}, w.input, ${context.now} as now from ${rows}
+    join ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+    join ${workflows} w on w.id = a.workflow_id order by a.due_at, a.id`
+}
+
+/** What the row will be once the claim is committed. */
+function take(claimed: ClaimedExecution, owner: string, startedAt: number): ClaimedExecution {
+  const { execution } = claimed
+  return {
+    ...claimed,
+    execution: { ...execution, state: 'in_progress', owner, fence: execution.fence + 1, startedAt, startMark: false },
+  }
+}
+
+function startExecutions(context: SqlContext, executions: readonly ActiveExecution[]): Sql {
+  const rows = context.rows('r', {
+    columns: { workflow_id: 'id', slot: 'text', owner: 'text', fence: 'int', started_at: 'int' },
+    rows: executions.map(row => [row.workflowId, row.slot, row.owner, row.fence, row.startedAt]),
+  })
+  const on = raw('a.workflow_id = r.workflow_id and a.slot = r.slot and a.fence = r.fence - 1')
+  return context.dialect.updateFrom(context.tables.active, rows, on, [
+    ['state', raw(`'in_progress'`)],
+    ['owner', raw('r.owner')],
+    ['fence', raw('r.fence')],
+    ['started_at', raw('r.started_at')],
+    ['sort_key', raw('null')],
+    ['start_mark', raw('0')],
+  ])
+}
+
+function startedEvent(execution: ActiveExecution) {
+  return {
+    workflowId: execution.workflowId,
+    type: execution.kind === 'timer' ? 'timer.started' : 'step.started',
+    executionId: execution.id,
+    node: execution.node,
+    attempt: execution.attempt,
+    from: 'scheduled',
+    to: 'in_progress',
+    by: execution.owner,
+  }
+}
+
+/** True while the claim is still ours. */
+export async function markStarted(context: SqlContext, execution: ActiveExecution): Promise<boolean> {
+  const touched = await runTransaction(context.database, transaction =>
+    transaction.run(
+      sql`update ${context.tables.active} set start_mark = 1 where workflow_id = ${context.id(execution.workflowId)}
+        and slot = ${execution.slot} and fence = ${execution.fence} and state = 'in_progress'`,
+    ),
+  )
+  return touched > 0
+}

@@ -1,0 +1,61 @@
+/**
+ * What every statement needs to know: the dialect, the table names, the key type and the clock.
+ */
+import { InvariantError } from '../../errors.ts'
+import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
+import { retrying } from './retrying.ts'
+import { type Param, type Sql, sql } from './sql.ts'
+import type { Tables } from './tables.ts'
+
+export class SqlContext {
+  readonly database: Database
+  readonly tables: Tables
+  /** Microseconds added to the database's clock; only the test kit moves it. */
+  clockOffset = 0
+  #keyType: KeyType | null = null
+
+  constructor(database: Database, tables: Tables) {
+    this.database = database
+    this.tables = tables
+  }
+
+  get dialect(): Dialect {
+    return this.database.dialect
+  }
+
+  get keyType(): KeyType {
+    if (this.#keyType === null) throw new InvariantError('The key type was asked for before the schema was read.')
+    return this.#keyType
+  }
+
+  set keyType(value: KeyType) {
+    this.#keyType = value
+  }
+
+  /** The time at which things fall due. */
+  get now(): Sql {
+    return this.clockOffset === 0 ? this.dialect.now : sql`(${this.dialect.now} + ${this.clockOffset})`
+  }
+
+  /** The time by which leases lapse: never moved, because processes live in real time. */
+  get leaseNow(): Sql {
+    return this.dialect.now
+  }
+
+  /** A read outside a transaction, tried again while the database is busy or away for a moment. */
+  read(statement: Sql): Promise<Row[]> {
+    return retrying(this.dialect, () => this.database.query(statement))
+  }
+
+  id(id: string): Param {
+    return this.dialect.idParam(id, this.keyType)
+  }
+
+  rows(alias: string, set: RowSet): Sql {
+    return this.dialect.rows(alias, set, this.keyType)
+  }
+
+  among(column: Sql, ids: readonly string[]): Sql {
+    return this.dialect.among(column, ids, this.keyType)
+  }
+}

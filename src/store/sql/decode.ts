@@ -1,0 +1,129 @@
+/**
+ * Turns rows into records. Drivers disagree about numbers, so every column is read by its meaning, not by the type
+ * that happened to arrive.
+ */
+import type {
+  ActiveExecution,
+  ClaimedExecution,
+  EndedExecution,
+  EventRecord,
+  HeroKey,
+  WorkflowRecord,
+} from '../records.ts'
+import type { Row } from './dialect.ts'
+
+export function text(row: Row, column: string): string {
+  return String(row[column])
+}
+
+export function optionalText(row: Row, column: string): string | null {
+  const value = row[column]
+  return value === null || value === undefined ? null : String(value)
+}
+
+export function int(row: Row, column: string): number {
+  return Number(row[column])
+}
+
+export function optionalInt(row: Row, column: string): number | null {
+  const value = row[column]
+  return value === null || value === undefined ? null : Number(value)
+}
+
+/** JSON columns come as text, or already parsed where a driver insists. */
+export function json(row: Row, column: string): string | null {
+  const value = row[column]
+  if (value === null || value === undefined) return null
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export function heroKey(row: Row): HeroKey | null {
+  const type = optionalText(row, 'hero_type')
+  if (type === null) return null
+  return { type, idText: text(row, 'hero_id'), idKind: text(row, 'hero_id_kind') as HeroKey['idKind'] }
+}
+
+/** Columns of a workflow, each prefixed so that they can stand beside those of an execution. */
+export function workflowRecord(row: Row): WorkflowRecord {
+  return {
+    id: text(row, 'w_id'),
+    type: text(row, 'type'),
+    hero: heroKey(row),
+    state: text(row, 'w_state') as WorkflowRecord['state'],
+    pauseCause: optionalText(row, 'pause_cause') as WorkflowRecord['pauseCause'],
+    allowMultiple: int(row, 'allow_multiple') === 1,
+    idempotencyKey: optionalText(row, 'idempotency_key'),
+    createdAt: int(row, 'w_created_at'),
+    pausedAt: optionalInt(row, 'paused_at'),
+    endedAt: optionalInt(row, 'ended_at'),
+  }
+}
+
+export function activeExecution(row: Row): ActiveExecution {
+  return {
+    workflowId: text(row, 'workflow_id'),
+    slot: text(row, 'slot'),
+    id: text(row, 'id'),
+    node: text(row, 'node'),
+    kind: text(row, 'kind') as ActiveExecution['kind'],
+    attempt: int(row, 'attempt'),
+    ordinal: int(row, 'ordinal'),
+    state: text(row, 'state') as ActiveExecution['state'],
+    queue: text(row, 'queue'),
+    handler: text(row, 'handler'),
+    generation: int(row, 'generation'),
+    priority: int(row, 'priority'),
+    createdAt: int(row, 'created_at'),
+    dueAt: int(row, 'due_at'),
+    startedAt: optionalInt(row, 'started_at'),
+    owner: optionalText(row, 'owner'),
+    fence: int(row, 'fence'),
+    failures: int(row, 'failures'),
+    crashes: int(row, 'crashes'),
+    startMark: int(row, 'start_mark') === 1,
+  }
+}
+
+export function claimedExecution(row: Row): ClaimedExecution {
+  return { execution: activeExecution(row), workflow: workflowRecord(row), input: json(row, 'input') }
+}
+
+export function endedExecution(row: Row): EndedExecution {
+  const errorClass = optionalText(row, 'error_class')
+  return {
+    workflowId: text(row, 'workflow_id'),
+    id: text(row, 'id'),
+    node: text(row, 'node'),
+    kind: text(row, 'kind') as EndedExecution['kind'],
+    attempt: int(row, 'attempt'),
+    ordinal: int(row, 'ordinal'),
+    state: text(row, 'state') as EndedExecution['state'],
+    outcome: text(row, 'outcome') as EndedExecution['outcome'],
+    createdAt: int(row, 'created_at'),
+    dueAt: int(row, 'due_at'),
+    startedAt: optionalInt(row, 'started_at'),
+    endedAt: int(row, 'ended_at'),
+    owner: optionalText(row, 'owner'),
+    error:
+      errorClass === null
+        ? null
+        : { className: errorClass, message: text(row, 'error_message'), stack: optionalText(row, 'error_stack') },
+    reason: optionalText(row, 'reason'),
+  }
+}
+
+export function eventRecord(row: Row): EventRecord {
+  return {
+    id: text(row, 'id'),
+    workflowId: text(row, 'workflow_id'),
+    type: text(row, 'type'),
+    executionId: optionalText(row, 'execution_id'),
+    node: optionalText(row, 'node'),
+    attempt: optionalInt(row, 'attempt'),
+    from: optionalText(row, 'from_state'),
+    to: optionalText(row, 'to_state'),
+    at: int(row, 'at'),
+    by: optionalText(row, 'requested_by'),
+    reason: optionalText(row, 'reason'),
+  }
+}

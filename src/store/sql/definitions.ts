@@ -1,0 +1,69 @@
+/**
+ * The compiled graphs that processes have registered, numbered by generation for each type. The number only rises;
+ * the same graph always has the same one.
+ */
+import { InvariantError } from '../../errors.ts'
+import type { DefinitionRecord } from '../store.ts'
+import type { SqlContext } from './context.ts'
+import { int, json, text } from './decode.ts'
+import { runTransaction } from './run-transaction.ts'
+import { join, sql } from './sql.ts'
+
+/** Every try that loses a race against another process finds a higher number the next time. */
+const maxTries = 100
+
+export async function registerDefinitions(
+  context: SqlContext,
+  definitions: readonly DefinitionRecord[],
+): Promise<Map<string, number>> {
+  const generations = new Map<string, number>()
+  for (const definition of definitions) generations.set(definition.type, await register(context, definition))
+  return generations
+}
+
+async function register(context: SqlContext, definition: DefinitionRecord): Promise<number> {
+  for (let i = 0; i < maxTries; i++) {
+    const rows = await context.read(
+      sql`select d.signature, d.generation from ${context.tables.definitions} d where d.type = ${definition.type}`,
+    )
+    const own = rows.find(row => text(row, 'signature') === definition.signature)
+    if (own) return int(own, 'generation')
+    const next = Math.max(0, ...rows.map(row => int(row, 'generation'))) + 1
+    await runTransaction(context.database, transaction => transaction.run(insert(context, definition, next)))
+  }
+  throw new InvariantError(`The definition of ${definition.type} could not be registered.`)
+}
+
+function insert(context: SqlContext, definition: DefinitionRecord, generation: number) {
+  const rows = context.rows('r', {
+    columns: { type: 'text', signature: 'text', generation: 'int', graph: 'json' },
+    rows: [[definition.type, definition.signature, generation, definition.graph]],
+  })
+  return context.dialect.insertNew(
+    context.tables.definitions,
+    ['type', 'signature', 'generation', 'graph', 'created_at'],
+    sql`select r.type, r.signature, r.generation, r.graph, ${context.now} from ${rows}`,
+  )
+}
+
+export async function findDefinition(
+  context: SqlContext,
+  type: string,
+): Promise<{ graph: string; generation: number } | null> {
+  const rows = await context.read(
+    sql`select d.graph, d.generation from ${context.tables.definitions} d
+      where d.type = ${type} order by d.generation desc limit 1`,
+  )
+  const row = rows[0]
+  return row ? { graph: json(row, 'graph') ?? '', generation: int(row, 'generation') } : null
+}
+
+export async function allGraphs(context: SqlContext, types: readonly string[]): Promise<string[]> {
+  if (types.length === 0) return []
+  const names = join(
+    types.map(type => sql`${type}`),
+    ', ',
+  )
+  const rows = await context.read(sql`select d.graph from ${context.tables.definitions} d where d.type in (${names})`)
+  return rows.map(row => json(row, 'graph') ?? '')
+}

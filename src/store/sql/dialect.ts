@@ -1,0 +1,130 @@
+/**
+ * Everything in which the databases differ, by name. The statements ask a dialect for a capability; they never ask
+ * which database they talk to.
+ */
+import type { Param, Sql } from './sql.ts'
+import type { Tables } from './tables.ts'
+
+export type KeyType = 'bigint' | 'uuid'
+
+/** Types of the columns in a set of rows that is handed to a statement. */
+export type ColumnType = 'id' | 'text' | 'int' | 'json'
+
+export interface RowSet {
+  readonly columns: Readonly<Record<string, ColumnType>>
+  readonly rows: readonly (readonly (string | number | null)[])[]
+}
+
+/** What a failed statement means for the caller. */
+export type Failure =
+  /** The whole transaction may be run again: deadlock, serialization, busy. */
+  | 'transient'
+  /** The connection is gone; whether a commit arrived is unknown. */
+  | 'connection'
+  | 'lasting'
+
+export interface ColumnTypes {
+  readonly id: string
+  /** Short text that is compared byte by byte and may stand in an index. */
+  readonly key: string
+  readonly text: string
+  readonly json: string
+  /** Whole numbers up to 2^53. */
+  readonly int: string
+  /** A number that the database assigns, rising, as primary key. */
+  readonly serial: string
+}
+
+export interface Dialect {
+  readonly placeholder: (position: number) => string
+  /** Microseconds since 1970 by the database's clock. */
+  readonly now: Sql
+  readonly tableOptions: string
+  columnTypes(keyType: KeyType): ColumnTypes
+  /** Binds an id in the type of the key. */
+  idParam(id: string, keyType: KeyType): Param
+
+  /** A set of rows as a table expression, with its alias. */
+  rows(alias: string, set: RowSet, keyType: KeyType): Sql
+  /** `column` is one of the ids. */
+  among(column: Sql, ids: readonly string[], keyType: KeyType): Sql
+  /** Inserts what breaks no uniqueness rule, and leaves the transaction usable either way. */
+  insertNew(table: Sql, columns: readonly string[], select: Sql): Sql
+  /** Updates rows of `table` (alias `a`) that match rows of a set (alias `r`). */
+  updateFrom(table: Sql, rows: Sql, on: Sql, assignments: readonly (readonly [string, Sql])[]): Sql
+  /** Deletes rows of `table` whose key columns stand in a set (alias `r`). */
+  deleteFrom(table: Sql, rows: Sql, keys: readonly string[]): Sql
+
+  /** Appended to a select: locks its rows against change, waiting. */
+  readonly lock: Sql
+  /** Appended to a select: locks its rows against change by others, letting others do the same. */
+  readonly lockShared: Sql
+  /** Appended to a select on alias `a`: locks what can be locked at once and leaves the rest out. */
+  readonly lockSkipping: Sql
+  /** Appended to a read that must see what others have committed, even in a caller's older snapshot. */
+  readonly freshRead: Sql
+
+  /** Reserves blocks of ids; each block is `idBlockSize` long. */
+  allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>
+  /** Statements that make the id counter. */
+  createCounter(counter: string): Sql[]
+  /** Statements that keep one active workflow per type and hero, and one workflow per idempotency key. */
+  uniqueWorkflows(names: { table: string; prefix: string }): Sql[]
+  /** An index over the rows that meet a condition, or over all where the database has no such index. */
+  index(index: { name: string; table: string; columns: string; where?: string }): Sql
+  /** An extra index for an append-only table, where one helps. */
+  appendOnlyIndex(index: { name: string; table: string; column: string }): Sql[]
+
+  /** Column types of `id` columns in the application's own tables. */
+  applicationKeyTypes(executor: Executor, tables: Tables): Promise<string[]>
+  /** Makes the schema that the tables live in, where one was asked for. */
+  createSchema(schema: string | null): Sql[]
+  readonly migrationLock: MigrationLock
+  /** True for the error of a schema statement that an earlier, broken run has carried out already. */
+  alreadyDone(error: unknown): boolean
+  classify(error: unknown): Failure
+}
+
+/** One process at a time changes the tables. Where DDL is transactional the lock opens a transaction. */
+export interface MigrationLock {
+  acquire(session: Executor, name: string): Promise<void>
+  commit(session: Executor): Promise<void>
+  rollback(session: Executor): Promise<void>
+  release(session: Executor, name: string): Promise<void>
+}
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** Something that runs statements: a connection, a transaction, or the application's own transaction. */
+export interface Executor {
+  /** Statements may be issued without waiting for the ones before. */
+  readonly pipelines: boolean
+  query(statement: Sql): Promise<Row[]>
+  /** Runs a statement and tells how many rows it touched. */
+  run(statement: Sql): Promise<number>
+}
+
+export interface Transaction extends Executor {
+  /** Runs the statements in order and commits, in as few round trips as the driver can. Nothing may follow it. */
+  commitWith(statements: readonly Sql[]): Promise<void>
+}
+
+export interface Database extends Executor {
+  readonly dialect: Dialect
+  /** One attempt at a transaction: commits when `work` returns, rolls back when it throws. */
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** One connection for a while, outside a transaction, for what only a session can do. */
+  session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
+  /** Wraps a transaction of the application; `null` if the handle is of no known kind. */
+  borrow(handle: object): Executor | null
+  close(): Promise<void>
+}
+
+/** How many ids one block holds. */
+export const idBlockSize = 100
+
+/** Runs statements in order, without waiting in between where that is possible. */
+export async function runAll(executor: Executor, statements: readonly Sql[]): Promise<void> {
+  if (executor.pipelines) await Promise.all(statements.map(statement => executor.run(statement)))
+  else for (const statement of statements) await executor.run(statement)
+}

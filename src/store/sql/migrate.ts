@@ -1,0 +1,108 @@
+/**
+ * Brings the tables up to date. One lock is taken before anything is looked at, so any number of processes may call
+ * it at once; whoever comes second finds the work done.
+ */
+import { SchemaError } from '../../errors.ts'
+import type { SqlContext } from './context.ts'
+import { int, text } from './decode.ts'
+import type { Executor, KeyType } from './dialect.ts'
+import { detectKeyType } from './key-type.ts'
+import { foundation } from './migrations/foundation.ts'
+import type { Migration } from './migrations/migration.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+const migrations: readonly Migration[] = [foundation]
+
+interface SchemaStatus {
+  readonly version: number
+  readonly keyType: KeyType
+}
+
+/** `keyType` decides for new tables; without it the application's own tables do. */
+export async function migrate(context: SqlContext, keyType?: KeyType): Promise<void> {
+  const current = await readStatus(context, context.database).catch(() => null)
+  if (current?.version === migrations.length) {
+    context.keyType = current.keyType
+    return
+  }
+  const { migrationLock } = context.dialect
+  const name = `${context.tables.schema ?? ''}.${context.tables.prefix}`
+  await context.database.session(async session => {
+    await migrationLock.acquire(session, name)
+    try {
+      await bringUpToDate(context, session, keyType)
+      await migrationLock.commit(session)
+    } catch (error) {
+      await migrationLock.rollback(session).catch(() => {})
+      throw error
+    } finally {
+      await migrationLock.release(session, name)
+    }
+  })
+}
+
+async function bringUpToDate(context: SqlContext, session: Executor, wanted?: KeyType): Promise<void> {
+  const { dialect, tables } = context
+  const type = dialect.columnTypes('bigint')
+  for (const statement of dialect.createSchema(tables.schema)) await session.run(statement)
+  await session.run(
+    raw(
+      `create table if not exists ${tables.name('migrations')} (version ${type.int} not null primary key,
+      name ${type.key} not null, key_type ${type.key} not null, applied_at ${type.int} not null)${dialect.tableOptions}`,
+    ),
+  )
+  const status = await readStatus(context, session)
+  refuseNewer(status)
+  const keyType = status?.keyType ?? wanted ?? (await detectKeyType(context, session))
+  for (const migration of migrations.slice(status?.version ?? 0)) {
+    for (const statement of migration.statements({ dialect, tables, keyType }))
+      await runOnce(context, session, statement)
+    await session.run(
+      sql`insert into ${tables.migrations} (version, name, key_type, applied_at)
+          values (${migration.version}, ${migration.name}, ${keyType}, ${dialect.now})`,
+    )
+  }
+  context.keyType = keyType
+}
+
+async function runOnce(context: SqlContext, session: Executor, statement: Sql): Promise<void> {
+  try {
+    await session.run(statement)
+  } catch (error) {
+    if (!context.dialect.alreadyDone(error)) throw error
+  }
+}
+
+/** Makes sure that the tables are there and fit this code, without changing them. */
+export async function checkSchema(context: SqlContext): Promise<void> {
+  let status: SchemaStatus | null
+  try {
+    status = await readStatus(context, context.database)
+  } catch (error) {
+    if (context.dialect.classify(error) !== 'lasting') throw error
+    status = null
+  }
+  if (status === null || status.version < migrations.length) {
+    throw new SchemaError(
+      `The tables ${context.tables.prefix}* are ${status === null ? 'missing' : `at version ${status.version}, the code needs ${migrations.length}`}. Run \`geneva migrate\`.`,
+    )
+  }
+  refuseNewer(status)
+  context.keyType = status.keyType
+}
+
+function refuseNewer(status: SchemaStatus | null): void {
+  if (status !== null && status.version > migrations.length) {
+    throw new SchemaError(
+      `The tables are at version ${status.version}, this code knows versions up to ${migrations.length}. Upgrade geneva-drive in this process.`,
+    )
+  }
+}
+
+async function readStatus(context: SqlContext, executor: Executor): Promise<SchemaStatus | null> {
+  const rows = await executor.query(
+    sql`select version, key_type from ${context.tables.migrations} order by version desc limit 1`,
+  )
+  const row = rows[0]
+  return row ? { version: int(row, 'version'), keyType: text(row, 'key_type') as KeyType } : null
+}

@@ -1,0 +1,151 @@
+/**
+ * Reading: what people and the engine ask about workflows, without locks.
+ */
+import type { ActiveExecution, EndedExecution, EventRecord, WorkflowRecord, WorkflowState } from '../records.ts'
+import type { WorkflowFilter, WorkflowSnapshot } from '../store.ts'
+import { activeColumns, endedColumns, workflowColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
+import type { Row } from './dialect.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
+
+function performing(context: SqlContext): Sql {
+  return sql`exists (select 1 from ${context.tables.active} p
+    where p.workflow_id = w.id and p.state = 'in_progress' and p.kind <> 'timer')`
+}
+
+function snapshot(row: Row): WorkflowSnapshot {
+  return { workflow: workflowRecord(row), performing: int(row, 'performing') === 1 }
+}
+
+function selectSnapshots(context: SqlContext, where: Sql): Sql {
+  return sql`select ${workflowColumns}, case when ${performing(context)} then 1 else 0 end as performing
+    from ${context.tables.workflows} w where ${where}`
+}
+
+export async function findWorkflow(context: SqlContext, id: string): Promise<WorkflowSnapshot | null> {
+  const rows = await context.read(selectSnapshots(context, sql`w.id = ${context.id(id)}`))
+  return rows[0] ? snapshot(rows[0]) : null
+}
+
+/** Newest ids first; `before` is the last id of the page that came before. */
+export async function listWorkflows(context: SqlContext, filter: WorkflowFilter): Promise<WorkflowSnapshot[]> {
+  const rows = await context.read(
+    sql`${selectSnapshots(context, conditions(context, filter))} order by w.id desc limit ${filter.limit}`,
+  )
+  return rows.map(snapshot)
+}
+
+function conditions(context: SqlContext, filter: WorkflowFilter): Sql {
+  const { active, tags } = context.tables
+  const all: Sql[] = [raw('1 = 1')]
+  if (filter.types) all.push(among(raw('w.type'), filter.types))
+  if (filter.states) all.push(stateCondition(context, filter.states))
+  if (filter.hero) all.push(sql`w.hero_type = ${filter.hero.type} and w.hero_id = ${filter.hero.idText}`)
+  if (filter.before !== undefined) all.push(sql`w.id < ${context.id(filter.before)}`)
+  if (filter.at !== undefined) all.push(sql`(${standsAt(context, filter.at, active)})`)
+  if (filter.tag !== undefined) {
+    all.push(sql`exists (select 1 from ${tags} t where t.workflow_id = w.id and t.tag = ${filter.tag})`)
+  }
+  return join(all, ' and ')
+}
+
+/** A workflow stands at its active node; a paused one without an active row at the node that ended last. */
+function standsAt(context: SqlContext, node: string, active: Sql): Sql {
+  const { history } = context.tables
+  return sql`exists (select 1 from ${active} n where n.workflow_id = w.id and n.node = ${node})
+    or (w.state = 'paused' and not exists (select 1 from ${active} n where n.workflow_id = w.id)
+      and exists (select 1 from ${history} e where e.workflow_id = w.id and e.node = ${node} and e.ordinal =
+        (select max(l.ordinal) from ${history} l where l.workflow_id = w.id)))`
+}
+
+function stateCondition(context: SqlContext, states: readonly WorkflowState[]): Sql {
+  const stored = states.filter(state => state !== 'ready' && state !== 'performing')
+  const parts: Sql[] = stored.length > 0 ? [among(raw('w.state'), stored)] : []
+  const ready = states.includes('ready')
+  const running = states.includes('performing')
+  if (ready && running) parts.push(raw(`w.state = 'ready'`))
+  else if (ready) parts.push(sql`(w.state = 'ready' and not ${performing(context)})`)
+  else if (running) parts.push(sql`(w.state = 'ready' and ${performing(context)})`)
+  return parts.length === 0 ? raw('1 = 0') : sql`(${join(parts, ' or ')})`
+}
+
+function among(column: Sql, values: readonly string[]): Sql {
+  if (values.length === 0) return raw('1 = 0')
+  return sql`${column} in (${join(
+    values.map(value => sql`${value}`),
+    ', ',
+  )})`
+}
+
+export async function workflowStates(
+  context: SqlContext,
+  ids: readonly string[],
+): Promise<Map<string, WorkflowRecord>> {
+  if (ids.length === 0) return new Map()
+  const rows = await context.read(
+    sql`select ${workflowColumns} from ${context.tables.workflows} w where ${context.among(raw('w.id'), ids)}`,
+  )
+  return new Map(rows.map(row => [text(row, 'w_id'), workflowRecord(row)]))
+}
+
+export async function activeExecutions(context: SqlContext, workflowId: string): Promise<ActiveExecution[]> {
+  const rows = await context.read(
+    sql`select ${activeColumns} from ${context.tables.active} a
+      where a.workflow_id = ${context.id(workflowId)} order by a.ordinal, a.slot`,
+  )
+  return rows.map(activeExecution)
+}
+
+export async function history(context: SqlContext, workflowId: string): Promise<EndedExecution[]> {
+  const rows = await context.read(
+    sql`select ${endedColumns} from ${context.tables.history} e
+      where e.workflow_id = ${context.id(workflowId)} order by e.ordinal, e.ended_at, e.attempt`,
+  )
+  return rows.map(endedExecution)
+}
+
+export async function events(context: SqlContext, workflowId: string): Promise<EventRecord[]> {
+  const rows = await context.read(
+    sql`select v.id, v.workflow_id, v.type, v.execution_id, v.node, v.attempt, v.from_state, v.to_state, v.at,
+        v.requested_by, v.reason from ${context.tables.events} v
+      where v.workflow_id = ${context.id(workflowId)} order by v.id`,
+  )
+  return rows.map(eventRecord)
+}
+
+export async function findOutput(
+  context: SqlContext,
+  workflowId: string,
+  node: string | null,
+): Promise<{ output: string | null } | null> {
+  const only = node === null ? raw('') : sql` and e.node = ${node}`
+  const rows = await context.read(
+    sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
+      and e.kind = 'forward' and e.state = 'completed' and e.outcome <> 'reattempted'${only}
+      order by e.ordinal desc limit 1`,
+  )
+  return rows[0] ? { output: json(rows[0], 'output') } : null
+}
+
+export async function workflowInput(context: SqlContext, workflowId: string): Promise<string | null> {
+  const rows = await context.read(
+    sql`select w.input from ${context.tables.workflows} w where w.id = ${context.id(workflowId)}`,
+  )
+  return rows[0] ? json(rows[0], 'input') : null
+}
+
+export async function workflowTags(context: SqlContext, workflowId: string): Promise<string[]> {
+  const rows = await context.read(
+    sql`select t.tag from ${context.tables.tags} t where t.workflow_id = ${context.id(workflowId)} order by t.tag`,
+  )
+  return rows.map(row => text(row, 'tag'))
+}
+
+export async function nextDueAt(context: SqlContext, workflowId?: string): Promise<number | null> {
+  const only = workflowId === undefined ? raw('') : sql` and a.workflow_id = ${context.id(workflowId)}`
+  const rows = await context.read(
+    sql`select min(a.due_at) as due from ${context.tables.active} a where a.state = 'scheduled'${only}`,
+  )
+  return rows[0] ? optionalInt(rows[0], 'due') : null
+}

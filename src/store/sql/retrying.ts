@@ -1,0 +1,35 @@
+/**
+ * Tries again what the database calls transient, with growing, jittered pauses. What lasts is thrown as it is.
+ */
+import { jittered, pauseFor } from '../../primitives/pause-for.ts'
+import type { Dialect } from './dialect.ts'
+
+export interface RetryLimits {
+  readonly transient: number
+  readonly connection: number
+}
+
+/** Enough for a writer that queues behind others for about half a minute. */
+const defaults: RetryLimits = { transient: 400, connection: 5 }
+
+/** `work` gets the number of the try, from 1: after a lost connection an earlier try may have been committed. */
+export async function retrying<T>(
+  dialect: Dialect,
+  work: (attempt: number) => Promise<T>,
+  limits: RetryLimits = defaults,
+): Promise<T> {
+  let transient = 0
+  let connection = 0
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work(attempt)
+    } catch (error) {
+      const failure = dialect.classify(error)
+      if (failure === 'transient' && ++transient <= limits.transient) {
+        await pauseFor(jittered(Math.min(1 + transient, 100), 1))
+      } else if (failure === 'connection' && ++connection <= limits.connection) {
+        await pauseFor(jittered(50 * 2 ** connection, 0.5))
+      } else throw error
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
+ */
+import { InvalidArgumentError } from '../../errors.ts'
+import type { ActiveExecution, WorkerRecord } from '../records.ts'
+import type {
+  ChangeTarget,
+  ClaimRequest,
+  DefinitionRecord,
+  StartOrder,
+  Store,
+  TransactionHandle,
+  WorkflowFilter,
+} from '../store.ts'
+import { changeWorkflows, type Decide } from './change-workflows.ts'
+import { claim, markStarted } from './claim.ts'
+import { SqlContext } from './context.ts'
+import { int } from './decode.ts'
+import { allGraphs, findDefinition, registerDefinitions } from './definitions.ts'
+import type { Database, Executor, KeyType } from './dialect.ts'
+import { IdAllocator, isId } from './ids.ts'
+import { checkSchema, migrate } from './migrate.ts'
+import * as reads from './read-workflows.ts'
+import { sql } from './sql.ts'
+import { type CheckResults, startInside, startWorkflows } from './start-workflows.ts'
+import { type TableOptions, tables } from './tables.ts'
+import { findAbandoned, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
+
+export interface SqlStoreOptions extends TableOptions {
+  /** The type of new keys; by default after the application's own tables. */
+  readonly keyType?: KeyType
+}
+
+export class SqlStore implements Store {
+  readonly #context: SqlContext
+  readonly #ids: IdAllocator
+  readonly #keyType: KeyType | undefined
+
+  constructor(database: Database, options: SqlStoreOptions) {
+    this.#context = new SqlContext(database, tables(options))
+    this.#ids = new IdAllocator(this.#context)
+    this.#keyType = options.keyType
+  }
+
+  migrate() {
+    return migrate(this.#context, this.#keyType)
+  }
+  checkSchema() {
+    return checkSchema(this.#context)
+  }
+  close() {
+    return this.#context.database.close()
+  }
+
+  isLasting(error: unknown) {
+    return this.#context.dialect.classify(error) === 'lasting'
+  }
+
+  async now() {
+    const rows = await this.#context.read(sql`select ${this.#context.now} as now`)
+    return rows[0] ? int(rows[0], 'now') : 0
+  }
+  setClockOffset(offsetMs: number) {
+    this.#context.clockOffset = Math.round(offsetMs * 1000)
+  }
+  isId(id: string) {
+    return isId(this.#context, id)
+  }
+  takeIds(count: number, transaction?: TransactionHandle) {
+    return transaction === undefined ? this.#ids.take(count) : this.#ids.takeInside(this.#borrow(transaction), count)
+  }
+
+  start(orders: readonly StartOrder[], transaction?: TransactionHandle, check: CheckResults = () => {}) {
+    if (transaction === undefined) return startWorkflows(this.#context, orders, check)
+    return startInside(this.#context, this.#borrow(transaction), orders, check)
+  }
+  claim(request: ClaimRequest) {
+    return claim(this.#context, request)
+  }
+  markStarted(execution: ActiveExecution) {
+    return markStarted(this.#context, execution)
+  }
+  change(targets: readonly ChangeTarget[], decide: Decide, workerId?: string) {
+    return changeWorkflows(this.#context, targets, decide, workerId)
+  }
+
+  registerDefinitions(definitions: readonly DefinitionRecord[]) {
+    return registerDefinitions(this.#context, definitions)
+  }
+  findDefinition(type: string) {
+    return findDefinition(this.#context, type)
+  }
+
+  allGraphs(types: readonly string[]) {
+    return allGraphs(this.#context, types)
+  }
+
+  registerWorker(worker: WorkerRecord) {
+    return registerWorker(this.#context, worker)
+  }
+  heartbeat(workerId: string, leaseMs: number) {
+    return heartbeat(this.#context, workerId, leaseMs)
+  }
+  heldBy(workerId: string) {
+    return heldBy(this.#context, workerId)
+  }
+  retireWorker(workerId: string) {
+    return retireWorker(this.#context, workerId)
+  }
+  findAbandoned(limit: number) {
+    return findAbandoned(this.#context, limit)
+  }
+
+  findWorkflow(id: string) {
+    return reads.findWorkflow(this.#context, id)
+  }
+  listWorkflows(filter: WorkflowFilter) {
+    return reads.listWorkflows(this.#context, filter)
+  }
+  workflowStates(ids: readonly string[]) {
+    return reads.workflowStates(this.#context, ids)
+  }
+  activeExecutions(workflowId: string) {
+    return reads.activeExecutions(this.#context, workflowId)
+  }
+  history(workflowId: string) {
+    return reads.history(this.#context, workflowId)
+  }
+  events(workflowId: string) {
+    return reads.events(this.#context, workflowId)
+  }
+  findOutput(workflowId: string, node: string | null) {
+    return reads.findOutput(this.#context, workflowId, node)
+  }
+  input(workflowId: string) {
+    return reads.workflowInput(this.#context, workflowId)
+  }
+  tags(workflowId: string) {
+    return reads.workflowTags(this.#context, workflowId)
+  }
+  nextDueAt(workflowId?: string) {
+    return reads.nextDueAt(this.#context, workflowId)
+  }
+
+  #borrow(handle: TransactionHandle): Executor {
+    const executor = this.#context.database.borrow(handle)
+    if (executor === null) {
+      throw new InvalidArgumentError(
+        'The `transaction` option holds no transaction of this database. Pass the driver connection or the transaction ' +
+          'object of Kysely, Drizzle, Knex or Prisma that the work runs in.',
+      )
+    }
+    return executor
+  }
+}

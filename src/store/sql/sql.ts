@@ -1,0 +1,58 @@
+/**
+ * A small SQL tag: text and values stay apart until the driver binds them. Only fragments made here become text;
+ * whatever else is interpolated is a bound value.
+ */
+
+export type Param = string | number | bigint | null | readonly (string | number | null)[]
+
+/** A statement or a part of one. */
+export class Sql {
+  readonly parts: readonly string[]
+  readonly values: readonly Param[]
+  constructor(parts: readonly string[], values: readonly Param[]) {
+    this.parts = parts
+    this.values = values
+  }
+}
+
+/** Builds a statement. Fragments are spliced in, everything else is bound. */
+export function sql(strings: TemplateStringsArray, ...inserts: readonly (Param | Sql)[]): Sql {
+  const parts: string[] = [strings[0] ?? '']
+  const values: Param[] = []
+  inserts.forEach((insert, index) => {
+    const following = strings[index + 1] ?? ''
+    if (insert instanceof Sql) {
+      parts[parts.length - 1] += insert.parts[0] ?? ''
+      for (let i = 0; i < insert.values.length; i++) {
+        values.push(insert.values[i] as Param)
+        parts.push(insert.parts[i + 1] ?? '')
+      }
+      parts[parts.length - 1] += following
+    } else {
+      values.push(insert)
+      parts.push(following)
+    }
+  })
+  return new Sql(parts, values)
+}
+
+/** Trusted text: a constant of this program or an identifier that was validated. Never a value from outside. */
+export function raw(text: string): Sql {
+  return new Sql([text], [])
+}
+
+export function join(fragments: readonly Sql[], separator: string): Sql {
+  return fragments.reduce((all, next, index) => (index === 0 ? next : sql`${all}${raw(separator)}${next}`), raw(''))
+}
+
+export interface Rendered {
+  readonly text: string
+  readonly values: readonly Param[]
+}
+
+/** Turns a statement into the text a driver wants, with its own kind of placeholder. */
+export function render(statement: Sql, placeholder: (position: number) => string): Rendered {
+  let text = statement.parts[0] ?? ''
+  for (let i = 1; i < statement.parts.length; i++) text += placeholder(i) + statement.parts[i]
+  return { text, values: statement.values }
+}

@@ -1,0 +1,189 @@
+/**
+ * Starting: workflows, their first rows, tags and events in one transaction, ours or the application's. A conflict
+ * is found without breaking that transaction, and the holder of the place is named.
+ */
+import { InvariantError } from '../../errors.ts'
+import type { WorkflowRecord } from '../records.ts'
+import type { StartOrder, StartResult } from '../store.ts'
+import { workflowColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { json, text, workflowRecord } from './decode.ts'
+import { type Executor, runAll } from './dialect.ts'
+import { runTransaction } from './run-transaction.ts'
+import { raw, type Sql, sql } from './sql.ts'
+import { endedStates, insertFirst, insertFirstEvents } from './write-changes.ts'
+
+/** How often a conflict may vanish between the insert and the look at its holder. */
+const maxRounds = 10
+
+/** Looks at the results before they are committed; what it throws undoes the start. */
+export type CheckResults = (results: readonly StartResult[]) => void
+
+/** Starts in a transaction of our own. Orders keep their ids over a retry, so none is started twice. */
+export function startWorkflows(
+  context: SqlContext,
+  orders: readonly StartOrder[],
+  check: CheckResults,
+): Promise<StartResult[]> {
+  return runTransaction(context.database, async (transaction, attempt) => {
+    const known = attempt === 1 ? new Map() : await existing(context, transaction, orders)
+    const results = await startAll(context, transaction, orders, known)
+    check(results)
+    return results
+  })
+}
+
+/** Starts in the caller's transaction, which is neither begun nor ended here. Several starts are undone together. */
+export async function startInside(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+  check: CheckResults,
+): Promise<StartResult[]> {
+  await executor.run(raw('savepoint geneva_start'))
+  try {
+    const results = await startAll(context, executor, orders, new Map())
+    check(results)
+    await executor.run(raw('release savepoint geneva_start'))
+    return results
+  } catch (error) {
+    await executor.run(raw('rollback to savepoint geneva_start')).catch(() => {})
+    throw error
+  }
+}
+
+async function startAll(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+  known: ReadonlyMap<string, WorkflowRecord>,
+): Promise<StartResult[]> {
+  const results = new Map<string, StartResult>()
+  const note = (workflow: WorkflowRecord) => results.set(workflow.id, { kind: 'started', workflow })
+  for (const workflow of known.values()) note(workflow)
+  let open = orders.filter(order => !known.has(order.id))
+  for (let round = 0; open.length > 0 && round < maxRounds; round++) {
+    await insert(context, executor, open)
+    for (const workflow of (await existing(context, executor, open)).values()) note(workflow)
+    const refused = open.filter(order => !results.has(order.id))
+    for (const [id, holder] of await findHolders(context, executor, refused)) results.set(id, holder)
+    open = refused.filter(order => !results.has(order.id))
+  }
+  return orders.map(order => {
+    const result = results.get(order.id)
+    if (!result) throw new InvariantError(`The start of ${order.type} was refused ${maxRounds} times without a holder.`)
+    return result
+  })
+}
+
+/** The later statements touch only what the first has inserted, so they need not wait for its answer. */
+async function insert(context: SqlContext, executor: Executor, orders: readonly StartOrder[]): Promise<void> {
+  const statements = [insertWorkflows(context, orders)]
+  const tags = orders.flatMap(order => order.tags.map(tag => [tag, order.id]))
+  if (tags.length > 0) statements.push(insertTags(context, tags))
+  const first = orders.flatMap(order => order.first ?? [])
+  if (first.length > 0) statements.push(insertFirst(context, first))
+  const events = orders.map(order => ({
+    workflowId: order.id,
+    type: 'workflow.started',
+    to: order.first === null ? 'finished' : 'ready',
+  }))
+  statements.push(insertFirstEvents(context, events))
+  await runAll(executor, statements)
+}
+
+function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
+  const rows = context.rows('r', {
+    columns: {
+      id: 'id',
+      type: 'text',
+      hero_type: 'text',
+      hero_id: 'text',
+      hero_id_kind: 'text',
+      state: 'text',
+      allow_multiple: 'int',
+      idempotency_key: 'text',
+      input: 'json',
+    },
+    rows: orders.map(order => [
+      order.id,
+      order.type,
+      order.hero?.type ?? null,
+      order.hero?.idText ?? null,
+      order.hero?.idKind ?? null,
+      order.first === null ? 'finished' : 'ready',
+      order.allowMultiple ? 1 : 0,
+      order.idempotencyKey,
+      order.input,
+    ]),
+  })
+  const names = [
+    'id',
+    'type',
+    'hero_type',
+    'hero_id',
+    'hero_id_kind',
+    'state',
+    'allow_multiple',
+    'idempotency_key',
+    'input',
+  ]
+  return context.dialect.insertNew(
+    context.tables.workflows,
+    [...names, 'created_at', 'ended_at'],
+    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, ${context.now},
+      case when r.state = 'finished' then ${context.now} end from ${rows}`,
+  )
+}
+
+function insertTags(context: SqlContext, tags: (string | null)[][]): Sql {
+  const rows = context.rows('r', { columns: { tag: 'text', workflow_id: 'id' }, rows: tags })
+  return sql`insert into ${context.tables.tags} (tag, workflow_id)
+    select r.tag, r.workflow_id from ${rows} join ${context.tables.workflows} w on w.id = r.workflow_id`
+}
+
+async function existing(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+): Promise<Map<string, WorkflowRecord>> {
+  const ids = orders.map(order => order.id)
+  const rows = await executor.query(
+    sql`select ${workflowColumns} from ${context.tables.workflows} w where ${context.among(raw('w.id'), ids)}`,
+  )
+  return new Map(rows.map(row => [text(row, 'w_id'), workflowRecord(row)]))
+}
+
+/** The key speaks before the hero: a repeated request must find its own workflow, also when it is still active. */
+async function findHolders(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+): Promise<Map<string, StartResult>> {
+  const holders = new Map<string, StartResult>()
+  for (const order of orders) {
+    const holder = (await findKeyed(context, executor, order)) ?? (await findActive(context, executor, order))
+    if (holder) holders.set(order.id, holder)
+  }
+  return holders
+}
+
+async function findKeyed(context: SqlContext, executor: Executor, order: StartOrder): Promise<StartResult | null> {
+  if (order.idempotencyKey === null) return null
+  const rows = await executor.query(
+    sql`select ${workflowColumns}, w.input from ${context.tables.workflows} w
+      where w.type = ${order.type} and w.idempotency_key = ${order.idempotencyKey}${context.dialect.freshRead}`,
+  )
+  const row = rows[0]
+  return row ? { kind: 'keyed', workflow: workflowRecord(row), input: json(row, 'input') } : null
+}
+
+async function findActive(context: SqlContext, executor: Executor, order: StartOrder): Promise<StartResult | null> {
+  if (order.hero === null || order.allowMultiple) return null
+  const rows = await executor.query(
+    sql`select ${workflowColumns} from ${context.tables.workflows} w where w.type = ${order.type}
+      and w.hero_type = ${order.hero.type} and w.hero_id = ${order.hero.idText} and w.allow_multiple = 0
+      and w.state not in ${raw(endedStates)}${context.dialect.freshRead}`,
+  )
+  return rows[0] ? { kind: 'active', workflow: workflowRecord(rows[0]) } : null
+}

@@ -1,0 +1,118 @@
+/**
+ * Workers and their leases. A worker is one incarnation of a process; once declared dead it never comes back, and
+ * nothing can be claimed in its name.
+ */
+import type { ActiveExecution, ClaimedExecution, WorkerRecord } from '../records.ts'
+import type { HeldExecution } from '../store.ts'
+import { activeColumns, workflowColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { activeExecution, claimedExecution, int, text } from './decode.ts'
+import type { Executor } from './dialect.ts'
+import { runTransaction } from './run-transaction.ts'
+import { sql } from './sql.ts'
+
+/** How many workers one look may bury, so that the transaction stays small. */
+const burialLimit = 20
+
+export async function registerWorker(context: SqlContext, worker: WorkerRecord): Promise<void> {
+  await runTransaction(context.database, async transaction => {
+    const rows = context.rows('r', {
+      columns: { id: 'text', host: 'text', pid: 'int', lease: 'int', handlers: 'json' },
+      rows: [[worker.id, worker.host, worker.pid, worker.leaseMs * 1000, JSON.stringify(worker.handlers)]],
+    })
+    await transaction.run(
+      context.dialect.insertNew(
+        context.tables.workers,
+        ['id', 'host', 'pid', 'state', 'started_at', 'lease_until', 'handlers'],
+        sql`select r.id, r.host, r.pid, 'alive', ${context.leaseNow}, ${context.leaseNow} + r.lease, r.handlers from ${rows}`,
+      ),
+    )
+  })
+}
+
+/** Holds the worker's row until the transaction ends, so that nobody can bury it meanwhile. */
+export async function workerIsAlive(context: SqlContext, executor: Executor, workerId: string): Promise<boolean> {
+  const rows = await executor.query(
+    sql`select id from ${context.tables.workers} where id = ${workerId} and state = 'alive'${context.dialect.lockShared}`,
+  )
+  return rows.length > 0
+}
+
+export async function heartbeat(
+  context: SqlContext,
+  workerId: string,
+  leaseMs: number,
+): Promise<HeldExecution[] | null> {
+  const { workers, active, workflows } = context.tables
+  const renewed = await runTransaction(context.database, transaction =>
+    transaction.run(
+      sql`update ${workers} set lease_until = ${context.leaseNow} + ${leaseMs * 1000}
+        where id = ${workerId} and state = 'alive'`,
+    ),
+  )
+  if (renewed === 0) return null
+  const rows = await context.read(
+    sql`select a.workflow_id, a.slot, a.id, a.fence, case when w.state in ('ready', 'paused') then 0 else 1 end as stopping
+      from ${active} a join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
+  )
+  return rows.map(row => ({
+    workflowId: text(row, 'workflow_id'),
+    slot: text(row, 'slot'),
+    id: text(row, 'id'),
+    fence: int(row, 'fence'),
+    stopping: int(row, 'stopping') === 1,
+  }))
+}
+
+export async function heldBy(context: SqlContext, workerId: string): Promise<ClaimedExecution[]> {
+  const { active, workflows } = context.tables
+  const rows = await context.read(
+    sql`select ${activeColumns}, ${workflowColumns}, w.input from ${active} a
+      join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
+  )
+  return rows.map(claimedExecution)
+}
+
+/** A worker that leaves in good order. What it still holds, if anything, is found at once. */
+export async function retireWorker(context: SqlContext, workerId: string): Promise<void> {
+  await runTransaction(context.database, async transaction => {
+    await transaction.run(sql`update ${context.tables.workers} set state = 'dead' where id = ${workerId}`)
+  })
+  await removeBuried(context)
+}
+
+export async function findAbandoned(context: SqlContext, limit: number): Promise<ActiveExecution[]> {
+  await bury(context)
+  const { active, workers } = context.tables
+  const rows = await context.read(
+    sql`select ${activeColumns} from ${workers} k join ${active} a on a.owner = k.id
+      where k.state = 'dead' order by a.workflow_id limit ${limit}`,
+  )
+  if (rows.length === 0) await removeBuried(context)
+  return rows.map(activeExecution)
+}
+
+async function bury(context: SqlContext): Promise<void> {
+  const { workers } = context.tables
+  const lapsed = sql`select a.id from ${workers} a where a.state = 'alive' and a.lease_until < ${context.leaseNow}
+    order by a.id limit ${burialLimit}`
+  if ((await context.read(lapsed)).length === 0) return
+  await runTransaction(context.database, async transaction => {
+    const rows = await transaction.query(sql`${lapsed}${context.dialect.lockSkipping}`)
+    for (const row of rows) {
+      await transaction.run(sql`update ${workers} set state = 'dead' where id = ${text(row, 'id')} and state = 'alive'`)
+    }
+  })
+}
+
+async function removeBuried(context: SqlContext): Promise<void> {
+  const { workers, active } = context.tables
+  const empty = sql`select k.id from ${workers} k where k.state = 'dead'
+    and not exists (select 1 from ${active} a where a.owner = k.id) limit ${burialLimit}`
+  const rows = await context.read(empty)
+  if (rows.length === 0) return
+  await runTransaction(context.database, async transaction => {
+    for (const row of rows)
+      await transaction.run(sql`delete from ${workers} where id = ${text(row, 'id')} and state = 'dead'`)
+  })
+}

@@ -1,0 +1,26 @@
+/**
+ * Opens the store in a SQLite file: `sqlite:app.db`, `sqlite:/var/lib/app.db` or `file:app.db`.
+ */
+import { resolve } from 'node:path'
+import { InvalidArgumentError } from '../../errors.ts'
+import type { DatabaseOptions } from '../database-options.ts'
+import { SqlStore } from '../sql/sql-store.ts'
+import type { Store } from '../store.ts'
+import { openSqlite } from './sqlite-database.ts'
+
+export async function openSqliteStore(options: DatabaseOptions): Promise<Store> {
+  return new SqlStore(
+    await openSqlite({ path: pathOf(options.url), synchronous: options.synchronous ?? 'full' }),
+    options,
+  )
+}
+
+function pathOf(url: string): string {
+  const path = url.replace(/^(sqlite|file):(\/\/(?=\/))?/, '')
+  if (path === '' || path === ':memory:') {
+    throw new InvalidArgumentError(
+      `The database ${JSON.stringify(url)} names no file. Several connections share a database, so it must be a file: sqlite:app.db. For tests use geneva-drive/testing.`,
+    )
+  }
+  return resolve(path)
+}

@@ -1,0 +1,157 @@
+/**
+ * Connections to one SQLite file: one that writes, one transaction after another, and one that reads. A busy database
+ * is waited for asynchronously, never by blocking the event loop.
+ */
+
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pauseFor } from '../../primitives/pause-for.ts'
+import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
+import { borrowHandle } from '../sql/handles/borrow-handle.ts'
+import { raw, render, type Sql } from '../sql/sql.ts'
+import { sqliteDialect } from './sqlite-dialect.ts'
+import { openSqliteHandle, type SqliteHandle, type SqliteStatement } from './sqlite-driver.ts'
+
+export interface SqliteOptions {
+  readonly path: string
+  /** `full` survives a power cut; `normal` may lose the last commits then, but never corrupts. */
+  readonly synchronous: 'full' | 'normal'
+}
+
+const openTimeoutMs = 60_000
+const maxCached = 500
+
+export async function openSqlite(options: SqliteOptions): Promise<Database> {
+  mkdirSync(dirname(options.path), { recursive: true })
+  const writer = await open(options)
+  try {
+    return new SqliteDatabase(writer, await open(options))
+  } catch (error) {
+    writer.handle.close()
+    throw error
+  }
+}
+
+async function open(options: SqliteOptions): Promise<SqliteConnection> {
+  const handle = await openSqliteHandle(options.path)
+  for (let waited = 0; ; waited += 10) {
+    try {
+      handle.exec('pragma busy_timeout = 0')
+      handle.exec('pragma journal_mode = wal')
+      handle.exec(`pragma synchronous = ${options.synchronous === 'full' ? 'full' : 'normal'}`)
+      return new SqliteConnection(handle)
+    } catch (error) {
+      if (sqliteDialect.classify(error) !== 'transient' || waited > openTimeoutMs) {
+        handle.close()
+        throw error
+      }
+      await pauseFor(10)
+    }
+  }
+}
+
+class SqliteConnection implements Executor {
+  readonly pipelines = true
+  readonly handle: SqliteHandle
+  readonly #statements = new Map<string, SqliteStatement>()
+
+  constructor(handle: SqliteHandle) {
+    this.handle = handle
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    const { text, values } = render(statement, sqliteDialect.placeholder)
+    return this.#prepare(text).all(...values) as Row[]
+  }
+
+  async run(statement: Sql): Promise<number> {
+    const { text, values } = render(statement, sqliteDialect.placeholder)
+    return Number(this.#prepare(text).run(...values).changes)
+  }
+
+  #prepare(text: string): SqliteStatement {
+    const known = this.#statements.get(text)
+    if (known) return known
+    if (this.#statements.size >= maxCached) this.#statements.clear()
+    const statement = this.handle.prepare(text)
+    this.#statements.set(text, statement)
+    return statement
+  }
+}
+
+class SqliteDatabase implements Database {
+  readonly dialect = sqliteDialect
+  readonly pipelines = false
+  readonly #writer: SqliteConnection
+  readonly #reader: SqliteConnection
+  /** The end of the queue for the writing connection. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(writer: SqliteConnection, reader: SqliteConnection) {
+    this.#writer = writer
+    this.#reader = reader
+  }
+
+  query(statement: Sql): Promise<Row[]> {
+    return this.#reader.query(statement)
+  }
+
+  run(statement: Sql): Promise<number> {
+    return this.session(session => session.run(statement))
+  }
+
+  session<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+    const result = this.#turn.then(() => work(this.#writer))
+    this.#turn = result.catch(() => {})
+    return result
+  }
+
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.session(async session => {
+      await session.run(raw('begin immediate'))
+      const transaction = new SqliteTransaction(session)
+      try {
+        const result = await work(transaction)
+        if (!transaction.ended) await transaction.commitWith([])
+        return result
+      } catch (error) {
+        if (!transaction.ended) await session.run(raw('rollback')).catch(() => {})
+        throw error
+      }
+    })
+  }
+
+  borrow(handle: object): Executor | null {
+    return borrowHandle(handle, this.dialect.placeholder)
+  }
+
+  async close(): Promise<void> {
+    await this.#turn
+    this.#reader.handle.close()
+    this.#writer.handle.close()
+  }
+}
+
+class SqliteTransaction implements Transaction {
+  readonly pipelines = true
+  readonly #session: Executor
+  ended = false
+
+  constructor(session: Executor) {
+    this.#session = session
+  }
+
+  query(statement: Sql): Promise<Row[]> {
+    return this.#session.query(statement)
+  }
+
+  run(statement: Sql): Promise<number> {
+    return this.#session.run(statement)
+  }
+
+  async commitWith(statements: readonly Sql[]): Promise<void> {
+    for (const statement of statements) await this.#session.run(statement)
+    await this.#session.run(raw('commit'))
+    this.ended = true
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * SQLite: one writer at a time, so nothing is locked row by row; sets travel as JSON; the clock has milliseconds.
+ */
+import { pauseFor } from '../../primitives/pause-for.ts'
+import { int, text } from '../sql/decode.ts'
+import type { Dialect, Failure, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
+import { join, raw, type Sql, sql } from '../sql/sql.ts'
+
+function rows(alias: string, set: RowSet): Sql {
+  const columns = Object.keys(set.columns).map((name, index) => `value ->> ${index} as ${name}`)
+  return sql`(select ${raw(columns.join(', '))} from json_each(${JSON.stringify(encodeIds(set))})) ${raw(alias)}`
+}
+
+/** Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. */
+function encodeIds(set: RowSet): readonly (readonly (string | number | null)[])[] {
+  const ids = Object.values(set.columns).map(type => type === 'id')
+  if (!ids.includes(true)) return set.rows
+  return set.rows.map(row => row.map((value, index) => (ids[index] && value !== null ? idValue(String(value)) : value)))
+}
+
+function idValue(id: string): string | number {
+  return id.length === 36 ? id : Number(id)
+}
+
+const busyCode = 5
+const lockedCode = 6
+const migrationTimeoutMs = 60_000
+
+function primaryCode(error: unknown): number | null {
+  const { errcode, code } = error as { errcode?: unknown; code?: unknown }
+  if (typeof errcode === 'number') return errcode & 0xff
+  // better-sqlite3 names its codes.
+  if (typeof code === 'string' && code.startsWith('SQLITE_BUSY')) return busyCode
+  if (typeof code === 'string' && code.startsWith('SQLITE_LOCKED')) return lockedCode
+  return null
+}
+
+function classify(error: unknown): Failure {
+  const code = primaryCode(error)
+  return code === busyCode || code === lockedCode ? 'transient' : 'lasting'
+}
+
+const migrationLock: MigrationLock = {
+  async acquire(session) {
+    for (let waited = 0; ; waited += 20) {
+      try {
+        await session.run(raw('begin immediate'))
+        return
+      } catch (error) {
+        if (classify(error) !== 'transient' || waited > migrationTimeoutMs) throw error
+        await pauseFor(20)
+      }
+    }
+  },
+  async commit(session) {
+    await session.run(raw('commit'))
+  },
+  async rollback(session) {
+    await session.run(raw('rollback'))
+  },
+  async release() {},
+}
+
+export const sqliteDialect: Dialect = {
+  placeholder: () => '?',
+  now: raw(`cast(round(unixepoch('now', 'subsec') * 1000) as integer) * 1000`),
+  tableOptions: '',
+  columnTypes: (keyType: KeyType) => ({
+    id: keyType === 'uuid' ? 'text' : 'integer',
+    key: 'text',
+    text: 'text',
+    json: 'text',
+    int: 'integer',
+    serial: 'integer primary key autoincrement',
+  }),
+  idParam: (id, keyType) => (keyType === 'uuid' ? id : Number(id)),
+
+  rows,
+  among: (column, ids) => sql`${column} in (select value from json_each(${JSON.stringify(ids.map(idValue))}))`,
+  // Without the condition the parser takes ON for the beginning of a join.
+  insertNew: (table, columns, select) =>
+    sql`insert into ${table} (${raw(columns.join(', '))}) ${select} where true on conflict do nothing`,
+  updateFrom: (table, set, on, assignments) =>
+    sql`update ${table} as a set ${join(
+      assignments.map(([column, value]) => sql`${raw(column)} = ${value}`),
+      ', ',
+    )} from ${set} where ${on}`,
+  deleteFrom: (table, set, keys) => {
+    const names = raw(keys.join(', '))
+    return sql`delete from ${table} where (${names}) in (select ${names} from ${set})`
+  },
+
+  lock: raw(''),
+  lockShared: raw(''),
+  lockSkipping: raw(''),
+  freshRead: raw(''),
+
+  async allocateBlocks(executor, counter, count) {
+    const found = await executor.query(sql`update ${counter} set next = next + ${count} returning next`)
+    const next = found[0] ? int(found[0], 'next') : 0
+    return Array.from({ length: count }, (_, index) => next - count + index)
+  },
+  createCounter: counter => [
+    raw(`create table if not exists ${counter} (only integer primary key check (only = 1), next integer not null)`),
+    raw(`insert into ${counter} (only, next) values (1, 1) on conflict do nothing`),
+  ],
+  uniqueWorkflows: ({ table, prefix }) => [
+    raw(
+      `create unique index if not exists ${prefix}workflows_active on ${table} (type, hero_type, hero_id)
+      where state not in ('finished', 'failed', 'canceled', 'aborted') and allow_multiple = 0 and hero_id is not null`,
+    ),
+    raw(
+      `create unique index if not exists ${prefix}workflows_key on ${table} (type, idempotency_key)
+      where idempotency_key is not null`,
+    ),
+  ],
+  index: ({ name, table, columns, where }) =>
+    raw(`create index if not exists ${name} on ${table} (${columns})${where ? ` where ${where}` : ''}`),
+  appendOnlyIndex: () => [],
+
+  async applicationKeyTypes(executor, tables) {
+    const found = await executor.query(
+      sql`select c.type from sqlite_master m join pragma_table_info(m.name) c
+        where m.type = 'table' and c.name = 'id' and substr(m.name, 1, ${tables.prefix.length}) <> ${tables.prefix}
+          and m.name not like 'schema\\_%' escape '\\' and m.name not like 'ar\\_%' escape '\\'`,
+    )
+    return found.map(row => text(row, 'type'))
+  },
+  createSchema: () => [],
+  migrationLock,
+  alreadyDone: () => false,
+  classify,
+}

@@ -1,0 +1,159 @@
+/**
+ * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
+ * the database says that it may be, and safe to call again when its answer was lost.
+ */
+import type { NewExecution, WorkflowChange, WorkflowFacts } from './change.ts'
+import type {
+  ActiveExecution,
+  ClaimedExecution,
+  EndedExecution,
+  EventRecord,
+  HeroKey,
+  WorkerRecord,
+  WorkflowRecord,
+  WorkflowState,
+} from './records.ts'
+
+/** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
+export interface StartOrder {
+  readonly id: string
+  readonly type: string
+  readonly hero: HeroKey | null
+  readonly input: string | null
+  readonly allowMultiple: boolean
+  readonly idempotencyKey: string | null
+  readonly tags: readonly string[]
+  /** `null` for a class without steps: the workflow is finished from the start. */
+  readonly first: NewExecution | null
+}
+
+export type StartResult =
+  | { readonly kind: 'started'; readonly workflow: WorkflowRecord }
+  /** Another workflow of the type is active for the hero. */
+  | { readonly kind: 'active'; readonly workflow: WorkflowRecord }
+  /** The idempotency key belongs to an earlier workflow. */
+  | { readonly kind: 'keyed'; readonly workflow: WorkflowRecord; readonly input: string | null }
+
+export interface ClaimSource {
+  readonly queue: string
+  readonly handler: string
+  readonly generation: number
+}
+
+export interface ClaimRequest {
+  readonly workerId: string
+  readonly sources: readonly ClaimSource[]
+  readonly limit: number
+  /** Restricts the claim to one workflow, for the test kit. */
+  readonly workflowId?: string
+}
+
+/** A workflow to lock and look at before a change. */
+export interface ChangeTarget {
+  readonly workflowId: string
+  /** Asks for the execution that ended last. */
+  readonly withLatest?: boolean
+  /** An execution that the caller reports on: after a lost answer it is looked up whether it has ended already. */
+  readonly settle?: string
+  /** An earlier call may have been committed without its answer arriving. */
+  readonly repeated?: boolean
+}
+
+export interface HeldExecution {
+  readonly workflowId: string
+  readonly slot: string
+  readonly id: string
+  readonly fence: number
+  /** The workflow is being stopped: the step should end soon. */
+  readonly stopping: boolean
+}
+
+export interface DefinitionRecord {
+  readonly type: string
+  readonly signature: string
+  readonly graph: string
+}
+
+export interface WorkflowFilter {
+  readonly types?: readonly string[]
+  readonly states?: readonly WorkflowState[]
+  readonly hero?: HeroKey
+  readonly at?: string
+  readonly tag?: string
+  readonly before?: string
+  readonly limit: number
+}
+
+/** A transaction of the application, as its own library hands it out. */
+export type TransactionHandle = object
+
+export interface Store {
+  /** Brings the tables up to date; any number of processes may call it at once. */
+  migrate(): Promise<void>
+  /** Checks that the tables fit this code without changing them. */
+  checkSchema(): Promise<void>
+  close(): Promise<void>
+  /** False for an error that may pass: the database is busy or away. */
+  isLasting(error: unknown): boolean
+
+  /** The time of the database in microseconds, with the offset of the test clock. */
+  now(): Promise<number>
+  /** Moves the clock of this store. For the test kit only. */
+  setClockOffset(offsetMs: number): void
+  /** Refuses an id that cannot exist, before it reaches a statement. */
+  isId(id: string): boolean
+  /** Fresh ids; inside the application's transaction they are reserved there. */
+  takeIds(count: number, transaction?: TransactionHandle): Promise<string[]>
+
+  /** `check` looks at the results before anything is committed; what it throws undoes the whole call. */
+  start(
+    orders: readonly StartOrder[],
+    transaction?: TransactionHandle,
+    check?: (results: readonly StartResult[]) => void,
+  ): Promise<StartResult[]>
+  claim(request: ClaimRequest): Promise<ClaimedExecution[]>
+  /** Writes down that user code is about to be called; false if the claim is no longer ours. */
+  markStarted(execution: ActiveExecution): Promise<boolean>
+  /**
+   * Locks the workflows in id order, lets `decide` look at each, and applies what it returns. A workflow that does
+   * not exist is not shown. Returns what was applied. With `workerId`, `workerAlive` tells whether that worker still
+   * holds its lease, and it cannot lose it before the change is committed.
+   */
+  change(
+    targets: readonly ChangeTarget[],
+    decide: (facts: WorkflowFacts, workerAlive: boolean) => WorkflowChange | null,
+    workerId?: string,
+  ): Promise<WorkflowChange[]>
+
+  registerDefinitions(definitions: readonly DefinitionRecord[]): Promise<Map<string, number>>
+  findDefinition(type: string): Promise<{ graph: string; generation: number } | null>
+  /** Every graph that was ever registered for the types: rows may stand in queues that only older code names. */
+  allGraphs(types: readonly string[]): Promise<string[]>
+
+  registerWorker(worker: WorkerRecord): Promise<void>
+  /** Renews the lease. `null` when it was lost: everything that the worker held belongs to others. */
+  heartbeat(workerId: string, leaseMs: number): Promise<HeldExecution[] | null>
+  /** Rows claimed by the worker, to adopt a claim whose answer was lost. */
+  heldBy(workerId: string): Promise<ClaimedExecution[]>
+  retireWorker(workerId: string): Promise<void>
+  /** Declares workers dead whose lease has lapsed, and names work that they left. Never blocks on another process. */
+  findAbandoned(limit: number): Promise<ActiveExecution[]>
+
+  findWorkflow(id: string): Promise<WorkflowSnapshot | null>
+  listWorkflows(filter: WorkflowFilter): Promise<WorkflowSnapshot[]>
+  workflowStates(ids: readonly string[]): Promise<Map<string, WorkflowRecord>>
+  activeExecutions(workflowId: string): Promise<ActiveExecution[]>
+  history(workflowId: string): Promise<EndedExecution[]>
+  events(workflowId: string): Promise<EventRecord[]>
+  /** The latest completed attempt of the node, or of whatever node completed last. */
+  findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
+  input(workflowId: string): Promise<string | null>
+  tags(workflowId: string): Promise<string[]>
+  /** The earliest time at which something falls due, for the test clock. */
+  nextDueAt(workflowId?: string): Promise<number | null>
+}
+
+export interface WorkflowSnapshot {
+  readonly workflow: WorkflowRecord
+  readonly performing: boolean
+}

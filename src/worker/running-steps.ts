@@ -1,0 +1,94 @@
+/**
+ * What this worker runs right now, and how it is told to stop.
+ */
+import type { ClaimedExecution } from '../store/records.ts'
+import type { HeldExecution } from '../store/store.ts'
+
+export interface RunningStep {
+  claimed: ClaimedExecution
+  readonly abort: AbortController
+  /** Its report is being recorded: the claim is about to change hands in good order. */
+  reporting: boolean
+  /** Counts up with every step that runs on in the same place. */
+  changes: number
+}
+
+/** Why a signal was aborted. It is the signal's `reason`. */
+export type StopReason = 'canceled' | 'claim lost' | 'shutting down'
+
+export class RunningSteps {
+  readonly #steps = new Set<RunningStep>()
+  readonly #perQueue = new Map<string, number>()
+  #onFree: (() => void) | null = null
+
+  get size(): number {
+    return this.#steps.size
+  }
+
+  inQueue(queue: string): number {
+    return this.#perQueue.get(queue) ?? 0
+  }
+
+  ids(): Set<string> {
+    return new Set([...this.#steps].map(step => step.claimed.execution.id))
+  }
+
+  all(): readonly RunningStep[] {
+    return [...this.#steps]
+  }
+
+  add(claimed: ClaimedExecution): RunningStep {
+    const step = { claimed, abort: new AbortController(), reporting: false, changes: 0 }
+    this.#steps.add(step)
+    this.#count(claimed.execution.queue, 1)
+    return step
+  }
+
+  /** The same place goes on with the next step. A fresh signal is not needed: it was not aborted. */
+  goOn(step: RunningStep, next: ClaimedExecution): void {
+    this.#count(step.claimed.execution.queue, -1)
+    this.#count(next.execution.queue, 1)
+    step.claimed = next
+    step.reporting = false
+    step.changes++
+  }
+
+  remove(step: RunningStep): void {
+    this.#steps.delete(step)
+    this.#count(step.claimed.execution.queue, -1)
+    this.#onFree?.()
+  }
+
+  onFree(listener: () => void): void {
+    this.#onFree = listener
+  }
+
+  /** Compares with what the database says this worker holds. `known` was taken before the database was asked. */
+  compare(known: ReadonlyMap<RunningStep, number>, held: readonly HeldExecution[]): void {
+    const byId = new Map(held.map(row => [row.id, row]))
+    for (const [step, changes] of known) {
+      if (!this.#steps.has(step) || step.reporting || step.changes !== changes) continue
+      const { execution } = step.claimed
+      const row = byId.get(execution.id)
+      if (!row || row.fence !== execution.fence) stop(step, 'claim lost')
+      else if (row.stopping) stop(step, 'canceled')
+    }
+  }
+
+  /** What runs, each with its counter, to be compared later. */
+  snapshot(): Map<RunningStep, number> {
+    return new Map([...this.#steps].filter(step => !step.reporting).map(step => [step, step.changes]))
+  }
+
+  stopAll(reason: StopReason): void {
+    for (const step of this.#steps) stop(step, reason)
+  }
+
+  #count(queue: string, by: number): void {
+    this.#perQueue.set(queue, this.inQueue(queue) + by)
+  }
+}
+
+function stop(step: RunningStep, reason: StopReason): void {
+  if (!step.abort.signal.aborted) step.abort.abort(reason)
+}

@@ -1,0 +1,205 @@
+/**
+ * Many executions over time: claims what is due, runs it, records it, keeps its lease, and takes over what dead workers
+ * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
+ */
+import type { Engine } from '../engine/engine.ts'
+import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import type { ClaimedExecution } from '../store/records.ts'
+import { ClaimPlan } from './claim-plan.ts'
+import type { ErrorListener } from './error-listener.ts'
+import { Finisher } from './finisher.ts'
+import { Lease } from './lease.ts'
+import { RunningSteps } from './running-steps.ts'
+import { StepRunner } from './step-runner.ts'
+import { WakeUp } from './wake-up.ts'
+import type { WorkerSettings } from './worker-options.ts'
+
+export interface WorkerParts {
+  readonly engine: Engine
+  readonly settings: WorkerSettings
+  readonly onError: ErrorListener
+  readonly maxOutputBytes: number
+}
+
+export interface DrainOptions {
+  readonly maxMs?: number
+  readonly workflowId?: string
+  /** Stop after so many steps have been claimed, and let none run on. */
+  readonly maxSteps?: number
+}
+
+const recoveryMs = 2000
+const recoveryLimit = 100
+/** How long aborted steps get to end before they are given back. */
+const abortMs = 1000
+
+export class Worker {
+  readonly #parts: WorkerParts
+  readonly #running = new RunningSteps()
+  readonly #bell = new WakeUp()
+  readonly #finisher: Finisher
+  #plan: ClaimPlan | null = null
+  #lease: Lease | null = null
+  #runner: StepRunner | null = null
+  #loops: Promise<unknown> = Promise.resolve()
+  #stopping: Promise<void> | null = null
+  readonly #stop = new AbortController()
+  #settle: () => void = () => {}
+  /** Resolves when the worker has stopped. */
+  readonly stopped: Promise<void> = new Promise(resolve => {
+    this.#settle = resolve
+  })
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    this.#finisher = new Finisher(parts.engine)
+  }
+
+  /** False when the lease cannot be renewed or the worker has stopped. */
+  get healthy(): boolean {
+    return this.#lease?.healthy === true && this.#stopping === null
+  }
+
+  /** Begins to work and returns. */
+  async start(): Promise<void> {
+    await this.#begin()
+    const { ends } = this.#parts.engine
+    const unsubscribe = ends.onWork(() => this.#bell.ring())
+    this.#running.onFree(() => this.#bell.ring())
+    this.#loops = Promise.all([this.#claimAlways(), this.#recoverAlways()]).finally(unsubscribe)
+  }
+
+  /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
+  async drain(options: DrainOptions = {}): Promise<number> {
+    await this.#begin()
+    if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
+    try {
+      await this.#recover()
+      return await this.#drain(options)
+    } finally {
+      await this.stop()
+    }
+  }
+
+  /** Stops claiming, lets steps end within the grace time, aborts and then gives back the rest. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#shutDown().finally(() => this.#settle())
+    return this.#stopping
+  }
+
+  async #begin(): Promise<void> {
+    const { engine, settings } = this.#parts
+    const plan = await ClaimPlan.make(engine, settings)
+    const lease = new Lease(engine.store, this.#running, settings, plan.handlers)
+    await lease.begin()
+    engine.ends.onStop(() => lease.checkSoon())
+    this.#plan = plan
+    this.#lease = lease
+    this.#runner = new StepRunner({
+      ...this.#parts,
+      running: this.#running,
+      finisher: this.#finisher,
+      serves: queue => plan.serves(queue, this.#running),
+    })
+  }
+
+  async #claimAlways(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      let more = false
+      try {
+        more = await this.#claimShares()
+      } catch (error) {
+        this.#parts.onError.report(error, null)
+        await this.#adoptLost()
+        await pauseFor(jittered(1000, 0.5), this.#stop.signal)
+      }
+      if (!more) await this.#bell.wait(jittered(this.#parts.settings.pollMs))
+    }
+  }
+
+  /** True when there may be more: a claim came back full, and there is room for another. */
+  async #claimShares(options: DrainOptions = {}): Promise<boolean> {
+    let more = false
+    for (const share of this.#plan?.shares(this.#running) ?? []) {
+      const limit = Math.min(share.limit, options.maxSteps ?? share.limit)
+      const claimed = await this.#claim({ ...share, limit }, options.workflowId)
+      this.#claimedCount += claimed.length
+      for (const item of claimed) this.#perform(item)
+      more ||= claimed.length === limit
+    }
+    return more && this.#running.size < this.#parts.settings.concurrency
+  }
+
+  #claimedCount = 0
+
+  #claim(share: { sources: Parameters<Engine['store']['claim']>[0]['sources']; limit: number }, workflowId?: string) {
+    const workerId = this.#lease?.workerId ?? ''
+    return this.#parts.engine.store.claim({ ...share, workerId, ...(workflowId === undefined ? {} : { workflowId }) })
+  }
+
+  #perform(claimed: ClaimedExecution): void {
+    void this.#runner?.run(claimed.execution.owner ?? '', claimed)
+  }
+
+  /** A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. */
+  async #adoptLost(): Promise<void> {
+    try {
+      const known = this.#running.ids()
+      const held = await this.#parts.engine.store.heldBy(this.#lease?.workerId ?? '')
+      for (const claimed of held) {
+        const { id } = claimed.execution
+        if (!known.has(id) && !this.#running.ids().has(id)) this.#perform(claimed)
+      }
+    } catch {
+      // Still away. The next failed claim leads here again, and a lost lease frees everything.
+    }
+  }
+
+  async #recoverAlways(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#recover().catch(error => this.#parts.onError.report(error, null))
+      await pauseFor(jittered(recoveryMs, 0.2), this.#stop.signal)
+    }
+  }
+
+  async #recover(): Promise<void> {
+    while (!this.#stop.signal.aborted && (await this.#parts.engine.recover(recoveryLimit)) === recoveryLimit);
+  }
+
+  async #drain(options: DrainOptions): Promise<number> {
+    const until = performance.now() + (options.maxMs ?? Number.POSITIVE_INFINITY)
+    this.#running.onFree(() => this.#bell.ring())
+    for (;;) {
+      const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
+      const before = this.#claimedCount
+      if (steps === undefined || steps > 0) {
+        await this.#claimShares({ ...options, ...(steps === undefined ? {} : { maxSteps: steps }) })
+      }
+      if (this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
+      const left = until - performance.now()
+      if (left <= 0) return this.#claimedCount
+      if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))
+    }
+  }
+
+  async #shutDown(): Promise<void> {
+    const { graceMs } = this.#parts.settings
+    this.#stop.abort()
+    this.#bell.ring()
+    this.#runner?.stopRunningOn()
+    await this.#loops
+    await this.#idleWithin(graceMs)
+    this.#running.stopAll('shutting down')
+    await this.#idleWithin(abortMs)
+    const rest = this.#running.all().filter(step => !step.reporting)
+    await Promise.all(rest.map(step => this.#runner?.release(step.claimed.execution.owner ?? '', step)))
+    await this.#lease?.end()
+  }
+
+  async #idleWithin(ms: number): Promise<void> {
+    const until = performance.now() + ms
+    while (this.#running.size > 0 && performance.now() < until) {
+      await this.#bell.wait(Math.max(1, Math.min(until - performance.now(), 50)))
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The databases that every storage test runs on. `isolated()` hands out an empty database that no other test sees; all
+ * of them are dropped when the test file ends, whether the test did so or not.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createConnection } from 'mysql2/promise'
+import { Client } from 'pg'
+import { afterAll, describe, inject } from 'vitest'
+
+export type DatabaseName = 'sqlite' | 'postgres' | 'mysql'
+
+export interface IsolatedDatabase {
+  /** What a user would write into `new Geneva({ database })`. */
+  readonly url: string
+  /** Deletes the database, also while connections to it are open. May be called twice. */
+  drop(): Promise<void>
+}
+
+export interface TestDatabase {
+  readonly name: DatabaseName
+  /** Makes a new, empty database. */
+  isolated(): Promise<IsolatedDatabase>
+}
+
+/** The databases of this run: all three, unless GENEVA_TEST_DATABASES leaves some out. */
+export const databases: readonly TestDatabase[] = selectedDatabases()
+
+/** Describes the same promises for each database: `start conflicts on postgres`. */
+export function forEachDatabase(title: string, body: (database: TestDatabase) => void): void {
+  for (const database of databases) describe(`${title} on ${database.name}`, () => body(database))
+}
+
+const open = new Set<IsolatedDatabase>()
+let created = 0
+
+afterAll(async () => {
+  await Promise.all([...open].map(database => database.drop()))
+})
+
+function selectedDatabases(): TestDatabase[] {
+  const { postgres, mysql } = inject('servers')
+  const selected: TestDatabase[] = [{ name: 'sqlite', isolated: isolatedFile }]
+  if (postgres) selected.push({ name: 'postgres', isolated: () => isolatedOnServer(postgres, onPostgres) })
+  if (mysql) selected.push({ name: 'mysql', isolated: () => isolatedOnServer(mysql, onMysql) })
+  return selected
+}
+
+async function isolatedFile(): Promise<IsolatedDatabase> {
+  const folder = await mkdtemp(join(inject('sqliteFolder'), 'database-'))
+  return remember(`sqlite:${join(folder, 'geneva.db')}`, () => rm(folder, { recursive: true, force: true }))
+}
+
+/** How one kind of server makes and deletes a database. */
+interface ServerStatements {
+  run(server: string, statement: string): Promise<void>
+  create(name: string): string
+  drop(name: string): string
+}
+
+async function isolatedOnServer(server: string, statements: ServerStatements): Promise<IsolatedDatabase> {
+  const name = `${inject('databasePrefix')}_${process.pid}_${++created}`
+  await statements.run(server, statements.create(name))
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return remember(url.href, () => statements.run(server, statements.drop(name)))
+}
+
+const onPostgres: ServerStatements = {
+  async run(server, statement) {
+    const client = new Client(server)
+    await client.connect()
+    try {
+      await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  },
+  create: name => `CREATE DATABASE ${name} TEMPLATE template0`,
+  drop: name => `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`,
+}
+
+const onMysql: ServerStatements = {
+  async run(server, statement) {
+    const connection = await createConnection(server)
+    try {
+      await connection.query(statement)
+    } finally {
+      await connection.end()
+    }
+  },
+  create: name => `CREATE DATABASE ${name} CHARACTER SET utf8mb4`,
+  drop: name => `DROP DATABASE IF EXISTS ${name}`,
+}
+
+function remember(url: string, remove: () => Promise<void>): IsolatedDatabase {
+  const database: IsolatedDatabase = {
+    url,
+    async drop() {
+      if (open.delete(database)) await remove()
+    },
+  }
+  open.add(database)
+  return database
+}

@@ -1,0 +1,269 @@
+/** Everything here must compile: the foundation part of the examples in the API document, and the types they yield. */
+// biome-ignore-all lint/suspicious/noThenProperty: `then` is a word of exception policies.
+import { z } from 'zod'
+import { isFlowControl } from '../../src/definition/flow-control.ts'
+import { defineHero } from '../../src/definition/hero.ts'
+import type { WorkflowMember } from '../../src/definition/node-name.ts'
+import type { HeroOf, InputOf, StartInput, StartsAlone, StartWhat } from '../../src/definition/start-types.ts'
+import type { OutputOf, StepName } from '../../src/definition/step-names.ts'
+import { type AnyWorkflow, type ConcreteClass, Workflow } from '../../src/definition/workflow.ts'
+
+export interface Order {
+  id: number
+  total: number
+  deletedAt: Date | null
+}
+interface User {
+  id: string
+  email: string
+  deactivated: boolean
+}
+interface Admin extends User {
+  level: number
+}
+class CardDeclined extends Error {}
+class RateLimited extends Error {
+  retryAfter = 60
+}
+
+declare const db: {
+  orders: { find(id: number): Promise<Order | undefined> }
+  drafts: { remove(id: number): Promise<void> }
+}
+declare function pay(
+  total: number,
+  options: { key: string; signal: AbortSignal },
+): Promise<{ id: string; createdAt: Date }>
+declare function timed<T>(label: string, action: () => Promise<T>): Promise<T>
+declare function touch(text: string): Promise<void>
+
+/** Stands in for `geneva`, with the signatures that the client gives to its methods. */
+declare const geneva: {
+  start<W extends AnyWorkflow>(workflowClass: ConcreteClass<W> & StartsAlone<W>): Promise<Started<W>>
+  start<W extends AnyWorkflow>(
+    workflowClass: ConcreteClass<W>,
+    what: StartWhat<W>,
+    options?: object,
+  ): Promise<Started<W>>
+  startMany<W extends AnyWorkflow>(
+    workflowClass: ConcreteClass<W>,
+    what: readonly StartWhat<W>[],
+  ): Promise<Started<W>[]>
+}
+interface Started<W> {
+  output<K extends StepName<W>>(step: K): Promise<OutputOf<W, K> | undefined>
+}
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+function expectType<_T extends true>(): void {}
+
+export const Orders = defineHero('Order', { id: (order: Order) => order.id, load: id => db.orders.find(id) })
+const Checkout = z.object({ coupon: z.string().optional(), giftWrap: z.boolean().default(false) })
+
+export class InvoiceWorkflow extends Workflow<Order, { currency: 'EUR' | 'USD' }> {
+  static {
+    this.heroes(Orders)
+    this.step('render')
+    this.result('render')
+  }
+  async render() {
+    return { url: `https://example.com/${this.hero.id}`, currency: this.input.currency }
+  }
+}
+
+export class OrderWorkflow extends Workflow<Order, typeof Checkout> {
+  static {
+    this.heroes(Orders)
+    this.input(Checkout)
+    this.cancelIf(wf => wf.hero.deletedAt !== null)
+    const charged = this.step('charge')
+    this.step('ship', { wait: '2 days', onException: { policy: 'reattempt', wait: '1 min', limit: 3, then: 'cancel' } })
+    this.inline('tidyUp', { wait: { days: 1, hours: 12 } }, async wf => {
+      await db.drafts.remove(wf.hero.id)
+    })
+    const noted = this.inline({ afterStep: charged }, wf => ({ giftWrap: wf.input.giftWrap }))
+    this.inline('last', { afterStep: noted }, () => {})
+    this.result(noted)
+    this.beforeEach((wf, step) => touch(`${wf.id} ${step.name} ${step.attempt}`))
+    this.afterEach((wf, step) => touch(`${wf.hero.total} ${step.name}`))
+  }
+
+  async charge() {
+    if (this.hero.total === 0) this.skip('nothing to pay')
+    const payment = await pay(this.hero.total, { key: this.execution.idempotencyKey, signal: this.signal })
+    return { paymentId: payment.id, at: payment.createdAt }
+  }
+  async ship() {
+    const { paymentId } = await this.output(this.charge)
+    const charge = await this.output(this.charge, null)
+    expectType<Equal<typeof charge, { paymentId: string; at: Date } | null>>()
+    return { paymentId, giftWrap: this.input.giftWrap }
+  }
+}
+
+export class PaymentWorkflow extends Workflow<Order> {
+  static {
+    this.named('payments', 'PaymentFlow')
+    this.jobOptions({ queue: 'payments', priority: 10 })
+    this.allowMultiple()
+    this.onException([
+      [CardDeclined, 'cancel'],
+      [RateLimited, { policy: 'reattempt', wait: '1 min' }],
+      [TypeError, { policy: 'pause' }],
+    ])
+    this.onException('skip')
+    this.aroundEach(async (wf, step, next) => timed(`${wf.id} ${step.name}`, next))
+    this.step('charge', {
+      onException: error =>
+        error instanceof RateLimited ? { policy: 'reattempt', wait: error.retryAfter * 1000 } : 'cancel',
+    })
+    this.step('receipt', { onException: 'skip', if: 'wantsReceipt' })
+    this.step('audit', { afterStep: 'charge', skipIf: wf => wf.hero.total < 10, queue: 'audits', priority: 0 })
+    this.step('remind', {
+      skipIf: async wf => wf.hero.total === 0,
+      onException: [[RateLimited, (error: RateLimited) => ({ policy: 'reattempt', wait: error.retryAfter })]],
+    })
+    this.step('archive', {
+      if: true,
+      onException: error => {
+        if (error instanceof CardDeclined) return 'cancel'
+        return
+      },
+    })
+    this.inline(async wf => {
+      await db.drafts.remove(wf.hero.id)
+    })
+  }
+  async charge() {
+    return { paymentId: 'p1' }
+  }
+  async receipt() {}
+  async audit() {}
+  remind() {}
+  async archive(): Promise<
+    | {
+        when: Date
+        bytes: Uint8Array
+        total: bigint
+        nested: { list: (string | null)[] }[]
+        tags: Set<string>
+        at: URL
+      }
+    | undefined
+  > {
+    this.finish({ paid: true })
+  }
+  wantsReceipt() {
+    return this.hero.total > 0
+  }
+}
+
+export class Nightly extends Workflow {
+  static {
+    this.step('sweep')
+  }
+  async sweep() {
+    expectType<Equal<typeof this.hero, null>>()
+  }
+}
+
+abstract class UserWorkflow<H extends User, In extends object = Record<string, never>> extends Workflow<H, In> {
+  static {
+    this.cancelIf(wf => wf.hero.deactivated)
+    this.jobOptions({ queue: 'users' })
+    this.step('greet')
+    this.step('done')
+  }
+  async greet() {
+    return this.hero.email
+  }
+  abstract done(): Promise<void>
+}
+const Admins = defineHero('Admin', { id: (admin: Admin) => admin.id, load: async () => null })
+
+export class AdminOnboarding extends UserWorkflow<Admin, { ticket: string }> {
+  static {
+    this.heroes(Admins)
+    this.step('raise', { afterStep: 'greet', if: wf => wf.hero.level > 1 })
+  }
+  async raise() {
+    return `${await this.output(this.greet)} ${this.input.ticket}`
+  }
+  async done() {}
+}
+
+export class Careful extends Workflow<Order | null> {
+  static {
+    this.heroes(Orders)
+    this.mayOutliveHero()
+    this.step('settle')
+    this.inline('note', async wf => {
+      const hero = wf.hero ?? wf.cancel()
+      await touch(`${hero.id}`)
+    })
+  }
+  async settle() {
+    if (!this.hero) this.cancel('hero is gone')
+    try {
+      await pay(this.hero.total, { key: this.execution.idempotencyKey, signal: this.signal })
+    } catch (error) {
+      if (isFlowControl(error)) throw error
+      this.reattempt({ wait: '5 min' })
+    }
+  }
+}
+
+interface Cat {
+  id: bigint
+  meows: true
+}
+interface Dog {
+  id: string
+  barks: true
+}
+const Cats = defineHero('Cat', { id: (cat: Cat) => cat.id, load: () => null, is: animal => 'meows' in animal })
+const Dogs = defineHero('Dog', { id: (dog: Dog) => dog.id, load: () => undefined, is: animal => 'barks' in animal })
+
+export class Checkup extends Workflow<Cat | Dog> {
+  static {
+    this.heroes(Cats, Dogs)
+    this.step('weigh')
+  }
+  weigh() {
+    return 'meows' in this.hero ? 4 : 12
+  }
+}
+
+export class MaybeOrder extends Workflow<Order | undefined, { note?: string }> {
+  static {
+    this.mayOutliveHero()
+    this.input(z.object({ note: z.string().optional() }) as z.ZodType<{ note?: string }>)
+  }
+}
+
+export async function starting(order: Order, admin: Admin, cat: Cat) {
+  const wf = await geneva.start(OrderWorkflow, { hero: order }, {})
+  await geneva.start(OrderWorkflow, { hero: order, input: { coupon: 'x' } })
+  await geneva.start(InvoiceWorkflow, { hero: Orders.ref(42), input: { currency: 'USD' } })
+  await geneva.start(Nightly)
+  await geneva.start(Nightly, {}, {})
+  await geneva.startMany(InvoiceWorkflow, [{ hero: order, input: { currency: 'EUR' } }])
+  await geneva.start(AdminOnboarding, { hero: admin, input: { ticket: 't' } })
+  await geneva.start(Careful, { hero: null })
+  await geneva.start(Careful, { hero: Orders.of(order) })
+  await geneva.start(Checkup, { hero: cat })
+  await geneva.start(Checkup, { hero: Dogs.ref('rex') })
+  await geneva.start(MaybeOrder)
+  await geneva.start(MaybeOrder, { hero: order, input: { note: 'n' } })
+  const charged = await wf.output('charge')
+  expectType<Equal<typeof charged, { paymentId: string; at: Date } | undefined>>()
+}
+
+expectType<Equal<HeroOf<OrderWorkflow>, Order>>()
+expectType<Equal<HeroOf<AdminOnboarding>, Admin>>()
+expectType<Equal<InputOf<OrderWorkflow>, { coupon?: string | undefined; giftWrap: boolean }>>()
+expectType<Equal<StartInput<OrderWorkflow>, { coupon?: string | undefined; giftWrap?: boolean | undefined }>>()
+expectType<Equal<InputOf<InvoiceWorkflow>, { currency: 'EUR' | 'USD' }>>()
+expectType<Equal<StepName<AdminOnboarding>, 'greet' | 'done' | 'raise'>>()
+expectType<Equal<OutputOf<AdminOnboarding, 'raise'>, string>>()
+expectType<Equal<WorkflowMember, keyof AnyWorkflow & string>>()

@@ -1,0 +1,21 @@
+/** How the tests run: real databases from the global set-up, one process per worker, coverage for the pure folders only. */
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/types/**', 'node_modules/**'],
+    globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/end-with-runner.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    coverage: {
+      provider: 'v8',
+      include: ['src/primitives/**', 'src/definition/**', 'src/engine/transitions*', 'src/engine/decide*'],
+      reporter: ['text', 'lcov'],
+      thresholds: { lines: 90, functions: 90, branches: 90, statements: 90 },
+    },
+  },
+})

@@ -173,18 +173,18 @@ class MysqlTransaction implements Transaction {
     this.#session = session
   }
 
-  async query(statement: Sql): Promise<Row[]> {
-    await this.#begin()
+  query(statement: Sql): Promise<Row[]> {
+    this.#begin()
     return this.#session.query(statement)
   }
 
-  async run(statement: Sql): Promise<number> {
-    await this.#begin()
+  run(statement: Sql): Promise<number> {
+    this.#begin()
     return this.#session.run(statement)
   }
 
   async commitWith(statements: readonly Sql[]): Promise<void> {
-    await this.#begin()
+    this.#begin()
     await this.#session.runTogether([...statements, raw('commit')])
     this.#ended = true
   }
@@ -193,9 +193,10 @@ class MysqlTransaction implements Transaction {
     if (this.#begun && !this.#ended) await this.commitWith([])
   }
 
-  async #begin(): Promise<void> {
+  /** The driver queues statements in the order of the calls. If this one fails, so does the one behind it. */
+  #begin(): void {
     if (this.#begun) return
     this.#begun = true
-    await this.#session.run(raw('start transaction'))
+    this.#session.run(raw('start transaction')).catch(() => {})
   }
 }

@@ -114,6 +114,8 @@ export function mysqlDialect({ binaryCollation }: MysqlFlavor): Dialect {
     deleteFrom: (table, set, keys) =>
       sql`delete a from ${set} straight_join ${table} a on ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
 
+    keyedJoin: raw('straight_join'),
+
     lock: raw(' for update'),
     lockShared: raw(' lock in share mode'),
     lockSkipping: raw(' for update skip locked'),

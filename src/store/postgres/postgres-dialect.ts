@@ -79,6 +79,8 @@ export const postgresDialect: Dialect = {
   deleteFrom: (table, set, keys) =>
     sql`delete from ${table} as a using ${set} where ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
 
+  keyedJoin: raw('join'),
+
   lock: raw(' for no key update'),
   lockShared: raw(' for share'),
   lockSkipping: raw(' for update of a skip locked'),

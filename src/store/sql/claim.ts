@@ -53,7 +53,7 @@ export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
   )
   return sql`select a.workflow_id, a.slot from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
-    join ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
+    ${context.dialect.keyedJoin} ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
     where a.sort_key is not null${context.dialect.lockSkipping}`
 }
 
@@ -79,8 +79,8 @@ function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
     keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
   )
   return sql`select ${activeColumns}, ${workflowColumns}, w.input, ${context.now} as now from ${rows}
-    join ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
-    join ${workflows} w on w.id = a.workflow_id order by a.due_at, a.id`
+    ${context.dialect.keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+    ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.due_at, a.id`
 }
 
 /** What the row will be once the claim is committed. */

@@ -55,6 +55,8 @@ export interface Dialect {
   /** Deletes rows of `table` whose key columns stand in a set (alias `r`). */
   deleteFrom(table: Sql, rows: Sql, keys: readonly string[]): Sql
 
+  /** Joins the table on the right by its key, once for each row on the left, so that no other row is looked at. */
+  readonly keyedJoin: Sql
   /** Appended to a select: locks its rows against change, waiting. */
   readonly lock: Sql
   /** Appended to a select: locks its rows against change by others, letting others do the same. */

@@ -90,6 +90,8 @@ export const sqliteDialect: Dialect = {
     return sql`delete from ${table} where (${names}) in (select ${names} from ${set})`
   },
 
+  keyedJoin: raw('join'),
+
   lock: raw(''),
   lockShared: raw(''),
   lockSkipping: raw(''),

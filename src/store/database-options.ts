@@ -1,14 +1,18 @@
 /**
  * How a database is reached and used. What a database does not know is ignored by it.
  */
-import type { SqlStoreOptions } from './sql/sql-store.ts'
-
-export interface DatabaseOptions extends SqlStoreOptions {
+export interface DatabaseOptions {
   readonly url: string
-  /** Most connections that this process keeps to a server. */
+  /** What the names of our tables begin with. Default `geneva_drive_`. */
+  readonly prefix?: string
+  /** The schema that our tables live in, where the database has such; it is made if it is missing. */
+  readonly schema?: string
+  /** The type of new keys. Default: uuid where most of the application's own tables have uuids, else bigint. */
+  readonly keyType?: 'bigint' | 'uuid'
+  /** Most connections that this process keeps to a server. Default 10. */
   readonly poolSize?: number
-  /** Off behind a pooler that hands out a connection per transaction. */
+  /** Off behind a pooler that hands out a connection per transaction. Default on. */
   readonly preparedStatements?: boolean
-  /** How hard an embedded database tries to survive a power cut. */
+  /** How hard an embedded database tries to survive a power cut. Default `full`. */
   readonly synchronous?: 'full' | 'normal'
 }

@@ -7,7 +7,8 @@ import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { Database, Dialect, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
-import { type MysqlFlavor, mysqlDialect } from './mysql-dialect.ts'
+import { mysqlDialect } from './mysql-dialect.ts'
+import type { MysqlFlavor } from './mysql-schema.ts'
 
 export interface MysqlOptions {
   readonly url: string

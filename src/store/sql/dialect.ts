@@ -35,12 +35,11 @@ export interface ColumnTypes {
   readonly serial: string
 }
 
-export interface Dialect {
+/** How statements are written. */
+export interface StatementDialect {
   readonly placeholder: (position: number) => string
   /** Microseconds since 1970 by the database's clock. */
   readonly now: Sql
-  readonly tableOptions: string
-  columnTypes(keyType: KeyType): ColumnTypes
   /** Binds an id in the type of the key. */
   idParam(id: string, keyType: KeyType): Param
 
@@ -68,6 +67,12 @@ export interface Dialect {
 
   /** Reserves blocks of ids; each block is `idBlockSize` long. */
   allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>
+}
+
+/** How tables are made. */
+export interface SchemaDialect {
+  readonly tableOptions: string
+  columnTypes(keyType: KeyType): ColumnTypes
   /** Statements that make the id counter. */
   createCounter(counter: string): Sql[]
   /** Statements that keep one active workflow per type and hero, and one workflow per idempotency key. */
@@ -84,6 +89,9 @@ export interface Dialect {
   readonly migrationLock: MigrationLock
   /** True for the error of a schema statement that an earlier, broken run has carried out already. */
   alreadyDone(error: unknown): boolean
+}
+
+export interface Dialect extends StatementDialect, SchemaDialect {
   classify(error: unknown): Failure
 }
 

@@ -2,6 +2,7 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 import { InvalidArgumentError } from '../../errors.ts'
+import type { DatabaseOptions } from '../database-options.ts'
 import type { ActiveExecution, WorkerRecord } from '../records.ts'
 import type {
   ChangeTarget,
@@ -23,20 +24,15 @@ import { checkSchema, migrate } from './migrate.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { type CheckResults, startInside, startWorkflows } from './start-workflows.ts'
-import { type TableOptions, tables } from './tables.ts'
+import { tables } from './tables.ts'
 import { findAbandoned, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
-
-export interface SqlStoreOptions extends TableOptions {
-  /** The type of new keys; by default after the application's own tables. */
-  readonly keyType?: KeyType
-}
 
 export class SqlStore implements Store {
   readonly #context: SqlContext
   readonly #ids: IdAllocator
   readonly #keyType: KeyType | undefined
 
-  constructor(database: Database, options: SqlStoreOptions) {
+  constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType

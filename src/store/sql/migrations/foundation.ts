@@ -8,39 +8,66 @@
  *
  * Times are microseconds of the database's clock. `sort_key` is null while a row cannot be claimed. Flags are 0 or 1.
  */
+import type { ColumnTypes } from '../dialect.ts'
 import { raw, type Sql } from '../sql.ts'
 import type { Migration, MigrationContext } from './migration.ts'
 
-export const foundation: Migration = { version: 1, name: 'foundation', statements }
+export const foundation: Migration = {
+  version: 1,
+  name: 'foundation',
+  statements: context => {
+    const shape = new Shape(context)
+    return [...workflows(shape), ...active(shape), ...history(shape), ...processes(shape)]
+  },
+}
 
-function statements({ dialect, tables, keyType }: MigrationContext): Sql[] {
-  const type = dialect.columnTypes(keyType)
-  const table = (name: string, columns: string) =>
-    raw(`create table if not exists ${tables.name(name)} (${columns})${dialect.tableOptions}`)
-  const indexName = (name: string) => `${tables.prefix}${name}`
+/** Writes tables and indexes in the types and under the names of this database. */
+class Shape {
+  readonly context: MigrationContext
+  readonly type: ColumnTypes
+
+  constructor(context: MigrationContext) {
+    this.context = context
+    this.type = context.dialect.columnTypes(context.keyType)
+  }
+
+  name(table: string): string {
+    return this.context.tables.name(table)
+  }
+
+  table(name: string, columns: string): Sql {
+    return raw(`create table if not exists ${this.name(name)} (${columns})${this.context.dialect.tableOptions}`)
+  }
+
+  index(name: string, table: string, columns: string, where?: string): Sql {
+    const index = { name: `${this.context.tables.prefix}${name}`, table: this.name(table), columns }
+    return this.context.dialect.index(where === undefined ? index : { ...index, where })
+  }
+}
+
+function workflows(shape: Shape): Sql[] {
+  const { type, context } = shape
   return [
-    ...dialect.createCounter(tables.name('ids')),
-    table(
+    ...context.dialect.createCounter(shape.name('ids')),
+    shape.table(
       'workflows',
       `id ${type.id} not null primary key, type ${type.key} not null, hero_type ${type.key}, hero_id ${type.key},
       hero_id_kind ${type.key}, state ${type.key} not null, pause_cause ${type.key}, allow_multiple ${type.int} not null,
       idempotency_key ${type.key}, input ${type.json}, created_at ${type.int} not null, paused_at ${type.int},
       ended_at ${type.int}`,
     ),
-    ...dialect.uniqueWorkflows({ table: tables.name('workflows'), prefix: tables.prefix }),
-    dialect.index({
-      name: indexName('workflows_hero'),
-      table: tables.name('workflows'),
-      columns: 'hero_type, hero_id',
-      where: 'hero_id is not null',
-    }),
-    dialect.index({
-      name: indexName('workflows_attention'),
-      table: tables.name('workflows'),
-      columns: 'state, id',
-      where: `state in ('paused', 'rolling_back', 'dlq')`,
-    }),
-    table(
+    ...context.dialect.uniqueWorkflows({ table: shape.name('workflows'), prefix: context.tables.prefix }),
+    shape.index('workflows_hero', 'workflows', 'hero_type, hero_id', 'hero_id is not null'),
+    shape.index('workflows_attention', 'workflows', 'state, id', `state in ('paused', 'rolling_back', 'dlq')`),
+    shape.table('tags', `tag ${type.key} not null, workflow_id ${type.id} not null, primary key (tag, workflow_id)`),
+    shape.index('tags_workflow', 'tags', 'workflow_id'),
+  ]
+}
+
+function active(shape: Shape): Sql[] {
+  const { type } = shape
+  return [
+    shape.table(
       'active_executions',
       `workflow_id ${type.id} not null, slot ${type.key} not null, id ${type.id} not null, node ${type.key} not null,
       kind ${type.key} not null, attempt ${type.int} not null, ordinal ${type.int} not null, state ${type.key} not null,
@@ -49,19 +76,15 @@ function statements({ dialect, tables, keyType }: MigrationContext): Sql[] {
       started_at ${type.int}, owner ${type.key}, fence ${type.int} not null, failures ${type.int} not null,
       crashes ${type.int} not null, start_mark ${type.int} not null, primary key (workflow_id, slot)`,
     ),
-    dialect.index({
-      name: indexName('active_claimable'),
-      table: tables.name('active_executions'),
-      columns: 'queue, handler, sort_key',
-      where: 'sort_key is not null',
-    }),
-    dialect.index({
-      name: indexName('active_owner'),
-      table: tables.name('active_executions'),
-      columns: 'owner',
-      where: 'owner is not null',
-    }),
-    table(
+    shape.index('active_claimable', 'active_executions', 'queue, handler, sort_key', 'sort_key is not null'),
+    shape.index('active_owner', 'active_executions', 'owner', 'owner is not null'),
+  ]
+}
+
+function history(shape: Shape): Sql[] {
+  const { type, context } = shape
+  return [
+    shape.table(
       'step_executions',
       `id ${type.id} not null primary key, workflow_id ${type.id} not null, node ${type.key} not null,
       kind ${type.key} not null, attempt ${type.int} not null, ordinal ${type.int} not null, state ${type.key} not null,
@@ -69,22 +92,30 @@ function statements({ dialect, tables, keyType }: MigrationContext): Sql[] {
       ended_at ${type.int} not null, owner ${type.key}, error_class ${type.text}, error_message ${type.text},
       error_stack ${type.text}, reason ${type.text}, output ${type.json}, unique (workflow_id, node, kind, attempt)`,
     ),
-    table(
+    shape.table(
       'events',
       `id ${type.serial}, workflow_id ${type.id} not null, type ${type.key} not null, execution_id ${type.id},
       node ${type.key}, attempt ${type.int}, from_state ${type.key}, to_state ${type.key}, at ${type.int} not null,
       requested_by ${type.text}, reason ${type.text}`,
     ),
-    dialect.index({ name: indexName('events_workflow'), table: tables.name('events'), columns: 'workflow_id, id' }),
-    ...dialect.appendOnlyIndex({ name: indexName('events_order'), table: tables.name('events'), column: 'id' }),
-    table('tags', `tag ${type.key} not null, workflow_id ${type.id} not null, primary key (tag, workflow_id)`),
-    dialect.index({ name: indexName('tags_workflow'), table: tables.name('tags'), columns: 'workflow_id' }),
-    table(
+    shape.index('events_workflow', 'events', 'workflow_id, id'),
+    ...context.dialect.appendOnlyIndex({
+      name: `${context.tables.prefix}events_order`,
+      table: shape.name('events'),
+      column: 'id',
+    }),
+  ]
+}
+
+function processes(shape: Shape): Sql[] {
+  const { type } = shape
+  return [
+    shape.table(
       'definitions',
       `type ${type.key} not null, signature ${type.key} not null, generation ${type.int} not null,
       graph ${type.json} not null, created_at ${type.int} not null, primary key (type, signature), unique (type, generation)`,
     ),
-    table(
+    shape.table(
       'workers',
       `id ${type.key} not null primary key, host ${type.text} not null, pid ${type.int} not null, state ${type.key} not null,
       started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null`,

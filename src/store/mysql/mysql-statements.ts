@@ -1,0 +1,76 @@
+/**
+ * How statements are written for MySQL and MariaDB: sets travel as JSON through JSON_TABLE, and the order of joins is
+ * given, because the optimizer may otherwise lock rows that nobody asked for.
+ */
+import { int } from '../sql/decode.ts'
+import type { ColumnType, KeyType, RowSet, StatementDialect } from '../sql/dialect.ts'
+import { join, raw, type Sql, sql } from '../sql/sql.ts'
+
+function idValue(id: string, keyType: KeyType): string | number {
+  return keyType === 'uuid' ? id : Number(id)
+}
+
+function setColumn(type: ColumnType, keyType: KeyType): string {
+  if (type === 'id') return keyType === 'uuid' ? 'char(36)' : 'bigint'
+  return type === 'int' ? 'bigint' : 'longtext'
+}
+
+function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
+  const entries = Object.entries(set.columns)
+  const columns = entries.map(
+    ([name, type], index) => `${name} ${setColumn(type, keyType)} path '$[${index}]' null on empty`,
+  )
+  const types = entries.map(([, type]) => type)
+  const data = set.rows.map(row =>
+    row.map((value, index) => (types[index] === 'id' && value !== null ? idValue(String(value), keyType) : value)),
+  )
+  return sql`json_table(${JSON.stringify(data)}, '$[*]' columns (${raw(columns.join(', '))})) ${raw(alias)}`
+}
+
+/** Lists are filled up to powers of two with their last element, so that there are few different statements. */
+function padded(ids: readonly string[]): string[] {
+  const length = 2 ** Math.ceil(Math.log2(Math.max(ids.length, 1)))
+  const last = ids.at(-1) ?? '0'
+  return [...ids, ...Array.from({ length: length - ids.length }, () => last)]
+}
+
+export const mysqlStatements: StatementDialect = {
+  placeholder: () => '?',
+  now: raw('cast(unix_timestamp(now(6)) * 1000000 as signed)'),
+  idParam: (id, keyType) => idValue(id, keyType),
+
+  rows,
+  among: (column, ids, keyType) => {
+    const values = padded(ids).map(id => sql`${idValue(id, keyType)}`)
+    return sql`${column} in (${join(values, ', ')})`
+  },
+  insertNew: (table, columns, select) => {
+    const first = `${table.parts.join('')}.${columns[0]}`
+    return sql`insert into ${table} (${raw(columns.join(', '))}) ${select} on duplicate key update ${raw(`${first} = ${first}`)}`
+  },
+  updateFrom: (table, set, on, assignments) => {
+    const list = assignments.map(([column, value]) => sql`${raw(`a.${column}`)} = ${value}`)
+    return sql`update ${set} straight_join ${table} a on ${on} set ${join(list, ', ')}`
+  },
+  deleteFrom: (table, set, keys) =>
+    sql`delete a from ${set} straight_join ${table} a on ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
+
+  keyedJoin: raw('straight_join'),
+  lock: raw(' for update'),
+  lockShared: raw(' lock in share mode'),
+  lockSkipping: raw(' for update skip locked'),
+  freshRead: raw(' lock in share mode'),
+
+  // The counter of an auto-increment column is not part of the transaction: no reader waits, and no number comes back.
+  async allocateBlocks(executor, counter, count) {
+    const blocks: number[] = []
+    for (let i = 0; i < count; i++) {
+      await executor.run(sql`insert into ${counter} (taken) values (1)`)
+      const found = await executor.query(raw('select last_insert_id() as block'))
+      blocks.push(found[0] ? int(found[0], 'block') : 0)
+    }
+    const last = blocks.at(-1) ?? 0
+    if (last % 100 === 0) await executor.run(sql`delete from ${counter} where block < ${last - 1000} limit 1000`)
+    return blocks
+  },
+}

@@ -13,6 +13,9 @@ export interface RequestOptions {
 const maxBytes = 10_000
 
 export function requestFrom(options: RequestOptions = {}): Request {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidArgumentError('The options of a request must be an object, like { by, reason }.')
+  }
   return { by: textOf(options.by, 'by'), reason: textOf(options.reason, 'reason') }
 }
 

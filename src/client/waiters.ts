@@ -1,69 +1,78 @@
 /**
  * Waiting for workflows to end. An end in this process is pushed; for ends elsewhere all waiters share one small query.
  */
-
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
-import type { WorkflowRecord } from '../store/records.ts'
-
-interface Waiter {
-  readonly id: string
-  readonly resolve: (workflow: WorkflowRecord | null) => void
-}
 
 const firstPollMs = 50
 const slowestPollMs = 500
+/** Longer than a timer can hold; such a wait has no end of its own. */
+const longestTimerMs = 2 ** 31 - 1
 
 export class Waiters {
   readonly #engine: Engine
-  readonly #waiters = new Set<Waiter>()
+  /** Whoever waits for a workflow, by its id. */
+  readonly #waiting = new Map<string, Set<() => void>>()
   #timer: NodeJS.Timeout | null = null
   #pollMs = firstPollMs
 
   constructor(engine: Engine) {
     this.#engine = engine
-    engine.ends.onEnd(id => {
-      if ([...this.#waiters].some(waiter => waiter.id === id)) void this.#look()
-    })
+    engine.ends.onEnd(id => this.#release(id))
   }
 
-  /** Resolves with the ended workflow, or with `null` when the time is over or the workflow is gone. */
-  wait(id: string, timeoutMs: number): Promise<WorkflowRecord | null> {
+  /** Resolves when the workflow has ended, the time is over, or this instance closes. */
+  wait(id: string, timeoutMs: number): Promise<void> {
     return new Promise(resolve => {
-      const timer = timeoutMs > 2 ** 31 - 1 ? null : setTimeout(() => settle(null), timeoutMs)
-      const settle = (workflow: WorkflowRecord | null) => {
+      const timer = timeoutMs > longestTimerMs ? null : setTimeout(() => done(), timeoutMs)
+      const done = () => {
         if (timer !== null) clearTimeout(timer)
-        this.#waiters.delete(waiter)
-        resolve(workflow)
+        this.#remove(id, done)
+        resolve()
       }
-      const waiter: Waiter = { id, resolve: settle }
-      this.#waiters.add(waiter)
+      const others = this.#waiting.get(id)
+      if (others) others.add(done)
+      else this.#waiting.set(id, new Set([done]))
+      // It may have ended already. Whoever begins to wait in the same turn shares the look.
       this.#pollMs = firstPollMs
-      void this.#look()
+      this.#schedule(0)
     })
   }
 
   close(): void {
-    for (const waiter of [...this.#waiters]) waiter.resolve(null)
+    for (const id of [...this.#waiting.keys()]) this.#release(id)
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
-  async #look(): Promise<void> {
+  #release(id: string): void {
+    for (const done of [...(this.#waiting.get(id) ?? [])]) done()
+  }
+
+  #remove(id: string, done: () => void): void {
+    const all = this.#waiting.get(id)
+    all?.delete(done)
+    if (all?.size === 0) this.#waiting.delete(id)
+  }
+
+  #schedule(ms: number): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#look(), ms)
+  }
+
+  async #look(): Promise<void> {
     this.#timer = null
-    const asked = [...this.#waiters]
-    if (asked.length === 0) return
     try {
-      const found = await this.#engine.store.workflowStates([...new Set(asked.map(waiter => waiter.id))])
-      for (const waiter of asked) {
-        const workflow = found.get(waiter.id)
-        if (!workflow || isEnd(workflow.state)) waiter.resolve(workflow ?? null)
+      const asked = [...this.#waiting.keys()]
+      const found = await this.#engine.store.workflowStates(asked)
+      for (const id of asked) {
+        const workflow = found.get(id)
+        if (!workflow || isEnd(workflow.state)) this.#release(id)
       }
     } catch {
       // The database is away; the next look may find it.
     }
-    if (this.#waiters.size > 0 && this.#timer === null) {
-      this.#timer = setTimeout(() => void this.#look(), this.#pollMs)
+    if (this.#waiting.size > 0 && this.#timer === null) {
+      this.#schedule(this.#pollMs)
       this.#pollMs = Math.min(this.#pollMs * 1.2, slowestPollMs)
     }
   }

@@ -35,7 +35,7 @@ export interface HeroReference {
   readonly id: HeroId
 }
 
-export class WorkflowHandle<W extends AnyWorkflow = AnyWorkflow> {
+export class WorkflowHandle<W extends AnyWorkflow = any> {
   readonly #parts: HandleParts
   #snapshot: WorkflowSnapshot
 

@@ -3,12 +3,11 @@
  * does not allow throws, and nothing changes.
  */
 
-import { nodeAfter } from '../definition/graph.ts'
-import { InvalidStateError, StepMissingError } from '../errors.ts'
+import { InvalidStateError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
-import { advance, chainSlot, type Plan, type Predecessor, repeat } from './schedule.ts'
+import { advance, chainSlot, nextNode, type Plan, type Predecessor, repeat } from './schedule.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
@@ -44,16 +43,21 @@ export function decideResume(facts: WorkflowFacts, request: Request, plan: Plan)
   return draft.build()
 }
 
-/** Leaves the pause with the next step, or ends if none is left. */
+/** Goes on with the next step, leaving the pause, or ends if none is left. */
 function goOnAfter(draft: ChangeDraft, plan: Plan, before: Predecessor, request: Request): void {
-  const node = nodeAfter(plan.graph, before.node)
-  if (node === undefined) throw new StepMissingError(draft.workflowId, plan.graph.type, before.node)
-  if (node === null) {
+  if (nextNode(draft, plan, before.node) === null) {
     draft.moveWorkflow('finished', request)
   } else {
-    draft.moveWorkflow('ready', request)
+    if (draft.state === 'paused') draft.moveWorkflow('ready', request)
     advance(draft, plan, before)
   }
+}
+
+/** The same behind a step that a person skips, but what a person has paused stays paused. */
+function goOnBehind(draft: ChangeDraft, plan: Plan, before: Predecessor, request: Request): void {
+  const held = draft.facts.workflow.pauseCause === 'request' && nextNode(draft, plan, before.node) !== null
+  if (held) advance(draft, plan, before)
+  else goOnAfter(draft, plan, before, request)
 }
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */
@@ -104,7 +108,7 @@ export function decideSkip(facts: WorkflowFacts, node: string, request: Request,
     if (row.state === 'in_progress')
       throw refusal(facts, `skip step ${node} of`, 'The step is running; wait for it, or cancel the workflow.')
     draft.end(row, 'skipped', 'skipped_by_flow_control', { ...request })
-    advance(draft, plan, row)
+    goOnBehind(draft, plan, row, request)
   } else {
     skipFailed(draft, node, request, plan)
   }
@@ -129,11 +133,11 @@ function skipFailed(draft: ChangeDraft, node: string, request: Request, plan: Pl
   }
   const skipped = { ...row, ordinal: latest.ordinal + 1, startedAt: null, owner: null, createdAt: null, dueAt: null }
   draft.insertEnded(skipped, 'skipped', 'skipped_by_flow_control', { ...request })
-  const before = { ...skipped, fence: 0 }
-  if (workflow.pauseCause === 'request') advance(draft, plan, before)
-  else goOnAfter(draft, plan, before, request)
+  goOnBehind(draft, plan, { ...skipped, fence: 0 }, request)
 }
 
 function refusal(facts: WorkflowFacts, request: string, remedy: string): InvalidStateError {
-  return new InvalidStateError(facts.workflow.id, facts.workflow.state, request, remedy)
+  const { id, state } = facts.workflow
+  const performing = state === 'ready' && facts.active.some(row => row.state === 'in_progress')
+  return new InvalidStateError(id, performing ? 'performing' : state, request, remedy)
 }

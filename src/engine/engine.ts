@@ -2,7 +2,7 @@
  * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
  * code it knows, so any number of engines may work on one database.
  */
-import { type Graph, graphOf } from '../definition/graph.ts'
+import { findNode, type Graph, graphOf } from '../definition/graph.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { UnknownWorkflowError, WorkflowNotFoundError } from '../errors.ts'
@@ -36,8 +36,13 @@ export class Engine {
   /** Makes the code of this process known. Must be called before anything else. */
   async register(): Promise<void> {
     const records = this.registry.definitions.flatMap(definition => {
-      const graph = JSON.stringify(graphOf(definition))
-      return typesOf(definition).map(type => ({ type, signature: definition.signature, graph }))
+      const graph = graphOf(definition)
+      // Each name has its own numbers, so a former name keeps its own handler.
+      return typesOf(definition).map(type => ({
+        type,
+        signature: definition.signature,
+        graph: JSON.stringify({ ...graph, type }),
+      }))
     })
     this.#generations = await this.store.registerDefinitions(records)
   }
@@ -92,9 +97,9 @@ export class Engine {
   }
 
   async #takeOver(row: ActiveExecution): Promise<void> {
-    const plan = await this.#plan(row.handler)
+    const planFor = await this.#plans(row.handler)
     const changes = await this.store.change([{ workflowId: row.workflowId }], facts =>
-      holds(facts, row) ? decideTakeover(facts, row, plan) : null,
+      holds(facts, row) ? decideTakeover(facts, row, planFor(facts)) : null,
     )
     this.ends.noteAll(changes)
   }
@@ -102,19 +107,34 @@ export class Engine {
   async #changeOne(id: string, decide: (facts: WorkflowFacts, plan: Plan) => WorkflowChange | null): Promise<void> {
     const found = this.store.isId(id) ? await this.store.findWorkflow(id) : null
     if (found === null) throw new WorkflowNotFoundError(id)
-    const plan = await this.#plan(found.workflow.type)
+    const planFor = await this.#plans(found.workflow.type)
     let seen = false
     const changes = await this.store.change([{ workflowId: id, withLatest: true }], facts => {
       seen = true
-      return decide(facts, plan)
+      return decide(facts, planFor(facts))
     })
     if (!seen) throw new WorkflowNotFoundError(id)
     this.ends.noteAll(changes)
   }
 
-  async #plan(type: string): Promise<Plan> {
-    const [{ graph, generation }, ids] = await Promise.all([this.graphFor(type), this.store.takeIds(2)])
-    return { graph, generation, nextId: ids[0] ?? '', skippedId: ids[1] ?? '', runOn: null }
+  /** This process plans by its own code, unless the workflow has moved on to newer code, which its rows show. */
+  async #plans(type: string): Promise<(facts: WorkflowFacts) => Plan> {
+    const [own, stored, ids] = await Promise.all([
+      this.graphFor(type),
+      this.store.allGraphs([type]),
+      this.store.takeIds(2),
+    ])
+    const others = stored.map(({ graph }) => JSON.parse(graph) as Graph)
+    const fixed = { others, nextId: ids[0] ?? '', skippedId: ids[1] ?? '', runOn: null }
+    const [newest] = others
+    const newer = newest && stored[0] ? { graph: newest, generation: stored[0].generation } : own
+    return facts => ({ ...fixed, ...(this.#isAhead(facts, own, newer) ? newer : own) })
+  }
+
+  #isAhead({ active, latest }: WorkflowFacts, own: NumberedGraph, newest: NumberedGraph): boolean {
+    const row = active.find(candidate => candidate.kind === 'forward')
+    if (row) return row.generation > this.generationOf(row.handler)
+    return latest !== null && !findNode(own.graph, latest.node) && findNode(newest.graph, latest.node) !== null
   }
 }
 

@@ -43,7 +43,7 @@ export async function finishSteps(
       return null
     }
     const runOn = alive && request.runOn ? { workerId, serves: request.runOn.serves } : null
-    const plan = { ...known, nextId: request.nextId, skippedId: request.nextId, runOn }
+    const plan = { ...known, others: [], nextId: request.nextId, skippedId: request.nextId, runOn }
     const { change, next } = decideFinish(facts, row, request.report, plan)
     const mine =
       next?.state === 'in_progress' ? asClaimed(request.claimed, row, { ...row, ...next, startMark: false }) : null

@@ -3,6 +3,7 @@
  * evaluated when the step is about to run.
  */
 import { findNode, type Graph, type GraphNode, nodeAfter } from '../definition/graph.ts'
+import { StepMissingError } from '../errors.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import type { ChangeDraft } from './change-draft.ts'
 
@@ -12,6 +13,8 @@ export const chainSlot = ''
 export interface Plan {
   readonly graph: Graph
   readonly generation: number
+  /** Other graphs of the type, newest first: they tell where a node stood that `graph` has lost. */
+  readonly others: readonly Graph[]
   /** A fresh id for the row that may follow. */
   readonly nextId: string
   /** A fresh id for an attempt that is inserted already ended. */
@@ -30,8 +33,8 @@ export interface Predecessor {
 
 /** Goes on after `node`: the next step, or the end of the workflow. A paused workflow stays paused at its end. */
 export function advance(draft: ChangeDraft, plan: Plan, before: Predecessor): NewExecution | null {
-  const node = nodeAfter(plan.graph, before.node)
-  if (node === undefined || node === null) {
+  const node = nextNode(draft, plan, before.node)
+  if (node === null) {
     if (draft.state !== 'paused') draft.moveWorkflow('finished')
     return null
   }
@@ -44,6 +47,17 @@ export function advance(draft: ChangeDraft, plan: Plan, before: Predecessor): Ne
     failures: 0,
     crashes: 0,
   })
+}
+
+/** What follows `name`, or `null` at the end. Behind a lost node: what follows the nearest node before it that is left. */
+export function nextNode(draft: ChangeDraft, { graph, others }: Plan, name: string): GraphNode | null {
+  const known = nodeAfter(graph, name)
+  if (known !== undefined) return known
+  const other = others.find(candidate => findNode(candidate, name) !== null)
+  if (other === undefined) throw new StepMissingError(draft.workflowId, graph.type, name)
+  const place = other.nodes.findIndex(node => node.name === name)
+  const before = other.nodes.slice(0, place).findLast(node => findNode(graph, node.name) !== null)
+  return (before === undefined ? graph.nodes[0] : nodeAfter(graph, before.name)) ?? null
 }
 
 export interface Again {

@@ -51,7 +51,7 @@ export interface ClaimRequest {
 /** A workflow to lock and look at before a change. */
 export interface ChangeTarget {
   readonly workflowId: string
-  /** Asks for the execution that ended last. */
+  /** For requests: asks for the execution that ended last, and keeps idle rows from being claimed meanwhile. */
   readonly withLatest?: boolean
   /** An execution that the caller reports on: after a lost answer it is looked up whether it has ended already. */
   readonly settle?: string
@@ -72,6 +72,12 @@ export interface DefinitionRecord {
   readonly type: string
   readonly signature: string
   readonly graph: string
+}
+
+/** A compiled graph, encoded, with its number among those of its type. */
+export interface StoredGraph {
+  readonly graph: string
+  readonly generation: number
 }
 
 export interface WorkflowFilter {
@@ -126,9 +132,9 @@ export interface Store {
   ): Promise<WorkflowChange[]>
 
   registerDefinitions(definitions: readonly DefinitionRecord[]): Promise<Map<string, number>>
-  findDefinition(type: string): Promise<{ graph: string; generation: number } | null>
-  /** Every graph that was ever registered for the types: rows may stand in queues that only older code names. */
-  allGraphs(types: readonly string[]): Promise<string[]>
+  findDefinition(type: string): Promise<StoredGraph | null>
+  /** Every graph that was ever registered for the types, newest first: rows may stand where only other code knows. */
+  allGraphs(types: readonly string[]): Promise<StoredGraph[]>
 
   registerWorker(worker: WorkerRecord): Promise<void>
   /** Renews the lease. `null` when it was lost: everything that the worker held belongs to others. */

@@ -1,7 +1,7 @@
 /**
  * What a worker may claim: which queues and handlers, and how many of each.
  */
-import type { Graph } from '../definition/graph.ts'
+import { type Graph, graphOf } from '../definition/graph.ts'
 import { type Engine, typesOf } from '../engine/engine.ts'
 import type { ClaimSource } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
@@ -24,7 +24,9 @@ export class ClaimPlan {
   /** Looks up every queue that the code names, and those that only older code has named. */
   static async make(engine: Engine, settings: WorkerSettings): Promise<ClaimPlan> {
     const types = engine.registry.definitions.flatMap(typesOf)
-    const graphs = (await engine.store.allGraphs(types)).map(text => JSON.parse(text) as Graph)
+    const stored = (await engine.store.allGraphs(types)).map(({ graph }) => JSON.parse(graph) as Graph)
+    // A graph is stored once for its shape, so the queues that the code names now may be others.
+    const graphs = [...stored, ...engine.registry.definitions.map(graphOf)]
     const queues = new Set(graphs.flatMap(graph => [graph.queue, ...graph.nodes.map(node => node.queue)]))
     const served = settings.queues === null ? [...queues] : [...settings.queues.keys()]
     const sources = served.flatMap(queue =>

@@ -41,6 +41,7 @@ export class Worker {
   #plan: ClaimPlan | null = null
   #lease: Lease | null = null
   #runner: StepRunner | null = null
+  #unsubscribe: () => void = () => {}
   #loops: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | null = null
   readonly #stop = new AbortController()
@@ -92,7 +93,7 @@ export class Worker {
     const plan = await ClaimPlan.make(engine, settings)
     const lease = new Lease(engine.store, this.#running, settings, plan.handlers)
     await lease.begin()
-    engine.ends.onStop(() => lease.checkSoon())
+    this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
     this.#plan = plan
     this.#lease = lease
     this.#runner = new StepRunner({
@@ -120,10 +121,14 @@ export class Worker {
   /** True when there may be more: a claim came back full, and there is room for another. */
   async #claimShares(options: DrainOptions = {}): Promise<boolean> {
     let more = false
+    let left = options.maxSteps ?? Number.POSITIVE_INFINITY
     for (const share of this.#plan?.shares(this.#running) ?? []) {
-      const limit = Math.min(share.limit, options.maxSteps ?? share.limit)
+      // What the shares before have claimed is running already.
+      const limit = Math.min(share.limit, left, this.#parts.settings.concurrency - this.#running.size)
+      if (limit <= 0) break
       const claimed = await this.#claim({ ...share, limit }, options.workflowId)
       this.#claimedCount += claimed.length
+      left -= claimed.length
       for (const item of claimed) this.#perform(item)
       more ||= claimed.length === limit
     }
@@ -193,6 +198,7 @@ export class Worker {
     await this.#idleWithin(abortMs)
     const rest = this.#running.all().filter(step => !step.reporting)
     await Promise.all(rest.map(step => this.#runner?.release(step.claimed.execution.owner ?? '', step)))
+    this.#unsubscribe()
     await this.#lease?.end()
   }
 

@@ -50,7 +50,7 @@ async function lockFacts(
   const settle = targets.flatMap(target => (target.repeated ? (target.settle ?? []) : []))
   const [workflows, active, latest, ended] = await Promise.all([
     transaction.query(lockWorkflows(context, ids)),
-    transaction.query(selectActive(context, ids)),
+    transaction.query(selectActive(context, ids, withLatest.length > 0)),
     withLatest.length === 0 ? [] : transaction.query(selectLatest(context, withLatest)),
     settle.length === 0 ? [] : transaction.query(selectEnded(context, settle)),
   ])
@@ -73,8 +73,10 @@ function lockWorkflows(context: SqlContext, ids: readonly string[]): Sql {
     where ${context.among(raw('w.id'), ids)} order by w.id${context.dialect.lock}`
 }
 
-function selectActive(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select ${activeColumns} from ${context.tables.active} a where ${context.among(raw('a.workflow_id'), ids)}`
+/** Whoever reports on a row owns it. A request may meet an idle row, which must not be claimed once it was looked at. */
+function selectActive(context: SqlContext, ids: readonly string[], lock: boolean): Sql {
+  return sql`select ${activeColumns} from ${context.tables.active} a
+    where ${context.among(raw('a.workflow_id'), ids)}${lock ? context.dialect.lock : raw('')}`
 }
 
 function selectLatest(context: SqlContext, ids: readonly string[]): Sql {

@@ -3,9 +3,10 @@
  * the same graph always has the same one.
  */
 import { InvariantError } from '../../errors.ts'
-import type { DefinitionRecord } from '../store.ts'
+import type { DefinitionRecord, StoredGraph } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int, json, text } from './decode.ts'
+import type { Row } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, sql } from './sql.ts'
 
@@ -46,24 +47,27 @@ function insert(context: SqlContext, definition: DefinitionRecord, generation: n
   )
 }
 
-export async function findDefinition(
-  context: SqlContext,
-  type: string,
-): Promise<{ graph: string; generation: number } | null> {
+export async function findDefinition(context: SqlContext, type: string): Promise<StoredGraph | null> {
   const rows = await context.read(
     sql`select d.graph, d.generation from ${context.tables.definitions} d
       where d.type = ${type} order by d.generation desc limit 1`,
   )
-  const row = rows[0]
-  return row ? { graph: json(row, 'graph') ?? '', generation: int(row, 'generation') } : null
+  return rows[0] ? storedGraph(rows[0]) : null
 }
 
-export async function allGraphs(context: SqlContext, types: readonly string[]): Promise<string[]> {
+export async function allGraphs(context: SqlContext, types: readonly string[]): Promise<StoredGraph[]> {
   if (types.length === 0) return []
   const names = join(
     types.map(type => sql`${type}`),
     ', ',
   )
-  const rows = await context.read(sql`select d.graph from ${context.tables.definitions} d where d.type in (${names})`)
-  return rows.map(row => json(row, 'graph') ?? '')
+  const rows = await context.read(
+    sql`select d.graph, d.generation from ${context.tables.definitions} d
+      where d.type in (${names}) order by d.generation desc`,
+  )
+  return rows.map(storedGraph)
+}
+
+function storedGraph(row: Row): StoredGraph {
+  return { graph: json(row, 'graph') ?? '', generation: int(row, 'generation') }
 }

@@ -27,8 +27,11 @@ const lockedCode = 6
 const migrationTimeoutMs = 60_000
 
 function primaryCode(error: unknown): number | null {
-  const { errcode, code } = error as { errcode?: unknown; code?: unknown }
+  const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown }
   if (typeof errcode === 'number') return errcode & 0xff
+  // @photostructure/sqlite 1.2 leaves the code out of errors that reading rows meets.
+  if (message === 'database is locked') return busyCode
+  if (message === 'database table is locked') return lockedCode
   // better-sqlite3 names its codes.
   if (typeof code === 'string' && code.startsWith('SQLITE_BUSY')) return busyCode
   if (typeof code === 'string' && code.startsWith('SQLITE_LOCKED')) return lockedCode

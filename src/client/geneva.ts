@@ -199,6 +199,8 @@ export class Geneva {
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
     const settings = workerSettings(options)
     const { engine } = await this.#open()
+    // Closed meanwhile: nobody would stop this worker any more.
+    if (this.#closed) throw new ClosedError()
     const maxOutputBytes = this.#options.limits?.outputBytes ?? defaultBytes
     const worker = new Worker({ engine, settings, onError: this.#onError, maxOutputBytes })
     this.#workers.add(worker)

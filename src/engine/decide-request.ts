@@ -7,7 +7,7 @@ import { InvalidStateError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
-import { advance, chainSlot, nextNode, type Plan, type Predecessor, repeat } from './schedule.ts'
+import { advance, chainSlot, nextNode, type Plan, type Predecessor, repeat, timerQueue } from './schedule.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
@@ -84,7 +84,7 @@ function insertStopTimer(draft: ChangeDraft, running: ActiveExecution, plan: Pla
     attempt: 1,
     ordinal: running.ordinal,
     state: 'scheduled',
-    queue: running.queue,
+    queue: timerQueue,
     handler: running.handler,
     generation: running.generation,
     priority: running.priority,

@@ -80,12 +80,19 @@ export class Engine {
     await this.#changeOne(id, (facts, plan) => decideSkip(facts, node, request, plan))
   }
 
-  /** Takes over what dead workers have left, up to `limit` rows. Tells how many were taken. */
+  /** Takes over what dead workers have left, up to `limit` rows. Tells how many were found. */
   async recover(limit: number): Promise<number> {
-    const abandoned = await this.store.findAbandoned(limit)
-    const mine = abandoned.filter(row => this.findDefinition(row.handler) !== null)
-    for (const row of mine) await this.#takeOver(row)
-    return mine.length
+    const rows = await this.store.findAbandoned(this.registry.definitions.flatMap(typesOf), limit)
+    await this.takeOver(rows)
+    return rows.length
+  }
+
+  /** Ends attempts that nobody will report on, and begins the next ones. A row that cannot be taken over stops no other. */
+  async takeOver(rows: readonly ActiveExecution[]): Promise<void> {
+    const failures: unknown[] = []
+    for (const row of rows) await this.#takeOver(row).catch(error => failures.push(error))
+    if (failures.length > 0)
+      throw new AggregateError(failures, `${failures.length} abandoned steps were not taken over.`)
   }
 
   /** A timer has fallen due and was claimed. */

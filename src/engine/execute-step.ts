@@ -38,7 +38,12 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const { definition, claimed } = job
   const node = definition.nodes[definition.nodeIndex.get(claimed.execution.node) ?? -1]
   if (node === undefined) return missingStep(job)
-  const context = stepContext(job)
+  let context: ReturnType<typeof stepContext>
+  try {
+    context = stepContext(job)
+  } catch (unreadable) {
+    return failed(definition, node, unreadable)
+  }
   try {
     const report = await runPhases(job, node, context)
     return { report: context.flowControl ? steered(job, context.flowControl) : report, errors: [] }

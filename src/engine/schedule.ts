@@ -10,6 +10,9 @@ import type { ChangeDraft } from './change-draft.ts'
 /** The slot of a chain's row: the same for all its steps, so that only one can be active. */
 export const chainSlot = ''
 
+/** The queue of timers, which run no code of the application. No queue of a class can have this name. */
+export const timerQueue = ''
+
 export interface Plan {
   readonly graph: Graph
   readonly generation: number

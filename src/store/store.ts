@@ -142,8 +142,11 @@ export interface Store {
   /** Rows claimed by the worker, to adopt a claim whose answer was lost. */
   heldBy(workerId: string): Promise<ClaimedExecution[]>
   retireWorker(workerId: string): Promise<void>
-  /** Declares workers dead whose lease has lapsed, and names work that they left. Never blocks on another process. */
-  findAbandoned(limit: number): Promise<ActiveExecution[]>
+  /**
+   * Declares workers dead whose lease has lapsed, and names work that they left, of these handlers only. Never blocks on
+   * another process.
+   */
+  findAbandoned(handlers: readonly string[], limit: number): Promise<ActiveExecution[]>
 
   findWorkflow(id: string): Promise<WorkflowSnapshot | null>
   listWorkflows(filter: WorkflowFilter): Promise<WorkflowSnapshot[]>

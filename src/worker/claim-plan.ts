@@ -3,6 +3,7 @@
  */
 import { type Graph, graphOf } from '../definition/graph.ts'
 import { type Engine, typesOf } from '../engine/engine.ts'
+import { timerQueue } from '../engine/schedule.ts'
 import type { ClaimSource } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -15,9 +16,12 @@ export interface ClaimShare {
 export class ClaimPlan {
   readonly #sources: readonly ClaimSource[]
   readonly #settings: WorkerSettings
+  /** Timers of all classes that this process knows, whatever queues it serves. */
+  readonly timers: readonly ClaimSource[]
 
   constructor(sources: readonly ClaimSource[], settings: WorkerSettings) {
-    this.#sources = sources
+    this.#sources = sources.filter(source => source.queue !== timerQueue)
+    this.timers = sources.filter(source => source.queue === timerQueue)
     this.#settings = settings
   }
 
@@ -29,7 +33,7 @@ export class ClaimPlan {
     const graphs = [...stored, ...engine.registry.definitions.map(graphOf)]
     const queues = new Set(graphs.flatMap(graph => [graph.queue, ...graph.nodes.map(node => node.queue)]))
     const served = settings.queues === null ? [...queues] : [...settings.queues.keys()]
-    const sources = served.flatMap(queue =>
+    const sources = [...served, timerQueue].flatMap(queue =>
       types.map(handler => ({ queue, handler, generation: engine.generationOf(handler) })),
     )
     return new ClaimPlan(sources, settings)

@@ -6,9 +6,12 @@ import { type FinishRequest, type FinishResult, finishSteps } from '../engine/fi
 import { Batcher } from '../primitives/batcher.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 
+/** What a step came to, before ids are reserved for what follows. */
+export type Report = Omit<FinishRequest, 'nextId' | 'repeated'>
+
 interface Item {
   readonly workerId: string
-  readonly request: FinishRequest
+  readonly report: Report
 }
 
 const maxGroup = 500
@@ -23,13 +26,13 @@ export class Finisher {
     this.#batcher = new Batcher<Item, FinishResult>({
       write: items => this.#write(items),
       maxGroup,
-      keyOf: item => item.request.claimed.workflow.id,
+      keyOf: item => item.report.claimed.workflow.id,
     })
   }
 
   /** Resolves once the report is durable, or refused. Rejects only for a report that the database will never take. */
-  finish(workerId: string, request: FinishRequest): Promise<FinishResult> {
-    return this.#batcher.add({ workerId, request })
+  finish(workerId: string, report: Report): Promise<FinishResult> {
+    return this.#batcher.add({ workerId, report })
   }
 
   /** Two ids meet in a group only when the worker has just begun a new life. */
@@ -39,21 +42,28 @@ export class Finisher {
       const own = items.filter(item => item.workerId === workerId)
       const answers = await this.#record(
         workerId,
-        own.map(item => item.request),
+        own.map(item => item.report),
       )
       own.forEach((item, index) => results.set(item, answers[index] ?? { kind: 'refused' }))
     }
     return items.map(item => results.get(item) ?? { kind: 'refused' })
   }
 
-  async #record(workerId: string, first: readonly FinishRequest[]): Promise<FinishResult[]> {
-    let requests = first
+  /** The ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
+  async #record(workerId: string, reports: readonly Report[]): Promise<FinishResult[]> {
+    const ids = await this.#persist(() => this.#engine.store.takeIds(reports.length))
+    return this.#persist(repeated => {
+      const requests = reports.map((report, index) => ({ ...report, nextId: ids[index] ?? '', repeated }))
+      return finishSteps(this.#engine, workerId, requests)
+    })
+  }
+
+  async #persist<T>(work: (repeated: boolean) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await finishSteps(this.#engine, workerId, requests)
+        return await work(attempt > 1)
       } catch (error) {
         if (this.#engine.store.isLasting(error)) throw error
-        requests = requests.map(request => ({ ...request, repeated: true }))
         await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))
       }
     }

@@ -39,7 +39,7 @@ export class StepRunner {
     this.#runsOn = false
   }
 
-  /** Never rejects: what goes wrong here is found again when the lease lapses. */
+  /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
   async run(workerId: string, claimed: ClaimedExecution): Promise<void> {
     const step = this.#parts.running.add(claimed)
     try {
@@ -103,12 +103,11 @@ export class StepRunner {
     }
   }
 
-  async #finish(workerId: string, step: RunningStep, report: StepReport, mayRunOn: boolean): Promise<FinishResult> {
-    const [nextId = ''] = await this.#parts.engine.store.takeIds(1)
+  #finish(workerId: string, step: RunningStep, report: StepReport, mayRunOn: boolean): Promise<FinishResult> {
     const runOn =
       mayRunOn && this.#runsOn && !step.abort.signal.aborted
         ? { serves: (queue: string) => this.#parts.serves(queue) }
         : null
-    return this.#parts.finisher.finish(workerId, { claimed: step.claimed, report, runOn, nextId, repeated: false })
+    return this.#parts.finisher.finish(workerId, { claimed: step.claimed, report, runOn })
   }
 }

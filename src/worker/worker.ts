@@ -30,6 +30,9 @@ export interface DrainOptions {
 
 const recoveryMs = 2000
 const recoveryLimit = 100
+/** How often timers are looked for. They take no room of steps, because they end what keeps it. */
+const timerMs = 250
+const timerLimit = 20
 /** How long aborted steps get to end before they are given back. */
 const abortMs = 1000
 
@@ -42,6 +45,7 @@ export class Worker {
   #lease: Lease | null = null
   #runner: StepRunner | null = null
   #unsubscribe: () => void = () => {}
+  #beginning: Promise<void> = Promise.resolve()
   #loops: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | null = null
   readonly #stop = new AbortController()
@@ -88,10 +92,22 @@ export class Worker {
     return this.#stopping
   }
 
-  async #begin(): Promise<void> {
+  #begin(): Promise<void> {
+    // Stopped before it began: then there is nothing to begin.
+    if (!this.#stop.signal.aborted) this.#beginning = this.#register()
+    return this.#beginning
+  }
+
+  async #register(): Promise<void> {
     const { engine, settings } = this.#parts
     const plan = await ClaimPlan.make(engine, settings)
-    const lease = new Lease(engine.store, this.#running, settings, plan.handlers)
+    const lease = new Lease({
+      store: engine.store,
+      running: this.#running,
+      settings,
+      handlers: plan.handlers,
+      onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
+    })
     await lease.begin()
     this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
     this.#plan = plan
@@ -111,7 +127,6 @@ export class Worker {
         more = await this.#claimShares()
       } catch (error) {
         this.#parts.onError.report(error, null)
-        await this.#adoptLost()
         await pauseFor(jittered(1000, 0.5), this.#stop.signal)
       }
       if (!more) await this.#bell.wait(jittered(this.#parts.settings.pollMs))
@@ -120,6 +135,7 @@ export class Worker {
 
   /** True when there may be more: a claim came back full, and there is room for another. */
   async #claimShares(options: DrainOptions = {}): Promise<boolean> {
+    await this.#claimTimers(options.workflowId)
     let more = false
     let left = options.maxSteps ?? Number.POSITIVE_INFINITY
     for (const share of this.#plan?.shares(this.#running) ?? []) {
@@ -136,6 +152,15 @@ export class Worker {
   }
 
   #claimedCount = 0
+  #timersClaimedAt = Number.NEGATIVE_INFINITY
+
+  async #claimTimers(workflowId?: string): Promise<void> {
+    if (performance.now() - this.#timersClaimedAt < timerMs) return
+    this.#timersClaimedAt = performance.now()
+    for (const timer of await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)) {
+      this.#perform(timer)
+    }
+  }
 
   #claim(share: { sources: Parameters<Engine['store']['claim']>[0]['sources']; limit: number }, workflowId?: string) {
     const workerId = this.#lease?.workerId ?? ''
@@ -146,18 +171,11 @@ export class Worker {
     void this.#runner?.run(claimed.execution.owner ?? '', claimed)
   }
 
-  /** A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. */
-  async #adoptLost(): Promise<void> {
-    try {
-      const known = this.#running.ids()
-      const held = await this.#parts.engine.store.heldBy(this.#lease?.workerId ?? '')
-      for (const claimed of held) {
-        const { id } = claimed.execution
-        if (!known.has(id) && !this.#running.ids().has(id)) this.#perform(claimed)
-      }
-    } catch {
-      // Still away. The next failed claim leads here again, and a lost lease frees everything.
-    }
+  /** A claim or a timer whose answer was lost: the row is ours and nobody runs it. */
+  async #takeOverOrphans(workerId: string, ids: ReadonlySet<string>): Promise<void> {
+    const { engine } = this.#parts
+    const held = await engine.store.heldBy(workerId)
+    await engine.takeOver(held.map(claimed => claimed.execution).filter(execution => ids.has(execution.id)))
   }
 
   async #recoverAlways(): Promise<void> {
@@ -174,7 +192,7 @@ export class Worker {
   async #drain(options: DrainOptions): Promise<number> {
     const until = performance.now() + (options.maxMs ?? Number.POSITIVE_INFINITY)
     this.#running.onFree(() => this.#bell.ring())
-    for (;;) {
+    while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount
       if (steps === undefined || steps > 0) {
@@ -185,12 +203,15 @@ export class Worker {
       if (left <= 0) return this.#claimedCount
       if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))
     }
+    return this.#claimedCount
   }
 
   async #shutDown(): Promise<void> {
     const { graceMs } = this.#parts.settings
     this.#stop.abort()
     this.#bell.ring()
+    // A lease that is just being taken must be given back, or it would be renewed for ever.
+    await this.#beginning.catch(() => {})
     this.#runner?.stopRunningOn()
     await this.#loops
     await this.#idleWithin(graceMs)

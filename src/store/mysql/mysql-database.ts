@@ -2,6 +2,7 @@
  * Connections to MySQL or MariaDB through `mysql2`. Every session of ours runs READ COMMITTED in UTC; the last writes
  * of a transaction and its commit travel in one packet.
  */
+import type { Socket } from 'node:net'
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { Database, Dialect, Executor, Row, Transaction } from '../sql/dialect.ts'
@@ -89,7 +90,7 @@ class MysqlDatabase implements Database {
       throw error
     } finally {
       if (discard) connection.destroy()
-      else connection.release()
+      else this.#release(connection)
     }
   }
 
@@ -107,8 +108,8 @@ class MysqlDatabase implements Database {
     })
   }
 
-  borrow(handle: object): Executor | null {
-    return borrowHandle(handle, this.dialect.placeholder)
+  borrow(handle: unknown): Executor {
+    return borrowHandle(handle, { kind: 'mysql', placeholder: this.dialect.placeholder })
   }
 
   async close(): Promise<void> {
@@ -118,6 +119,7 @@ class MysqlDatabase implements Database {
   async #connect(): Promise<PoolConnection> {
     const connection = await this.#pool.getConnection()
     const underlying = connection.connection
+    streamOf(connection)?.ref()
     if (!this.#prepared.has(underlying)) {
       try {
         await connection.query(sessionSettings)
@@ -129,6 +131,16 @@ class MysqlDatabase implements Database {
     }
     return connection
   }
+
+  /** An idle connection does not keep a process alive that has nothing left to do. */
+  #release(connection: PoolConnection): void {
+    streamOf(connection)?.unref()
+    connection.release()
+  }
+}
+
+function streamOf(connection: PoolConnection): Socket | undefined {
+  return (connection.connection as unknown as { stream?: Socket }).stream
 }
 
 const placeholder = () => '?'

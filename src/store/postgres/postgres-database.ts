@@ -31,6 +31,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     max: options.poolSize,
     pipeline: true,
     application_name: 'geneva-drive',
+    // Idle connections do not keep a process alive that has nothing left to do.
+    allowExitOnIdle: true,
   } as pg.PoolConfig)
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
@@ -98,8 +100,8 @@ class PostgresDatabase implements Database {
     })
   }
 
-  borrow(handle: object): Executor | null {
-    return borrowHandle(handle, this.dialect.placeholder)
+  borrow(handle: unknown): Executor {
+    return borrowHandle(handle, { kind: 'postgres', placeholder: this.dialect.placeholder })
   }
 
   async close(): Promise<void> {

@@ -82,7 +82,8 @@ export const postgresDialect: Dialect = {
   keyedJoin: raw('join'),
 
   lock: raw(' for no key update'),
-  lockShared: raw(' for share'),
+  // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
+  lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),
   freshRead: raw(''),
 

@@ -41,7 +41,7 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
       failpoint?.('claim.after-commit')
       return claimed
     },
-    { transient: 5, connection: 0 },
+    { transient: 50, connection: 0 },
   )
 }
 

@@ -58,7 +58,7 @@ export interface StatementDialect {
   readonly keyedJoin: Sql
   /** Appended to a select: locks its rows against change, waiting. */
   readonly lock: Sql
-  /** Appended to a select: locks its rows against change by others, letting others do the same. */
+  /** Appended to a select: keeps its rows from being locked by `lockSkipping`, letting others do the same. */
   readonly lockShared: Sql
   /** Appended to a select on alias `a`: locks what can be locked at once and leaves the rest out. */
   readonly lockSkipping: Sql
@@ -125,8 +125,8 @@ export interface Database extends Executor {
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** One connection for a while, outside a transaction, for what only a session can do. */
   session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
-  /** Wraps a transaction of the application; `null` if the handle is of no known kind. */
-  borrow(handle: object): Executor | null
+  /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
+  borrow(handle: unknown): Executor
   close(): Promise<void>
 }
 

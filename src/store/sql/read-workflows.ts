@@ -7,11 +7,13 @@ import { activeColumns, endedColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
 import type { Row } from './dialect.ts'
+import { rareStateCondition, rareStates } from './rare-states.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
+/** 1 or 0. As a scalar, because a planner may answer EXISTS by reading all active rows. */
 function performing(context: SqlContext): Sql {
-  return sql`exists (select 1 from ${context.tables.active} p
-    where p.workflow_id = w.id and p.state = 'in_progress' and p.kind <> 'timer')`
+  return sql`coalesce((select 1 from ${context.tables.active} p
+    where p.workflow_id = w.id and p.state = 'in_progress' and p.kind <> 'timer' limit 1), 0)`
 }
 
 function snapshot(row: Row): WorkflowSnapshot {
@@ -19,7 +21,7 @@ function snapshot(row: Row): WorkflowSnapshot {
 }
 
 function selectSnapshots(context: SqlContext, where: Sql): Sql {
-  return sql`select ${workflowColumns}, case when ${performing(context)} then 1 else 0 end as performing
+  return sql`select ${workflowColumns}, ${performing(context)} as performing
     from ${context.tables.workflows} w where ${where}`
 }
 
@@ -59,15 +61,18 @@ function standsAt(context: SqlContext, node: string, active: Sql): Sql {
         (select max(l.ordinal) from ${history} l where l.workflow_id = w.id)))`
 }
 
+/** States are written out, not bound: an index over some states serves only those that are known beforehand. */
 function stateCondition(context: SqlContext, states: readonly WorkflowState[]): Sql {
   const stored = states.filter(state => state !== 'ready' && state !== 'performing')
-  const parts: Sql[] = stored.length > 0 ? [among(raw('w.state'), stored)] : []
+  const parts: Sql[] = stored.map(state => raw(`w.state = '${state.replace(/[^a-z_]/g, '')}'`))
   const ready = states.includes('ready')
   const running = states.includes('performing')
   if (ready && running) parts.push(raw(`w.state = 'ready'`))
-  else if (ready) parts.push(sql`(w.state = 'ready' and not ${performing(context)})`)
-  else if (running) parts.push(sql`(w.state = 'ready' and ${performing(context)})`)
-  return parts.length === 0 ? raw('1 = 0') : sql`(${join(parts, ' or ')})`
+  else if (ready) parts.push(sql`(w.state = 'ready' and ${performing(context)} = 0)`)
+  else if (running) parts.push(sql`(w.state = 'ready' and ${performing(context)} = 1)`)
+  if (parts.length === 0) return raw('1 = 0')
+  const rare = stored.length === states.length && stored.every(state => rareStates.includes(state))
+  return sql`(${join(parts, ' or ')})${rare ? raw(` and w.${rareStateCondition}`) : raw('')}`
 }
 
 function among(column: Sql, values: readonly string[]): Sql {

@@ -1,7 +1,6 @@
 /**
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
-import { InvalidArgumentError } from '../../errors.ts'
 import type { DatabaseOptions } from '../database-options.ts'
 import type { ActiveExecution, WorkerRecord } from '../records.ts'
 import type {
@@ -18,7 +17,8 @@ import { claim, markStarted } from './claim.ts'
 import { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { allGraphs, findDefinition, registerDefinitions } from './definitions.ts'
-import type { Database, Executor, KeyType } from './dialect.ts'
+import type { Database, KeyType } from './dialect.ts'
+import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import * as reads from './read-workflows.ts'
@@ -63,12 +63,15 @@ export class SqlStore implements Store {
     return isId(this.#context, id)
   }
   takeIds(count: number, transaction?: TransactionHandle) {
-    return transaction === undefined ? this.#ids.take(count) : this.#ids.takeInside(this.#borrow(transaction), count)
+    if (transaction === undefined) return this.#ids.take(count)
+    const executor = this.#context.database.borrow(transaction)
+    return inTurn(transaction, () => this.#ids.takeInside(executor, count))
   }
 
   start(orders: readonly StartOrder[], transaction?: TransactionHandle, check: CheckResults = () => {}) {
     if (transaction === undefined) return startWorkflows(this.#context, orders, check)
-    return startInside(this.#context, this.#borrow(transaction), orders, check)
+    const executor = this.#context.database.borrow(transaction)
+    return inTurn(transaction, () => startInside(this.#context, executor, orders, check))
   }
   claim(request: ClaimRequest) {
     return claim(this.#context, request)
@@ -103,8 +106,8 @@ export class SqlStore implements Store {
   retireWorker(workerId: string) {
     return retireWorker(this.#context, workerId)
   }
-  findAbandoned(limit: number) {
-    return findAbandoned(this.#context, limit)
+  findAbandoned(handlers: readonly string[], limit: number) {
+    return findAbandoned(this.#context, handlers, limit)
   }
 
   findWorkflow(id: string) {
@@ -136,16 +139,5 @@ export class SqlStore implements Store {
   }
   nextDueAt(workflowId?: string) {
     return reads.nextDueAt(this.#context, workflowId)
-  }
-
-  #borrow(handle: TransactionHandle): Executor {
-    const executor = this.#context.database.borrow(handle)
-    if (executor === null) {
-      throw new InvalidArgumentError(
-        'The `transaction` option holds no transaction of this database. Pass the driver connection or the transaction ' +
-          'object of Kysely, Drizzle, Knex or Prisma that the work runs in.',
-      )
-    }
-    return executor
   }
 }

@@ -9,7 +9,7 @@ import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, int, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { sql } from './sql.ts'
+import { join, sql } from './sql.ts'
 
 /** How many workers one look may bury, so that the transaction stays small. */
 const burialLimit = 20
@@ -81,12 +81,21 @@ export async function retireWorker(context: SqlContext, workerId: string): Promi
   await removeBuried(context)
 }
 
-export async function findAbandoned(context: SqlContext, limit: number): Promise<ActiveExecution[]> {
+export async function findAbandoned(
+  context: SqlContext,
+  handlers: readonly string[],
+  limit: number,
+): Promise<ActiveExecution[]> {
   await bury(context)
+  if (handlers.length === 0) return []
   const { active, workers } = context.tables
+  const names = join(
+    handlers.map(handler => sql`${handler}`),
+    ', ',
+  )
   const rows = await context.read(
-    sql`select ${activeColumns} from ${workers} k join ${active} a on a.owner = k.id
-      where k.state = 'dead' order by a.workflow_id limit ${limit}`,
+    sql`select ${activeColumns} from ${workers} k ${context.dialect.keyedJoin} ${active} a on a.owner = k.id
+      where k.state = 'dead' and a.handler in (${names}) order by a.workflow_id limit ${limit}`,
   )
   if (rows.length === 0) await removeBuried(context)
   return rows.map(activeExecution)

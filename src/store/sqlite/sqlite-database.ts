@@ -121,8 +121,8 @@ class SqliteDatabase implements Database {
     })
   }
 
-  borrow(handle: object): Executor | null {
-    return borrowHandle(handle, this.dialect.placeholder)
+  borrow(handle: unknown): Executor {
+    return borrowHandle(handle, { kind: 'sqlite', placeholder: this.dialect.placeholder })
   }
 
   async close(): Promise<void> {

@@ -93,7 +93,8 @@ export const sqliteDialect: Dialect = {
     return sql`delete from ${table} where (${names}) in (select ${names} from ${set})`
   },
 
-  keyedJoin: raw('join'),
+  // A cross join is carried out in the order in which it is written.
+  keyedJoin: raw('cross join'),
 
   lock: raw(''),
   lockShared: raw(''),

@@ -13,7 +13,7 @@ import { mysql2Handle } from './mysql2-handle.ts'
 import { pgHandle } from './pg-handle.ts'
 import { postgresJsHandle } from './postgres-js-handle.ts'
 import { prismaHandle } from './prisma-handle.ts'
-import type { Candidate, DatabaseKind, Message, Recognize, Recognized, Scalar } from './recognized-handle.ts'
+import type { Candidate, DatabaseKind, Message, Recognize, Recognized, Scalar, Usable } from './recognized-handle.ts'
 import { sqliteHandle } from './sqlite-handle.ts'
 
 export interface BorrowingDatabase {
@@ -33,7 +33,7 @@ const libraries: readonly Recognize[] = [
   sqliteHandle,
 ]
 
-const names: Readonly<Record<DatabaseKind, string>> = { postgres: 'PostgreSQL', mysql: 'MySQL', sqlite: 'SQLite' }
+const names = { postgres: 'PostgreSQL', mysql: 'MySQL', sqlite: 'SQLite', other: 'another database' } as const
 
 const advice =
   'Pass the driver connection or the transaction object of Kysely, Drizzle, Knex or Prisma that the work runs in.'
@@ -50,7 +50,7 @@ export function borrowHandle(handle: unknown, { kind, placeholder }: BorrowingDa
       `The \`transaction\` option holds ${what} for ${names[recognized.kind]}, but the workflows are kept in ${names[kind]}. ${advice}`,
     )
   }
-  if (recognized.refusal !== undefined) {
+  if ('refusal' in recognized) {
     throw new InvalidArgumentError(`The \`transaction\` option holds ${what} ${recognized.refusal}`)
   }
   return new BorrowedTransaction(recognized, placeholder)
@@ -74,10 +74,10 @@ function describe(handle: unknown): string {
 class BorrowedTransaction implements Executor {
   /** The application may watch its own statements, and some libraries mix up answers that overlap. */
   readonly pipelines = false
-  readonly #handle: Recognized
+  readonly #handle: Usable
   readonly #placeholder: (position: number) => string
 
-  constructor(handle: Recognized, placeholder: (position: number) => string) {
+  constructor(handle: Usable, placeholder: (position: number) => string) {
     this.#handle = handle
     this.#placeholder = placeholder
   }

@@ -17,18 +17,26 @@ export interface Message {
   readonly values: readonly Scalar[]
 }
 
-export interface Recognized {
+interface Named {
   /** For messages: `a pg client`. */
   readonly what: string
-  /** `null` where the library does not tell. */
-  readonly kind: DatabaseKind | null
-  /** Why it cannot be used, and what to do instead. */
-  readonly refusal?: string | undefined
+  /** `other`: none that workflows can be kept in. `null`: the library does not tell. */
+  readonly kind: DatabaseKind | 'other' | null
+}
+
+export interface Usable extends Named {
   /** Sends a statement and returns the library's own answer. */
   send(message: Message, wanted: 'rows' | 'count'): Promise<unknown>
   /** For a library with placeholders of its own. */
   render?(statement: Sql): Rendered
 }
+
+export interface Refused extends Named {
+  /** Why it cannot be used and what to do instead: the rest of a sentence that begins with `what`. */
+  readonly refusal: string
+}
+
+export type Recognized = Usable | Refused
 
 /** Says what it knows about a handle of its library, or `null` about any other. */
 export type Recognize = (handle: Candidate) => Recognized | null

@@ -9,6 +9,7 @@
  * Times are microseconds of the database's clock. `sort_key` is null while a row cannot be claimed. Flags are 0 or 1.
  */
 import type { ColumnTypes } from '../dialect.ts'
+import { rareStateCondition } from '../rare-states.ts'
 import { raw, type Sql } from '../sql.ts'
 import type { Migration, MigrationContext } from './migration.ts'
 
@@ -58,7 +59,7 @@ function workflows(shape: Shape): Sql[] {
     ),
     ...context.dialect.uniqueWorkflows({ table: shape.name('workflows'), prefix: context.tables.prefix }),
     shape.index('workflows_hero', 'workflows', 'hero_type, hero_id', 'hero_id is not null'),
-    shape.index('workflows_attention', 'workflows', 'state, id', `state in ('paused', 'rolling_back', 'dlq')`),
+    shape.index('workflows_rare', 'workflows', 'state, id', rareStateCondition),
     shape.table('tags', `tag ${type.key} not null, workflow_id ${type.id} not null, primary key (tag, workflow_id)`),
     shape.index('tags_workflow', 'tags', 'workflow_id'),
   ]

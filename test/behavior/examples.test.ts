@@ -1,0 +1,80 @@
+/** What `npm start` runs, as a newcomer's machine would run it: compiled, in a process of its own, without a terminal. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const program = fileURLToPath(new URL('../../.build/examples/main.js', import.meta.url))
+const running = new Set<ChildProcessByStdio<null, Readable, Readable>>()
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'geneva-examples-'))
+})
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+it('the demo kills a worker, recovers its step, ends by itself with a summary, and leaves no file behind', async () => {
+  const { code, stdout, stderr } = await ended(startDemo())
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  for (const line of [
+    /worker [AB] \(pid \d+\) is killed with SIGKILL in mid-step/,
+    /order Ann +✗ pack: its worker died, another one retries/,
+    /order Ann +✓ pack, attempt 2 in worker [AB]/,
+    /payment Ann +✗ charge: the gateway did not answer/,
+    /payment Ann +✓ charge, attempt 3/,
+    /signup Ann +⏳ survey in 7 days/,
+    /signup Ben +– remind is skipped by its condition/,
+    /invoice Ben +✓ tax, attempt 2/,
+    /workflows finished: 5 of 5/,
+    /crashes recovered: +[1-9]/,
+    /simulated time: +9 days, in \d+\.\d s/,
+  ]) {
+    expect(stdout).toMatch(line)
+  }
+  expect(stdout).not.toContain('\x1b')
+  expect(await readdir(folder)).toEqual([])
+})
+
+it('the demo can be interrupted, and removes its database then as well', async () => {
+  const demo = startDemo()
+  await printed(demo, 'welcome')
+  expect(await readdir(folder)).toHaveLength(1)
+  demo.kill('SIGINT')
+  expect((await ended(demo)).code).toBe(130)
+  expect(await readdir(folder)).toEqual([])
+})
+
+function startDemo() {
+  const env = { PATH: process.env.PATH, TMPDIR: folder, TEMP: folder, GENEVA_DEMO_HURRY: '1' }
+  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  child.once('close', () => running.delete(child))
+  return child
+}
+
+async function ended(child: ReturnType<typeof startDemo>) {
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk))
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk))
+  const [code] = await once(child, 'close')
+  return { code: code as number | null, ...output }
+}
+
+function printed(child: ReturnType<typeof startDemo>, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      seen += chunk
+      if (seen.includes(text)) resolve()
+    })
+    child.once('close', () => reject(new Error(`The demo ended without printing ${text}:\n${seen}`)))
+  })
+}

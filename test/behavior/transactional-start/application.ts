@@ -1,0 +1,22 @@
+/**
+ * An application with a table of its own, seen through one database library. Every library is used as its own
+ * documentation says, with the settings that are most likely to be in our way.
+ */
+
+export interface Application<Transaction extends object = any> {
+  /** Commits what `work` did when it returns, and undoes it when it throws. */
+  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** A write of the application, through the library. */
+  note(transaction: Transaction, text: string): Promise<unknown>
+  /** What someone might pass by mistake instead of a transaction. */
+  readonly root: object
+  close(): Promise<unknown>
+}
+
+/** Opens a library on the database at the address. */
+export type OpenApplication = (url: string) => Promise<Application> | Application
+
+export const notesTable = 'create table application_notes (note varchar(100) not null)'
+
+/** For libraries that want to be given a text with values. */
+export const insertNote = 'insert into application_notes (note) values (?)'

@@ -1,0 +1,82 @@
+/**
+ * A worker whose connections are cut in mid-work: everything still ends, nothing that was recorded is lost or done twice,
+ * and the process survives. Servers only: a file has no connection that others can cut.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { PlainAccess } from '../programs/harness/plain-access.ts'
+import { CrashWorld, servers } from './crash-world.ts'
+import { startLossyProxy } from './lossy-proxy.ts'
+
+/** Cuts every connection that an engine has to this database. */
+async function cutConnections(access: PlainAccess): Promise<number> {
+  if (access.kind === 'postgres') {
+    const cut = await access.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'geneva-drive'`)
+    return cut.length
+  }
+  const database = access.table('x').split('.')[0] ?? ''
+  const found = await access.query('select id from information_schema.processlist where db = ?', [database])
+  // One may have gone by itself meanwhile.
+  for (const row of found) await access.query(`kill ${Number(row.id)}`).catch(() => {})
+  return found.length
+}
+
+describe.each(servers.map(database => [database.name, database] as const))('cut connections on %s', (_, database) => {
+  it('lose no recorded outcome and run nothing twice when the answer to a commit is lost', async () => {
+    await using world = await CrashWorld.open(database)
+    let every = 4
+    const proxy = await startLossyProxy(world.url, () => every)
+    await world.startLoad(40)
+    const options = { lease: '20s', heartbeat: 200, poll: 20, concurrency: 10 } as const
+    const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [0, 5] })
+    await world.allEnded(25_000)
+    every = 0
+    expect(await world.findings()).toEqual([])
+    const { history } = await world.rows()
+    expect(history.filter(row => row.outcome !== 'success')).toEqual([])
+    expect(proxy.lost).toBeGreaterThan(10)
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toEqual({ code: 0, signal: null })
+    await proxy.close()
+  })
+
+  it('are replaced, again and again, and all workflows end', async () => {
+    await using world = await CrashWorld.open(database)
+    await world.startLoad(60)
+    const options = { lease: '20s', poll: 20, concurrency: 10 } as const
+    const workers = await Promise.all([
+      world.worker({ options, bodyMs: [2, 15] }),
+      world.worker({ options, bodyMs: [2, 15] }),
+    ])
+    let cut = 0
+    for (let i = 0; i < 15; i++) {
+      cut += await cutConnections(world.access)
+      await pause(80)
+    }
+    expect(cut).toBeGreaterThan(15)
+    await world.allEnded()
+    expect(await world.findings()).toEqual([])
+    for (const worker of workers) worker.kill('SIGTERM')
+    for (const worker of workers) expect(await worker.exited).toEqual({ code: 0, signal: null })
+  })
+
+  it('do not stop the recovery of what a dead worker has left', async () => {
+    await using world = await CrashWorld.open(database)
+    await world.startLoad(30)
+    const [victim, survivor] = await Promise.all([
+      world.worker({ bodyMs: [30, 60] }),
+      world.worker({ bodyMs: [30, 60] }),
+    ])
+    await victim.nextMessage(() => true, 1).catch(() => {})
+    victim.kill()
+    for (let i = 0; i < 12; i++) {
+      await cutConnections(world.access)
+      await pause(100)
+    }
+    await world.allEnded()
+    expect(await world.findings()).toEqual([])
+    survivor.kill('SIGTERM')
+    expect(await survivor.exited).toEqual({ code: 0, signal: null })
+  })
+})

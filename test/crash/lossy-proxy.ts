@@ -1,0 +1,69 @@
+/**
+ * Stands between a worker and its server and loses the answers to commits: the commit is carried out, and the connection
+ * breaks before anyone hears of it.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export interface LossyProxy {
+  /** The server's address through the proxy. */
+  readonly url: string
+  /** How many answers were lost so far. */
+  readonly lost: number
+  close(): Promise<void>
+}
+
+/** The server is silent for so long when it has answered. */
+const quietMs = 15
+
+/** Loses the answer to every nth commit; `every` may change its mind by returning 0. */
+export async function startLossyProxy(target: string, every: () => number): Promise<LossyProxy> {
+  const address = new URL(target)
+  const sockets = new Set<Socket>()
+  let commits = 0
+  let lost = 0
+  const server = createServer(client => {
+    const upstream = connect(Number(address.port), address.hostname)
+    let losing = false
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', end).once('close', () => {
+        sockets.delete(socket)
+        end()
+      })
+    }
+    const silence = setTimeout(() => {}, 0)
+    client.on('data', chunk => {
+      const nth = every()
+      if (/commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0) {
+        losing = true
+        lost++
+        upstream.once('data', () => setTimeout(end, quietMs))
+      }
+      upstream.write(chunk)
+    })
+    upstream.on('data', chunk => void (losing || client.write(chunk)))
+    client.once('close', () => clearTimeout(silence))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const url = new URL(target)
+  url.port = String(port)
+  url.hostname = '127.0.0.1'
+  return {
+    url: url.href,
+    get lost() {
+      return lost
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,70 @@
+/** A worker process for the crash tests: told by its one argument what to do, it works until a signal or a failpoint. */
+import { Geneva, type WorkerOptions } from '../../src/index.ts'
+import { writeEntry } from './harness/journal.ts'
+import { loadWorkflows, surround } from './harness/load-workflows.ts'
+import { openAccess } from './harness/plain-access.ts'
+
+export interface CrashWorkerConfig {
+  readonly url: string
+  /** Where the journal is written, if not through `url`. */
+  readonly journalUrl?: string
+  readonly options: WorkerOptions
+  readonly bodyMs?: readonly [number, number]
+  /** How far off this process believes the time to be. */
+  readonly clockOffsetMs?: number
+  /** Tell of every change that the engine asks for, and how much of it was applied. */
+  readonly tellChanges?: boolean
+}
+
+const config: CrashWorkerConfig = JSON.parse(process.argv[2] ?? '')
+const tell = (message: object) => void (process.connected && process.send?.(message))
+// The test may be gone before us; then there is nobody left to tell.
+process.on('error', () => {})
+
+if (config.clockOffsetMs !== undefined) shiftClock(config.clockOffsetMs)
+const access = await openAccess(config.journalUrl ?? config.url)
+surround({
+  begin: ({ id, execution }) =>
+    writeEntry(access, { workflowId: id, executionId: execution.id, step: execution.node, attempt: execution.attempt }),
+  bodyMs: config.bodyMs ?? [0, 0],
+  tell,
+})
+const geneva = new Geneva({
+  database: config.url,
+  workflows: loadWorkflows,
+  onError: (error, context) => tell({ error: String(error), step: context?.step ?? null }),
+})
+await geneva.migrate()
+if (config.tellChanges) await tellChanges()
+tell({ ready: process.pid })
+await geneva.work(config.options)
+tell({ stopped: process.pid })
+await access.close()
+// From here on nothing of ours keeps the process alive, if the engine keeps nothing either.
+process.channel?.unref()
+
+/** Everything that asks this process for the time gets the wrong answer. */
+function shiftClock(offsetMs: number): void {
+  const RealDate = Date
+  globalThis.Date = class extends RealDate {
+    constructor(...args: unknown[]) {
+      if (args.length === 0) super(RealDate.now() + offsetMs)
+      else super(...(args as [number]))
+    }
+    static override now() {
+      return RealDate.now() + offsetMs
+    }
+  } as DateConstructor
+}
+
+async function tellChanges(): Promise<void> {
+  const store = await geneva.openedStore()
+  const change = store.change.bind(store)
+  store.change = async (targets, decide, workerId) => {
+    const applied = await change(targets, decide, workerId)
+    const done = new Set(applied.map(each => each.workflowId))
+    const refused = targets.map(target => target.workflowId).filter(id => !done.has(id))
+    tell({ asked: targets.map(target => target.workflowId), refused })
+    return applied
+  }
+}

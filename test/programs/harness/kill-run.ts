@@ -1,0 +1,209 @@
+/**
+ * One crash run on one database: several workers under load, killed at random moments and at every named failpoint, and
+ * then an audit of what they have left.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { Geneva, type WorkerOptions } from '../../../src/index.ts'
+import { auditRows, type CrashRows, needlessTakeovers, parkedRows, type Retake, readCrashRows, retakes } from './crash-audit.ts'
+import { groupBy } from './group-by.ts'
+import { createJournal } from './journal.ts'
+import { FiveSteps, loadWorkflows, stepsOfLoad } from './load-workflows.ts'
+import { openAccess, type PlainAccess } from './plain-access.ts'
+import { type Random, seededRandom } from './seeded-random.ts'
+import { type Death, type FleetWorker, WorkerFleet } from './worker-fleet.ts'
+
+export const failpoints = [
+  'claim.before-commit',
+  'claim.after-commit',
+  'step.before',
+  'step.inside',
+  'step.after',
+  'finish.before-commit',
+  'finish.after-commit',
+] as const
+
+export interface KillRunOptions {
+  readonly url: string
+  readonly kills: number
+  /** Kill at every failpoint too; these count as kills. */
+  readonly atFailpoints: boolean
+  readonly seed: number
+  readonly workers: number
+  readonly options: WorkerOptions
+  readonly bodyMs: readonly [number, number]
+  /** How many workflows are kept going. */
+  readonly load: number
+  /** Milliseconds between two kills, at least and at most. */
+  readonly betweenMs: readonly [number, number]
+  say(line: string): void
+}
+
+export interface KillReport {
+  readonly findings: readonly string[]
+  readonly deaths: readonly Death[]
+  /** Kills that left work behind which others had to take over. */
+  readonly hits: number
+  readonly workflows: number
+  readonly calls: number
+  readonly retakes: readonly Retake[]
+  readonly parked: number
+  readonly needless: number
+  /** Errors of the workers themselves, each with how often it came. */
+  readonly workerErrors: ReadonlyMap<string, number>
+  readonly seconds: number
+}
+
+const endTimeoutMs = 90_000
+
+export async function killRun(options: KillRunOptions): Promise<KillReport> {
+  const access = await openAccess(options.url)
+  const geneva = new Geneva({ database: options.url, workflows: loadWorkflows })
+  const { url, bodyMs } = options
+  const fleet = new WorkerFleet({ url, bodyMs, options: options.options }, access)
+  const startedAt = performance.now()
+  try {
+    await createJournal(access)
+    await geneva.migrate()
+    const load = new Load(geneva, access, options.load)
+    const keeping = load.keepUp()
+    for (let i = 0; i < options.workers; i++) fleet.start()
+    await Promise.all(fleet.living.map(worker => worker.ready))
+    await killAll(fleet, options)
+    await load.stop()
+    await keeping
+    const findings = await waitForEnd(access, geneva, fleet)
+    await fleet.retire()
+    return report(await readCrashRows(access), fleet, {
+      findings: [...findings, ...(await leftWorkers(access))],
+      seconds: Math.round((performance.now() - startedAt) / 1000),
+    })
+  } finally {
+    await fleet.end()
+    await geneva.close()
+    await access.close()
+  }
+}
+
+async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<void> {
+  const random = seededRandom(options.seed)
+  const named = options.atFailpoints ? failpoints : []
+  const plain = Array.from({ length: Math.max(0, options.kills - named.length) }, () => null)
+  const plan = random.shuffle<string | null>([...named, ...plain])
+  for (const [index, failpoint] of plan.entries()) {
+    await pause(random.between(...options.betweenMs))
+    if (failpoint === null) await killOne(fleet, random)
+    else await killAtFailpoint(fleet, failpoint, random)
+    if ((index + 1) % 10 === 0) options.say(`${index + 1} of ${plan.length} kills`)
+  }
+}
+
+async function killOne(fleet: WorkerFleet, random: Random): Promise<void> {
+  await Promise.race(fleet.living.map(worker => worker.ready))
+  const victim = random.pick(fleet.living.filter(worker => worker.isReady))
+  await fleet.kill(victim)
+  fleet.start()
+}
+
+/** An extra worker that dies by its own hand at the nth time that it comes to the place. */
+async function killAtFailpoint(fleet: WorkerFleet, failpoint: string, random: Random): Promise<void> {
+  const worker: FleetWorker = fleet.start(`${failpoint}:${random.between(1, 8)}`)
+  const late = setTimeout(() => worker.child.kill('SIGABRT'), 30_000)
+  await fleet.bury(worker, failpoint)
+  clearTimeout(late)
+}
+
+/** Keeps a number of workflows going: what has ended is replaced. */
+class Load {
+  readonly #geneva: Geneva
+  readonly #access: PlainAccess
+  readonly #wanted: number
+  #stopped = false
+
+  constructor(geneva: Geneva, access: PlainAccess, wanted: number) {
+    this.#geneva = geneva
+    this.#access = access
+    this.#wanted = wanted
+  }
+
+  async keepUp(): Promise<void> {
+    while (!this.#stopped) {
+      const missing = this.#wanted - (await countUnfinished(this.#access))
+      if (missing > 0) await this.#geneva.startMany(FiveSteps, Array.from({ length: missing }, () => ({})))
+      await resumeParked(this.#access, this.#geneva)
+      await pause(50)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+  }
+}
+
+async function countUnfinished(access: PlainAccess): Promise<number> {
+  const workflows = access.table('geneva_drive_workflows')
+  const [row] = await access.query(`select count(*) as number from ${workflows} where state <> 'finished'`)
+  return Number(row?.number)
+}
+
+/** A step that was killed three times in a row is given up: a person would look, and resume it. The auditor looks later. */
+async function resumeParked(access: PlainAccess, geneva: Geneva): Promise<void> {
+  const rows = await access.query(`select id from ${access.table('geneva_drive_workflows')} where state = 'paused'`)
+  for (const row of rows) await geneva.resume(String(row.id), { by: 'crash harness' })
+}
+
+async function waitForEnd(access: PlainAccess, geneva: Geneva, fleet: WorkerFleet): Promise<string[]> {
+  const until = performance.now() + endTimeoutMs
+  while ((await countUnfinished(access)) > 0) {
+    if (performance.now() > until) return describeStuck(access)
+    await resumeParked(access, geneva)
+    await pause(50)
+  }
+  for (;;) {
+    const [row] = await access.query(`select count(*) as number from ${access.table('geneva_drive_workers')}`)
+    if (Number(row?.number) === fleet.living.length) return []
+    if (performance.now() > until) return [`${row?.number} workers are registered, ${fleet.living.length} live.`]
+    await pause(50)
+  }
+}
+
+async function describeStuck(access: PlainAccess): Promise<string[]> {
+  const active = access.table('geneva_drive_active_executions')
+  const workers = access.table('geneva_drive_workers')
+  const rows = await access.query(`select a.*, k.state as worker_state from ${active} a
+    left join ${workers} k on k.id = a.owner order by a.workflow_id limit 20`)
+  return rows.map(row => `Still active after ${endTimeoutMs / 1000} s: ${JSON.stringify(row)}`)
+}
+
+/** All have left: nobody may be registered any more. */
+async function leftWorkers(access: PlainAccess): Promise<string[]> {
+  const rows = await access.query(`select id, state, pid from ${access.table('geneva_drive_workers')}`)
+  return rows.map(row => `Worker ${row.id} of process ${row.pid} is still registered as ${row.state}.`)
+}
+
+function report(
+  rows: CrashRows,
+  fleet: WorkerFleet,
+  so: { readonly findings: readonly string[]; readonly seconds: number },
+): KillReport {
+  const { deaths, errors } = fleet
+  const taken = retakes(rows, deaths)
+  const stepErrors = errors.filter(error => error.step !== null)
+  const workerErrors = groupBy(errors, error => error.error)
+  return {
+    findings: [
+      ...so.findings,
+      ...auditRows(rows, stepsOfLoad, deaths),
+      ...stepErrors.map(error => `Step ${error.step} threw ${error.error}`),
+      ...(fleet.stderr === '' ? [] : [`The workers printed: ${fleet.stderr}`]),
+    ],
+    deaths,
+    hits: new Set(taken.map(retake => retake.death)).size,
+    workflows: rows.workflows.size,
+    calls: rows.journal.length,
+    retakes: taken,
+    parked: parkedRows(rows).length,
+    needless: needlessTakeovers(rows, deaths),
+    workerErrors: new Map([...workerErrors].map(([error, all]) => [error, all.length])),
+    seconds: so.seconds,
+  }
+}

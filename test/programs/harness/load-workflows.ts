@@ -1,0 +1,115 @@
+/**
+ * The workflows of the crash tests. Each body first writes itself into the journal; what surrounds a body (journal, time
+ * to take, channel to the test) is set by the process that runs it, and is nothing in a process that only starts them.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type AnyWorkflow, Workflow } from '../../../src/index.ts'
+
+export interface Surroundings {
+  /** Writes down that a body begins. */
+  begin(workflow: AnyWorkflow): Promise<void>
+  /** How long a step of the load takes, at least and at most. */
+  readonly bodyMs: readonly [number, number]
+  tell(message: object): void
+}
+
+let around: Surroundings = { begin: async () => {}, bodyMs: [0, 0], tell: () => {} }
+
+export function surround(surroundings: Surroundings): void {
+  around = surroundings
+}
+
+async function work(workflow: AnyWorkflow): Promise<void> {
+  await around.begin(workflow)
+  const [least, most] = around.bodyMs
+  await pause(least + Math.random() * (most - least))
+}
+
+/** The load: a wait in the middle, so that rows are claimed as well as run on, and an output that must survive. */
+export class FiveSteps extends Workflow {
+  static {
+    this.step('reserve')
+    this.step('charge')
+    this.step('pack', { wait: '30ms' })
+    this.step('ship')
+    this.step('close')
+  }
+  async reserve() {
+    await work(this)
+    return { token: `token of ${this.id}` }
+  }
+  async charge() {
+    await work(this)
+  }
+  async pack() {
+    await work(this)
+  }
+  async ship() {
+    await work(this)
+  }
+  async close() {
+    await work(this)
+    const { token } = await this.output(this.reserve)
+    if (token !== `token of ${this.id}`) throw new Error(`Step reserve returned ${token}.`)
+    return token
+  }
+}
+
+export const stepsOfLoad = ['reserve', 'charge', 'pack', 'ship', 'close'] as const
+
+/** One step that takes as long as it is told, and tells when it begins and what its signal says at the end. */
+export class LongStep extends Workflow<null, { ms: number; heedsSignal: boolean }> {
+  static {
+    this.step('linger')
+    this.step('after')
+  }
+  async linger() {
+    await around.begin(this)
+    around.tell({ began: this.id, attempt: this.execution.attempt })
+    const { ms, heedsSignal } = this.input
+    await pause(ms, null, heedsSignal ? { signal: this.signal } : {}).catch(() => {})
+    around.tell({
+      left: this.id,
+      attempt: this.execution.attempt,
+      reason: this.signal.aborted ? this.signal.reason : null,
+    })
+    return this.execution.attempt
+  }
+  async after() {
+    await around.begin(this)
+  }
+}
+
+/** A step that ends its own process, at once, however often it is tried. */
+export class Killer extends Workflow {
+  static {
+    this.step('prepare')
+    this.step('shoot')
+    this.step('never')
+  }
+  async prepare() {
+    await around.begin(this)
+  }
+  async shoot() {
+    await around.begin(this)
+    process.kill(process.pid, 'SIGKILL')
+    await pause(60_000)
+  }
+  async never() {
+    await around.begin(this)
+  }
+}
+
+/** A step that keeps the event loop from turning, as a long computation does. */
+export class Blocker extends Workflow<null, { ms: number }> {
+  static {
+    this.jobOptions({ priority: 50 })
+    this.step('block')
+  }
+  block() {
+    around.tell({ blocking: this.id, attempt: this.execution.attempt })
+    if (this.execution.attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.input.ms)
+  }
+}
+
+export const loadWorkflows = [FiveSteps, LongStep, Killer, Blocker] as const

@@ -1,0 +1,138 @@
+/**
+ * The worker processes of a crash run: starts them, kills them, remembers under which ids they worked and how each died.
+ * None survives the process that started it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { CrashWorkerConfig } from '../crash-worker.ts'
+import type { PlainAccess } from './plain-access.ts'
+
+export interface Death {
+  /** A failpoint by name, or `random`. */
+  readonly cause: string
+  readonly pid: number
+  /** Every id under which the process was registered as a worker. */
+  readonly workerIds: readonly string[]
+  /** When it died, in microseconds of the database. */
+  readonly at: number
+}
+
+export interface WorkerError {
+  readonly error: string
+  /** The step that threw; `null` for an error of the worker itself. */
+  readonly step: string | null
+}
+
+const inBuild = import.meta.url.includes('/.build/')
+const program = fileURLToPath(
+  new URL(inBuild ? '../crash-worker.js' : '../../../.build/test/programs/crash-worker.js', import.meta.url),
+)
+
+/** Standard input is a pipe that closes when the parent dies, however it dies. */
+const endWithParent = `data:text/javascript,${encodeURIComponent(
+  "process.stdin.on('error', () => {}).once('close', () => process.exit(1)).resume().unref()",
+)}`
+
+export class FleetWorker {
+  readonly child: ChildProcess
+  readonly ready: Promise<void>
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  readonly errors: WorkerError[] = []
+  stderr = ''
+  isReady = false
+  isOver = false
+
+  constructor(config: CrashWorkerConfig, failpoint: string | null) {
+    const { GENEVA_FAILPOINT: _, NODE_OPTIONS: __, ...env } = process.env
+    const args = ['--enable-source-maps', `--import=${endWithParent}`, program, JSON.stringify(config)]
+    this.child = spawn(process.execPath, args, {
+      env: { ...env, ...(failpoint === null ? {} : { GENEVA_FAILPOINT: failpoint }) },
+      stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
+    })
+    this.child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (this.stderr += chunk))
+    this.child.on('error', error => (this.stderr += String(error)))
+    this.exited = once(this.child, 'close').then(([code, signal]) => {
+      this.isOver = true
+      return { code, signal }
+    })
+    this.ready = new Promise(resolve => {
+      this.child.on('message', (message: { ready?: number } & Partial<WorkerError>) => {
+        if (message.ready) {
+          this.isReady = true
+          resolve()
+        }
+        if (message.error) this.errors.push({ error: message.error, step: message.step ?? null })
+      })
+      // A process that dies before it is ready has nothing more to wait for.
+      void this.exited.then(() => resolve())
+    })
+  }
+
+  get pid(): number {
+    return this.child.pid ?? -1
+  }
+}
+
+export class WorkerFleet {
+  readonly #config: CrashWorkerConfig
+  readonly #access: PlainAccess
+  readonly #all: FleetWorker[] = []
+  readonly deaths: Death[] = []
+
+  constructor(config: CrashWorkerConfig, access: PlainAccess) {
+    this.#config = config
+    this.#access = access
+  }
+
+  get living(): readonly FleetWorker[] {
+    return this.#all.filter(worker => !worker.isOver)
+  }
+
+  get errors(): readonly WorkerError[] {
+    return this.#all.flatMap(worker => worker.errors)
+  }
+
+  /** What the processes have printed, which should be nothing. */
+  get stderr(): string {
+    return this.#all.map(worker => worker.stderr).join('')
+  }
+
+  start(failpoint: string | null = null): FleetWorker {
+    const worker = new FleetWorker(this.#config, failpoint)
+    this.#all.push(worker)
+    return worker
+  }
+
+  async kill(worker: FleetWorker): Promise<void> {
+    worker.child.kill('SIGKILL')
+    await this.bury(worker, 'random')
+  }
+
+  /** Waits for the end of a process and writes down what the auditor has to know of it. */
+  async bury(worker: FleetWorker, cause: string): Promise<void> {
+    const { signal, code } = await worker.exited
+    if (signal !== 'SIGKILL') throw new Error(`A worker ended by itself with ${signal ?? code}:\n${worker.stderr}`)
+    const workers = this.#access.table('geneva_drive_workers')
+    const rows = await this.#access.query(`select id from ${workers} where pid = ?`, [worker.pid])
+    const [clock] = await this.#access.query(`select ${this.#access.now} as now`)
+    const workerIds = rows.map(row => String(row.id))
+    this.deaths.push({ cause, pid: worker.pid, workerIds, at: Number(clock?.now) })
+  }
+
+  /** Asks all to leave, and fails if one does not do so in good order. */
+  async retire(): Promise<void> {
+    const leaving = this.living
+    for (const worker of leaving) worker.child.kill('SIGTERM')
+    for (const worker of leaving) {
+      const { code, signal } = await worker.exited
+      if (code !== 0) throw new Error(`A worker left with ${signal ?? code}:\n${worker.stderr}`)
+    }
+  }
+
+  /** Ends whatever is left, when the run is over in whatever way. */
+  async end(): Promise<void> {
+    for (const worker of this.living) worker.child.kill('SIGKILL')
+    await Promise.all(this.#all.map(worker => worker.exited))
+  }
+}

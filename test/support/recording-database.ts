@@ -1,0 +1,56 @@
+/**
+ * A database that remembers the statements sent through it, so that a test can ask the real one how it would carry each
+ * of them out.
+ */
+import type { Database, Executor, Transaction } from '../../src/store/sql/dialect.ts'
+import { Sql } from '../../src/store/sql/sql.ts'
+
+export interface Recording {
+  readonly database: Database
+  /** The statements since the last call. */
+  take(): Sql[]
+}
+
+export function recordingDatabase(inner: Database): Recording {
+  let statements: Sql[] = []
+  const note = (statement: Sql) => {
+    statements.push(statement)
+    return statement
+  }
+  const executor = (real: Executor): Executor => ({
+    pipelines: real.pipelines,
+    query: statement => real.query(note(statement)),
+    run: statement => real.run(note(statement)),
+  })
+  const transaction = (real: Transaction): Transaction => ({
+    ...executor(real),
+    commitWith: all => real.commitWith(all.map(note)),
+  })
+  const database: Database = {
+    ...executor(inner),
+    dialect: inner.dialect,
+    transaction: work => inner.transaction(real => work(transaction(real))),
+    session: work => inner.session(real => work(executor(real))),
+    borrow: handle => inner.borrow(handle),
+    close: () => inner.close(),
+  }
+  return {
+    database,
+    take: () => {
+      const taken = statements
+      statements = []
+      return taken
+    },
+  }
+}
+
+/** The plan of a statement as text, one line per part, in the words of the database. */
+export async function explain(database: Database, statement: Sql, prefix: string): Promise<string[]> {
+  const [first = '', ...rest] = statement.parts
+  const rows = await database.query(new Sql([`${prefix} ${first}`, ...rest], statement.values))
+  return rows.map(row =>
+    Object.entries(row)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+  )
+}

@@ -1,0 +1,58 @@
+/** Waiting in tests: looks again every few milliseconds until an answer is there, and fails when it takes too long. */
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** Resolves with the first answer that is neither `false` nor `null` nor `undefined`. */
+export async function waitFor<T>(
+  look: () => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<Exclude<T, false | null | undefined>> {
+  const until = performance.now() + timeoutMs
+  for (;;) {
+    const answer = await look()
+    if (answer !== false && answer !== null && answer !== undefined)
+      return answer as Exclude<T, false | null | undefined>
+    if (performance.now() > until) throw new Error(`Nothing came of it within ${timeoutMs} ms: ${look}`)
+    await pause(4)
+  }
+}
+
+/** A promise that a test settles itself, to hold a step until the test has looked. */
+export interface Gate<T = void> {
+  readonly passed: Promise<T>
+  open(value: T): void
+}
+
+export function gate<T = void>(): Gate<T> {
+  let open: (value: T) => void = () => {}
+  const passed = new Promise<T>(resolve => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+/** Steps that stop at a gate and tell that they are there, by name, so that each test has its own. */
+export class Gates {
+  readonly #arrived = new Map<string, Gate<AbortSignal>>()
+  readonly #open = new Map<string, Gate>()
+
+  /** Called inside a step: announces it and waits until the test lets it go. */
+  async stop(name: string, signal: AbortSignal): Promise<void> {
+    this.#get(this.#arrived, name).open(signal)
+    await this.#get(this.#open, name).passed
+  }
+
+  /** Resolves when the step has arrived, with the signal that it was given. */
+  arrived(name: string): Promise<AbortSignal> {
+    return this.#get(this.#arrived, name).passed
+  }
+
+  open(name: string): void {
+    this.#get(this.#open, name).open()
+  }
+
+  #get<T>(gates: Map<string, Gate<T>>, name: string): Gate<T> {
+    const known = gates.get(name) ?? gate<T>()
+    gates.set(name, known)
+    return known
+  }
+}

@@ -1,0 +1,88 @@
+/** What becomes of work that nobody will report on. */
+import { describe, expect, it } from 'vitest'
+import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
+import { chain, facts, planFor, row, stopTimer } from './facts.ts'
+
+const plan = planFor(chain('a', 'b'))
+
+describe('a takeover', () => {
+  it('ends the lost attempt and begins the next at once, counting the crash and no failure', () => {
+    const lost = row({ failures: 1, attempt: 2 })
+    const change = decideTakeover(facts({ active: [lost] }), lost, plan)
+    expect(change.endings).toMatchObject([
+      { state: 'failed', outcome: 'recovered', error: null, reason: 'worker worker was lost' },
+    ])
+    expect(change.replacements).toMatchObject([
+      { node: 'a', attempt: 3, failures: 1, crashes: 1, state: 'scheduled', fence: 6, due: { inMs: 0 } },
+    ])
+    expect(change.state).toBeNull()
+  })
+
+  it('leaves a paused workflow paused and holds the next attempt', () => {
+    const lost = row()
+    const change = decideTakeover(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost, plan)
+    expect(change.replacements).toMatchObject([{ state: 'paused', attempt: 2 }])
+    expect(change.state).toBeNull()
+  })
+
+  it('pauses the workflow at the third crash in a row', () => {
+    const lost = row({ crashes: 2, startMark: true })
+    const change = decideTakeover(facts({ active: [lost] }), lost, plan)
+    expect(change.endings[0]).toMatchObject({ outcome: 'recovered', error: { className: 'CrashLimitError' } })
+    expect(change.replacements).toEqual([])
+    expect(change.removals).toEqual([{ slot: '' }])
+    expect(change.state).toEqual({ to: 'paused', pauseCause: 'exception' })
+  })
+
+  it('at the third crash leaves alone who had paused the workflow', () => {
+    const lost = row({ crashes: 2, startMark: true })
+    const change = decideTakeover(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost, plan)
+    expect(change.state).toBeNull()
+    expect(change.removals).toEqual([{ slot: '' }])
+  })
+
+  it('of a workflow that is being canceled ends it', () => {
+    const lost = row()
+    const change = decideTakeover(facts({ state: 'rolling_back', active: [lost, stopTimer] }), lost, plan)
+    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'its worker was lost' }])
+    expect(change.state?.to).toBe('canceled')
+    expect(change.removals).toEqual([{ slot: '' }, { slot: 'timer' }])
+  })
+
+  it('of a timer lets it fire elsewhere', () => {
+    const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker', fence: 1 }
+    const change = decideTakeover(facts({ state: 'rolling_back', active: [row(), timer] }), timer, plan)
+    expect(change.moves).toEqual([{ slot: 'timer', state: 'scheduled', fence: 2 }])
+    expect(change.endings).toEqual([])
+  })
+})
+
+describe('the crashes of a step', () => {
+  it.each([
+    [0, false, 1],
+    [1, false, 1],
+    [2, false, 2],
+    [0, true, 1],
+    [1, true, 2],
+    [2, true, 3],
+  ])('after %i and with a start mark %s are %i', (crashes, startMark, after) => {
+    expect(crashesAfter({ crashes, startMark })).toBe(after)
+  })
+})
+
+describe('the timer of a cancel', () => {
+  it('ends what still runs, and the workflow', () => {
+    const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker' }
+    const change = decideStopTimer(facts({ state: 'rolling_back', active: [row(), timer] }))
+    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'it did not stop in time' }])
+    expect(change.state?.to).toBe('canceled')
+    expect(new Set(change.removals.map(removal => removal.slot))).toEqual(new Set(['', 'timer']))
+  })
+
+  it('does nothing but go away when the workflow has come to another end', () => {
+    const change = decideStopTimer(facts({ state: 'canceled', active: [stopTimer] }))
+    expect(change.endings).toEqual([])
+    expect(change.state).toBeNull()
+    expect(change.removals).toEqual([{ slot: 'timer' }])
+  })
+})

@@ -1,0 +1,127 @@
+/** Changing: decisions see the newest facts, hold the workflow while they decide, and are applied whole or not at all. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { decideCancel, decidePause, decideResume } from '../../src/engine/decide-request.ts'
+import type { Plan } from '../../src/engine/schedule.ts'
+import type { WorkflowChange } from '../../src/store/change.ts'
+import type { Store } from '../../src/store/store.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+
+const request = { by: 'ann', reason: 'because' }
+
+forEachDatabase('changing', database => {
+  let store: Store
+  let other: Store
+
+  beforeAll(async () => {
+    const { url } = await database.isolated()
+    store = await openSameStore(url)
+    other = await openSameStore(url)
+    await registerWorker(store, 'worker')
+  })
+  afterAll(async () => {
+    await store.close()
+    await other.close()
+  })
+
+  async function plan(): Promise<Plan> {
+    const [nextId = '', skippedId = ''] = await store.takeIds(2)
+    const graph = { type: 'Sample', queue: 'default', priority: 0, nodes: [] }
+    return { graph, others: [], generation: 1, nextId, skippedId, runOn: null }
+  }
+
+  const target = (workflowId: string) => [{ workflowId, withLatest: true }]
+
+  it('applies a change with all its rows and events, and shows it to everyone', async () => {
+    const [id = ''] = await startSome(store, 1)
+    await store.change(target(id), facts => decidePause(facts, request))
+    expect((await other.findWorkflow(id))?.workflow).toMatchObject({ state: 'paused', pauseCause: 'request' })
+    expect(await other.activeExecutions(id)).toMatchObject([{ state: 'paused', owner: null }])
+    expect(await other.events(id)).toMatchObject([
+      { type: 'workflow.started' },
+      { type: 'step.held', from: 'scheduled', to: 'paused' },
+      { type: 'workflow.paused', from: 'ready', to: 'paused', by: 'ann', reason: 'because' },
+    ])
+  })
+
+  it('keeps the due time of a row that is held and let go', async () => {
+    const [id = ''] = await startSome(store, 1, { first: { due: { inMs: 3_600_000 }, queue: 'later' } })
+    const before = (await store.activeExecutions(id))[0]
+    const planned = await plan()
+    await store.change(target(id), facts => decidePause(facts, request))
+    await store.change(target(id), facts => decideResume(facts, request, planned))
+    expect((await store.activeExecutions(id))[0]).toEqual(before)
+  })
+
+  it('undoes everything when the decision throws', async () => {
+    const ids = (await startSome(store, 2)).toSorted()
+    let seen = 0
+    const failing = store.change(ids.flatMap(target), facts => {
+      if (++seen === 2) throw new Error('second thoughts')
+      return decidePause(facts, request)
+    })
+    await expect(failing).rejects.toThrow('second thoughts')
+    for (const id of ids) expect((await store.findWorkflow(id))?.workflow.state).toBe('ready')
+  })
+
+  it('lets exactly one of two opposite requests win, whoever comes first', async () => {
+    const ids = await startSome(store, 20)
+    const planned = await Promise.all(ids.map(plan))
+    await Promise.all(
+      ids.flatMap((id, index) => {
+        const own = planned[index]
+        if (!own) throw new Error('no plan')
+        return [
+          store.change(target(id), facts => decideCancel(facts, request, own)).catch(() => null),
+          other.change(target(id), facts => decidePause(facts, request)).catch(() => null),
+        ]
+      }),
+    )
+    for (const id of ids) {
+      expect((await store.findWorkflow(id))?.workflow.state).toBe('canceled')
+      expect(await store.activeExecutions(id)).toEqual([])
+      const ends = (await store.history(id)).filter(row => row.outcome === 'stopped')
+      expect(ends).toHaveLength(1)
+    }
+  })
+
+  it('never holds a row that a claim took at the same instant', async () => {
+    const ids = await startSome(store, 40, { first: { queue: 'race' } })
+    const [, claimed] = await Promise.all([
+      Promise.all(ids.map(id => other.change(target(id), facts => decidePause(facts, request)))),
+      store.claim({ workerId: 'worker', sources: [{ ...sampleSource, queue: 'race' }], limit: 40 }),
+    ])
+    const running = new Set(claimed.map(item => item.execution.id))
+    for (const id of ids) {
+      const [row] = await store.activeExecutions(id)
+      expect(row?.state).toBe(running.has(row?.id ?? '') ? 'in_progress' : 'paused')
+      if (row?.state === 'in_progress') expect(row).toMatchObject({ owner: 'worker', fence: 1 })
+    }
+  })
+
+  it('does not show a workflow that does not exist', async () => {
+    const [id = ''] = await store.takeIds(1)
+    const changes: WorkflowChange[] = await store.change([{ workflowId: id }], () => {
+      throw new Error('shown')
+    })
+    expect(changes).toEqual([])
+  })
+
+  it('tells whether the worker still holds its lease', async () => {
+    const [id = ''] = await startSome(store, 1)
+    const seen: boolean[] = []
+    const look = (workerId?: string) =>
+      store.change(
+        [{ workflowId: id }],
+        (_, alive) => {
+          seen.push(alive)
+          return null
+        },
+        workerId,
+      )
+    await look('worker')
+    await look('nobody')
+    await look()
+    expect(seen).toEqual([true, false, false])
+  })
+})

@@ -1,0 +1,112 @@
+/** Claiming: who gets which rows, in which order, and what a claim is worth. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+
+forEachDatabase('claiming', database => {
+  let store: Store
+  let other: Store
+  let workers = 0
+  let worker = ''
+
+  beforeAll(async () => {
+    const { url } = await database.isolated()
+    store = await openSameStore(url)
+    other = await openSameStore(url)
+  })
+  beforeEach(async () => {
+    worker = await registerWorker(store, `worker-${++workers}`)
+    await drain()
+  })
+  afterAll(async () => {
+    await store.close()
+    await other.close()
+  })
+
+  /** Leaves nothing for the next test. */
+  async function drain(): Promise<void> {
+    while ((await store.claim({ workerId: worker, sources: [sampleSource], limit: 500 })).length > 0);
+  }
+
+  it('gives a row to one of many claimers at the same instant, and loses none', async () => {
+    const ids = await startSome(store, 200)
+    const second = await registerWorker(other, `worker-${++workers}`)
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        (i % 2 ? other : store).claim({ workerId: i % 2 ? second : worker, sources: [sampleSource], limit: 30 }),
+      ),
+    )
+    const claimed = claims.flat().map(item => item.workflow.id)
+    expect(new Set(claimed).size).toBe(claimed.length)
+    for (;;) {
+      const rest = await store.claim({ workerId: worker, sources: [sampleSource], limit: 30 })
+      if (rest.length === 0) break
+      claimed.push(...rest.map(item => item.workflow.id))
+    }
+    expect(claimed.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('raises the fence and names the owner', async () => {
+    const [id = ''] = await startSome(store, 1)
+    const [claimed] = await store.claim({ workerId: worker, sources: [sampleSource], limit: 10 })
+    expect(claimed?.execution).toMatchObject({ workflowId: id, state: 'in_progress', owner: worker, fence: 1 })
+    expect(await store.activeExecutions(id)).toEqual([claimed?.execution])
+  })
+
+  it('takes what is due first, and a higher priority before that', async () => {
+    const [late = ''] = await startSome(store, 1, { first: { due: { at: 2_000_000_000_000 } } })
+    const [early = ''] = await startSome(store, 1, { first: { due: { at: 1_000_000_000_000 } } })
+    const [urgent = ''] = await startSome(store, 1, { first: { due: { at: 2_000_000_000_000 }, priority: 100 } })
+    const order: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const [claimed] = await store.claim({ workerId: worker, sources: [sampleSource], limit: 1 })
+      order.push(claimed?.workflow.id ?? '')
+    }
+    // 100 points of priority count as 200 seconds of waiting, far less than what lies between the due times.
+    expect(order).toEqual([early, urgent, late])
+  })
+
+  it('leaves alone what is not due, of another queue, of another handler or of newer code', async () => {
+    await startSome(store, 1, { first: { due: { inMs: 60_000 } } })
+    await startSome(store, 1, { first: { queue: 'mail' } })
+    await startSome(store, 1, { first: { handler: 'Unknown' } })
+    await startSome(store, 1, { first: { generation: 2 } })
+    await startSome(store, 1, { first: { state: 'paused' } })
+    expect(await store.claim({ workerId: worker, sources: [sampleSource], limit: 10 })).toEqual([])
+    expect(await store.claim({ workerId: worker, sources: [], limit: 10 })).toEqual([])
+    expect(
+      await store.claim({ workerId: worker, sources: [{ ...sampleSource, generation: 2 }], limit: 10 }),
+    ).toHaveLength(1)
+    expect(
+      await store.claim({ workerId: worker, sources: [{ ...sampleSource, queue: 'mail' }], limit: 10 }),
+    ).toHaveLength(1)
+  })
+
+  it('merges several sources in one order', async () => {
+    const times = [5, 3, 4, 1, 2].map(second => second * 1_000_000)
+    for (const [index, at] of times.entries()) {
+      await startSome(store, 1, { first: { queue: index % 2 ? 'merge-a' : 'merge-b', due: { at } } })
+    }
+    const sources = ['merge-a', 'merge-b'].map(queue => ({ ...sampleSource, queue }))
+    const claimed = await store.claim({ workerId: worker, sources, limit: 4 })
+    expect(claimed.map(item => item.execution.dueAt / 1_000_000)).toEqual([1, 2, 3, 4])
+  })
+
+  it('gives nothing to a worker that was declared dead', async () => {
+    await startSome(store, 1)
+    await store.retireWorker(worker)
+    expect(await store.claim({ workerId: worker, sources: [sampleSource], limit: 10 })).toEqual([])
+    expect(await store.claim({ workerId: 'never-registered', sources: [sampleSource], limit: 10 })).toEqual([])
+  })
+
+  it('writes a start mark only under the fence that holds', async () => {
+    await startSome(store, 1)
+    const [claimed] = await store.claim({ workerId: worker, sources: [sampleSource], limit: 1 })
+    const execution = claimed?.execution
+    if (!execution) throw new Error('nothing was claimed')
+    expect(await store.markStarted({ ...execution, fence: execution.fence - 1 })).toBe(false)
+    expect(await store.markStarted(execution)).toBe(true)
+    expect((await store.activeExecutions(execution.workflowId))[0]?.startMark).toBe(true)
+  })
+})

@@ -1,0 +1,61 @@
+/** Identifiers: never given twice, whoever asks, and refused before they reach a statement when they cannot exist. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openerFor } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { makeOrder, openSameStore } from '../support/open-store.ts'
+
+forEachDatabase('identifiers', database => {
+  let store: Store
+  let other: Store
+  beforeAll(async () => {
+    const { url } = await database.isolated()
+    store = await openSameStore(url)
+    other = await openSameStore(url)
+  })
+  afterAll(async () => {
+    await store.close()
+    await other.close()
+  })
+
+  it('are never given twice, by several processes at once and in any number', async () => {
+    const taken = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => (i % 2 ? store : other).takeIds([1, 7, 99, 100, 101, 250][i % 6] ?? 1)),
+    )
+    const all = taken.flat()
+    expect(all.length).toBeGreaterThan(3000)
+    expect(new Set(all).size).toBe(all.length)
+    expect(all.every(id => store.isId(id))).toBe(true)
+  })
+
+  it('are refused when they cannot exist', () => {
+    const wrong = [
+      '',
+      '0',
+      '-1',
+      '1.5',
+      'abc',
+      '1; drop table x',
+      '9007199254740993',
+      '99999999999999999999',
+      '٣',
+      ' 1',
+    ]
+    expect(wrong.filter(id => store.isId(id))).toEqual([])
+    expect(store.isId('018f3b1e-0000-7000-8000-000000000000')).toBe(false)
+  })
+
+  it('are uuids that rise with time where uuids were chosen', async () => {
+    const { url } = await database.isolated()
+    const uuids = await openerFor(url)({ url, keyType: 'uuid' })
+    await uuids.migrate()
+    const ids = await uuids.takeIds(50)
+    expect(ids.every(id => uuids.isId(id) && id[14] === '7')).toBe(true)
+    expect(ids.toSorted()).toEqual(ids)
+    expect(uuids.isId('1')).toBe(false)
+    const order = await makeOrder(uuids)
+    expect(await uuids.start([order])).toMatchObject([{ kind: 'started', workflow: { id: order.id } }])
+    expect((await uuids.findWorkflow(order.id))?.workflow.id).toBe(order.id)
+    await uuids.close()
+  })
+})

@@ -29,7 +29,7 @@ const momentMs = process.env.GENEVA_DEMO_HURRY ? 0 : 600
 const leaseMs = 3000
 const timeLimitMs = 60_000
 
-const folder = mkdtempSync(join(tmpdir(), 'geneva-drive-'))
+const folder = mkdtempSync(join(tmpdir(), 'geneva-demo-'))
 const database = `sqlite:${join(folder, 'demo.db')}`
 const screen = new Screen()
 const geneva = new Geneva({ database, workflows: allWorkflows })
@@ -39,10 +39,7 @@ process.once('exit', () => {
   screen.leave()
   rmSync(folder, { recursive: true, force: true })
 })
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
+for (const [signal, code] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
   process.once(signal, async () => {
     await Promise.all(workers.map(worker => worker.kill()))
     process.exit(code)

@@ -2,10 +2,11 @@
  * The entry to everything: one instance per process and database. It opens the database when it is first used.
  */
 
+import { identifyHero } from '../definition/identify-hero.ts'
 import { Registry } from '../definition/registry.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
-import { Engine } from '../engine/engine.ts'
+import { Engine, typesOf } from '../engine/engine.ts'
 import { ClosedError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
@@ -18,7 +19,7 @@ import { type RequestOptions, requestFrom } from './request-options.ts'
 import type { StartOptions } from './start-orders.ts'
 import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
-import { WorkflowHandle } from './workflow-handle.ts'
+import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
 export interface GenevaOptions {
@@ -36,6 +37,8 @@ interface Opened {
   readonly engine: Engine
   readonly starter: Starter
   readonly waiters: Waiters
+  /** Throws once this instance is closed. */
+  forHandles(): HandleParts
 }
 
 const defaultBytes = 1024 * 1024
@@ -98,14 +101,17 @@ export class Geneva {
     first: string | ConcreteClass<any>,
     which?: string | { hero?: unknown },
   ): Promise<WorkflowHandle<any> | null> {
-    if (typeof first !== 'string' && typeof which === 'object') return this.#findByHero(first, which.hero)
-    const id = typeof first === 'string' ? first : which
-    const { engine } = await this.#open()
-    const found = typeof id === 'string' && engine.store.isId(id) ? await engine.store.findWorkflow(id) : null
-    if (found === null) return null
-    const types =
-      typeof first === 'string' ? null : filterFrom(engine.store, this.#registry.definitionFor(first), {}).types
-    return types === null || types?.includes(found.workflow.type) ? this.#wrap(await this.#open(), found) : null
+    const definition = typeof first === 'function' ? this.#registry.definitionFor(first) : null
+    const opened = await this.#open()
+    const { store } = opened.engine
+    if (definition && typeof which === 'object' && which !== null) {
+      const found = await store.findByHero(typesOf(definition), identifyHero(definition, which.hero))
+      return found && this.#wrap(opened, found)
+    }
+    const id = definition ? which : first
+    const found = typeof id === 'string' && store.isId(id) ? await store.findWorkflow(id) : null
+    const wanted = found && (definition === null || typesOf(definition).includes(found.workflow.type))
+    return wanted ? this.#wrap(opened, found) : null
   }
 
   /** Workflows by state, hero, step or tag, newest first, a page at a time. */
@@ -189,13 +195,6 @@ export class Geneva {
     return (await this.#open()).engine.store
   }
 
-  async #findByHero(workflow: ConcreteClass<any>, hero: unknown): Promise<WorkflowHandle<any> | null> {
-    const active = await this.list(workflow, { hero, state: 'active', limit: 1 } as ListOptions<any>)
-    if (active.items[0]) return active.items[0]
-    const latest = await this.list(workflow, { hero, limit: 1 } as ListOptions<any>)
-    return latest.items[0] ?? null
-  }
-
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
     const settings = workerSettings(options)
     const { engine } = await this.#open()
@@ -224,15 +223,22 @@ export class Geneva {
       const engine = new Engine(store, this.#registry)
       await engine.register()
       const starter = new Starter(engine, this.#options.limits?.inputBytes ?? defaultBytes)
-      return { engine, starter, waiters: new Waiters(engine) }
+      const parts = { engine, waiters: new Waiters(engine) }
+      return { ...parts, starter, forHandles: () => this.#whileOpen(parts) }
     } catch (error) {
       await store.close()
       throw error
     }
   }
 
+  /** A handle may outlive this instance, but not its connections. */
+  #whileOpen<T>(parts: T): T {
+    if (this.#closed) throw new ClosedError()
+    return parts
+  }
+
   #wrap(opened: Opened, snapshot: WorkflowSnapshot): WorkflowHandle<any> {
-    return new WorkflowHandle(opened, snapshot)
+    return new WorkflowHandle(opened.forHandles, snapshot)
   }
 }
 

@@ -13,6 +13,7 @@ import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { WorkflowState } from '../store/records.ts'
 import type { WorkflowSnapshot } from '../store/store.ts'
+import { checkKey } from './check-key.ts'
 import {
   type Execution,
   fromActive,
@@ -36,12 +37,16 @@ export interface HeroReference {
 }
 
 export class WorkflowHandle<W extends AnyWorkflow = any> {
-  readonly #parts: HandleParts
+  readonly #open: () => HandleParts
   #snapshot: WorkflowSnapshot
 
-  constructor(parts: HandleParts, snapshot: WorkflowSnapshot) {
-    this.#parts = parts
+  constructor(open: () => HandleParts, snapshot: WorkflowSnapshot) {
+    this.#open = open
     this.#snapshot = snapshot
+  }
+
+  get #parts(): HandleParts {
+    return this.#open()
   }
 
   get id(): string {
@@ -92,13 +97,13 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return (decodeValue(await this.#parts.engine.store.input(this.id)) ?? {}) as InputOf<W>
   }
 
-  tags(): Promise<string[]> {
-    return this.#parts.engine.store.tags(this.id)
+  async tags(): Promise<string[]> {
+    return await this.#parts.engine.store.tags(this.id)
   }
 
   /** What a step returned; `undefined` when it has not completed. */
   async output<const K extends StepName<W>>(step: K): Promise<OutputOf<W, K> | undefined> {
-    const found = await this.#parts.engine.store.findOutput(this.id, step)
+    const found = await this.#parts.engine.store.findOutput(this.id, checkKey(step, 'The step'))
     return found === null ? undefined : (decodeValue(found.output) as OutputOf<W, K>)
   }
 

@@ -86,12 +86,11 @@ export function filterFrom(
   if (hero !== undefined && definition === null) {
     throw new InvalidArgumentError('A filter by hero needs the workflow class: list(OrderWorkflow, { hero }).')
   }
-  const key = hero !== undefined && definition ? identifyHero(definition, hero) : null
   return {
     limit,
     ...(definition ? { types: typesOf(definition) } : {}),
     ...(options.state === undefined ? {} : { states: statesFrom(options.state) }),
-    ...(key ? { hero: key } : {}),
+    ...(hero !== undefined && definition ? { hero: identifyHero(definition, hero) } : {}),
     ...(at === undefined ? {} : { at: checkKey(at, 'The step') }),
     ...(tag === undefined ? {} : { tag: checkKey(tag, 'The tag') }),
     ...(cursor === undefined ? {} : { before: cursor }),

@@ -6,7 +6,7 @@ import { evaluateTest } from '../definition/evaluate-test.ts'
 import type { FlowControl } from '../definition/flow-control.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { resolvePolicy } from '../definition/resolve-policy.ts'
-import type { NodeDefinition, WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { NodeDefinition, Test, WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { StepMissingError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
@@ -69,7 +69,7 @@ async function runPhases(
   }
   const workflow = instantiate(definition, context)
   for (const test of definition.cancelIf) {
-    if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: null }
+    if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
   if (node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
@@ -78,6 +78,10 @@ async function runPhases(
   const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt })
   failpoint?.('step.after')
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
+}
+
+function whyCanceled(test: Test): string {
+  return typeof test === 'string' ? `cancelIf ${test} was true` : 'a cancelIf condition was true'
 }
 
 function encodeOutput(job: StepJob, output: unknown): string | null {

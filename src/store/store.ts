@@ -83,7 +83,8 @@ export interface StoredGraph {
 export interface WorkflowFilter {
   readonly types?: readonly string[]
   readonly states?: readonly WorkflowState[]
-  readonly hero?: HeroKey
+  /** `null`: workflows without a hero. */
+  readonly hero?: HeroKey | null
   readonly at?: string
   readonly tag?: string
   readonly before?: string
@@ -149,6 +150,8 @@ export interface Store {
   findAbandoned(handlers: readonly string[], limit: number): Promise<ActiveExecution[]>
 
   findWorkflow(id: string): Promise<WorkflowSnapshot | null>
+  /** The active workflow of a hero, else the one that was started last, by the database's clock. */
+  findByHero(types: readonly string[], hero: HeroKey | null): Promise<WorkflowSnapshot | null>
   listWorkflows(filter: WorkflowFilter): Promise<WorkflowSnapshot[]>
   workflowStates(ids: readonly string[]): Promise<Map<string, WorkflowRecord>>
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>

@@ -9,6 +9,8 @@ import type { RunningSteps } from './running-steps.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
 export interface ClaimShare {
+  /** The queue that has a limit of its own; `null` for all that have none. */
+  readonly queue: string | null
   readonly sources: readonly ClaimSource[]
   readonly limit: number
 }
@@ -43,24 +45,23 @@ export class ClaimPlan {
     return [...new Set(this.#sources.map(source => source.handler))]
   }
 
-  serves(queue: string, running: RunningSteps): boolean {
-    if (!this.#sources.some(source => source.queue === queue)) return false
-    const limit = this.#settings.queues?.get(queue) ?? null
-    return limit === null || running.inQueue(queue) < limit
+  serves(queue: string): boolean {
+    return this.#sources.some(source => source.queue === queue)
   }
 
-  /** One share for all queues without a limit of their own, and one for each that has one. */
-  shares(running: RunningSteps): ClaimShare[] {
-    const free = this.#settings.concurrency - running.size
-    if (free <= 0) return []
-    const limits = this.#settings.queues
-    const shared = this.#sources.filter(source => (limits?.get(source.queue) ?? null) === null)
-    const shares: ClaimShare[] = shared.length > 0 ? [{ sources: shared, limit: free }] : []
-    for (const [queue, limit] of limits ?? []) {
+  limitOf(queue: string): number | null {
+    return this.#settings.queues?.get(queue) ?? null
+  }
+
+  /** One share for all queues without a limit of their own, and one for each that has one, measured when its turn comes. */
+  *shares(running: RunningSteps): Generator<ClaimShare> {
+    const free = () => this.#settings.concurrency - running.size
+    const shared = this.#sources.filter(source => this.limitOf(source.queue) === null)
+    if (shared.length > 0 && free() > 0) yield { queue: null, sources: shared, limit: free() }
+    for (const [queue, limit] of this.#settings.queues ?? []) {
       if (limit === null) continue
-      const room = Math.min(free, limit - running.inQueue(queue))
-      if (room > 0) shares.push({ sources: this.#sources.filter(source => source.queue === queue), limit: room })
+      const room = Math.min(free(), limit - running.inQueue(queue))
+      if (room > 0) yield { queue, sources: this.#sources.filter(source => source.queue === queue), limit: room }
     }
-    return shares
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What this worker runs right now, and how it is told to stop.
  */
-import type { ClaimedExecution } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution } from '../store/records.ts'
 import type { HeldExecution } from '../store/store.ts'
 
 export interface RunningStep {
@@ -11,6 +11,8 @@ export interface RunningStep {
   reporting: boolean
   /** Counts up with every step that runs on in the same place. */
   changes: number
+  /** The queue in which room is kept for the step that may follow. */
+  keptIn: string | null
 }
 
 /** Why a signal was aborted. It is the signal's `reason`. */
@@ -25,6 +27,7 @@ export class RunningSteps {
     return this.#steps.size
   }
 
+  /** How many run in a queue, with the room that is kept there. */
   inQueue(queue: string): number {
     return this.#perQueue.get(queue) ?? 0
   }
@@ -33,12 +36,17 @@ export class RunningSteps {
     return new Set([...this.#steps].map(step => step.claimed.execution.id))
   }
 
+  /** A step that runs on keeps its place, so a row is known here also while the answer to its claim is on the way. */
+  places(): Set<string> {
+    return new Set([...this.#steps].map(step => placeOf(step.claimed.execution)))
+  }
+
   all(): readonly RunningStep[] {
     return [...this.#steps]
   }
 
   add(claimed: ClaimedExecution): RunningStep {
-    const step = { claimed, abort: new AbortController(), reporting: false, changes: 0 }
+    const step = { claimed, abort: new AbortController(), reporting: false, changes: 0, keptIn: null }
     this.#steps.add(step)
     this.#count(claimed.execution.queue, 1)
     return step
@@ -46,6 +54,7 @@ export class RunningSteps {
 
   /** The same place goes on with the next step. A fresh signal is not needed: it was not aborted. */
   goOn(step: RunningStep, next: ClaimedExecution): void {
+    this.#giveUpRoom(step)
     this.#count(step.claimed.execution.queue, -1)
     this.#count(next.execution.queue, 1)
     step.claimed = next
@@ -54,9 +63,31 @@ export class RunningSteps {
   }
 
   remove(step: RunningStep): void {
+    this.#giveUpRoom(step)
     this.#steps.delete(step)
     this.#count(step.claimed.execution.queue, -1)
     this.#onFree?.()
+  }
+
+  /** Keeps room for the step that may follow, until the answer is there. In its own queue a step leaves its place to it. */
+  keepRoom(step: RunningStep, queue: string, limit: number | null): boolean {
+    this.#giveUpRoom(step)
+    if (queue === step.claimed.execution.queue) return true
+    if (limit !== null && this.inQueue(queue) >= limit) return false
+    step.keptIn = queue
+    this.#count(queue, 1)
+    return true
+  }
+
+  /** Keeps room for what is being claimed, so that no step runs on into it meanwhile. */
+  async whileKept<T>(queue: string | null, places: number, work: () => Promise<T>): Promise<T> {
+    if (queue === null) return work()
+    this.#count(queue, places)
+    try {
+      return await work()
+    } finally {
+      this.#count(queue, -places)
+    }
   }
 
   onFree(listener: () => void): void {
@@ -84,9 +115,19 @@ export class RunningSteps {
     for (const step of this.#steps) stop(step, reason)
   }
 
+  #giveUpRoom(step: RunningStep): void {
+    if (step.keptIn !== null) this.#count(step.keptIn, -1)
+    step.keptIn = null
+  }
+
   #count(queue: string, by: number): void {
     this.#perQueue.set(queue, this.inQueue(queue) + by)
   }
+}
+
+/** Where an execution stands: the key of its active row. */
+export function placeOf(execution: Pick<ActiveExecution, 'workflowId' | 'slot'>): string {
+  return JSON.stringify([execution.workflowId, execution.slot])
 }
 
 function stop(step: RunningStep, reason: StopReason): void {

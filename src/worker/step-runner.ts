@@ -17,8 +17,8 @@ export interface RunnerParts {
   readonly finisher: Finisher
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
-  /** Whether this worker may go on with a step of that queue at once. */
-  serves(queue: string): boolean
+  /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
+  keepRoom(step: RunningStep, queue: string): boolean
 }
 
 /** After so many steps in a row a workflow stands in line again, so that none keeps others waiting. */
@@ -59,26 +59,33 @@ export class StepRunner {
     await this.#finish(workerId, step, { kind: 'released' }, false)
   }
 
-  #runAlone(workerId: string, step: RunningStep): Promise<void> {
+  /** Only the suspect step itself is alone; what follows it in its workflow is as good as any other. */
+  async #runAlone(workerId: string, step: RunningStep): Promise<void> {
     const turn = this.#suspects.then(async () => {
-      if (await this.#parts.engine.store.markStarted(step.claimed.execution)) await this.#runChain(workerId, step)
+      const mine = await this.#parts.engine.store.markStarted(step.claimed.execution)
+      return mine && this.#runStep(workerId, step, true)
     })
     this.#suspects = turn.catch(() => {})
-    return turn
+    if (await turn) await this.#runChain(workerId, step)
   }
 
   async #runChain(workerId: string, step: RunningStep): Promise<void> {
-    for (let count = 1; ; count++) {
-      const { claimed } = step
-      const run = await this.#execute(step)
-      // Released meanwhile: the claim is gone, and so is the right to report.
-      if (step.reporting) return
-      step.reporting = true
-      const result = await this.#record(workerId, step, run, count < maxRunOn)
-      for (const error of run.errors) this.#parts.onError.report(error, claimed)
-      if (result.kind === 'refused' || result.next === null) return
-      this.#parts.running.goOn(step, result.next)
-    }
+    let count = 1
+    while (await this.#runStep(workerId, step, count < maxRunOn)) count++
+  }
+
+  /** True when the step has made room for the next one, which is this worker's to run. */
+  async #runStep(workerId: string, step: RunningStep, mayRunOn: boolean): Promise<boolean> {
+    const { claimed } = step
+    const run = await this.#execute(step)
+    // Released meanwhile: the claim is gone, and so is the right to report.
+    if (step.reporting) return false
+    step.reporting = true
+    const result = await this.#record(workerId, step, run, mayRunOn)
+    for (const error of run.errors) this.#parts.onError.report(error, claimed)
+    if (result.kind === 'refused' || result.next === null) return false
+    this.#parts.running.goOn(step, result.next)
+    return true
   }
 
   async #execute(step: RunningStep): Promise<StepRun> {
@@ -106,7 +113,7 @@ export class StepRunner {
   #finish(workerId: string, step: RunningStep, report: StepReport, mayRunOn: boolean): Promise<FinishResult> {
     const runOn =
       mayRunOn && this.#runsOn && !step.abort.signal.aborted
-        ? { serves: (queue: string) => this.#parts.serves(queue) }
+        ? { serves: (queue: string) => this.#parts.keepRoom(step, queue) }
         : null
     return this.#parts.finisher.finish(workerId, { claimed: step.claimed, report, runOn })
   }

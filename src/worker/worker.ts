@@ -9,7 +9,7 @@ import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
 import { Lease } from './lease.ts'
-import { RunningSteps } from './running-steps.ts'
+import { placeOf, RunningSteps } from './running-steps.ts'
 import { StepRunner } from './step-runner.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -28,7 +28,8 @@ export interface DrainOptions {
   readonly maxSteps?: number
 }
 
-const recoveryMs = 2000
+/** Dead workers are looked for every fifth of a lease, and at least so often. */
+const longestRecoveryMs = 2000
 const recoveryLimit = 100
 /** How often timers are looked for. They take no room of steps, because they end what keeps it. */
 const timerMs = 250
@@ -116,18 +117,20 @@ export class Worker {
       ...this.#parts,
       running: this.#running,
       finisher: this.#finisher,
-      serves: queue => plan.serves(queue, this.#running),
+      keepRoom: (step, queue) => plan.serves(queue) && this.#running.keepRoom(step, queue, plan.limitOf(queue)),
     })
   }
 
   async #claimAlways(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       let more = false
+      const since = performance.now()
       try {
         more = await this.#claimShares()
       } catch (error) {
         this.#parts.onError.report(error, null)
-        await pauseFor(jittered(1000, 0.5), this.#stop.signal)
+        const lasts = this.#parts.engine.store.isLasting(error) || !(await this.#adoptLost(since).catch(() => false))
+        if (lasts) await pauseFor(jittered(1000, 0.5), this.#stop.signal)
       }
       if (!more) await this.#bell.wait(jittered(this.#parts.settings.pollMs))
     }
@@ -139,10 +142,11 @@ export class Worker {
     let more = false
     let left = options.maxSteps ?? Number.POSITIVE_INFINITY
     for (const share of this.#plan?.shares(this.#running) ?? []) {
-      // What the shares before have claimed is running already.
-      const limit = Math.min(share.limit, left, this.#parts.settings.concurrency - this.#running.size)
+      const limit = Math.min(share.limit, left)
       if (limit <= 0) break
-      const claimed = await this.#claim({ ...share, limit }, options.workflowId)
+      const claimed = await this.#running.whileKept(share.queue, limit, () =>
+        this.#claim({ sources: share.sources, limit }, options.workflowId),
+      )
       this.#claimedCount += claimed.length
       left -= claimed.length
       for (const item of claimed) this.#perform(item)
@@ -171,6 +175,21 @@ export class Worker {
     void this.#runner?.run(claimed.execution.owner ?? '', claimed)
   }
 
+  /**
+   * A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. No claim is under
+   * way meanwhile. Past half a lease this is left to the heartbeat, which takes over what it finds.
+   */
+  async #adoptLost(since: number): Promise<boolean> {
+    const before = this.#running.places()
+    const held = await this.#parts.engine.store.heldBy(this.#lease?.workerId ?? '')
+    if (performance.now() - since > this.#parts.settings.leaseMs / 2) return true
+    for (const claimed of held) {
+      const place = placeOf(claimed.execution)
+      if (!before.has(place) && !this.#running.places().has(place)) this.#perform(claimed)
+    }
+    return true
+  }
+
   /** A claim or a timer whose answer was lost: the row is ours and nobody runs it. */
   async #takeOverOrphans(workerId: string, ids: ReadonlySet<string>): Promise<void> {
     const { engine } = this.#parts
@@ -179,9 +198,10 @@ export class Worker {
   }
 
   async #recoverAlways(): Promise<void> {
+    const { leaseMs } = this.#parts.settings
     while (!this.#stop.signal.aborted) {
       await this.#recover().catch(error => this.#parts.onError.report(error, null))
-      await pauseFor(jittered(recoveryMs, 0.2), this.#stop.signal)
+      await pauseFor(jittered(Math.min(longestRecoveryMs, leaseMs / 5), 0.2), this.#stop.signal)
     }
   }
 

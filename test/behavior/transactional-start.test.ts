@@ -1,19 +1,12 @@
 /** A workflow started inside the application's own transaction, through every library that can be borrowed from. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { defineHero, Workflow, type WorkflowHandle } from '../../src/index.ts'
-import { type DatabaseName, forEachDatabase } from '../support/databases.ts'
+import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly, countRows, type PlainConnection } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
-import { type Application, notesTable, type OpenApplication } from './transactional-start/application.ts'
-import { mysqlLibraries } from './transactional-start/on-mysql.ts'
-import { postgresLibraries } from './transactional-start/on-postgres.ts'
-import { sqliteLibraries } from './transactional-start/on-sqlite.ts'
-
-const libraries: Record<DatabaseName, Readonly<Record<string, OpenApplication>>> = {
-  postgres: postgresLibraries,
-  mysql: mysqlLibraries,
-  sqlite: sqliteLibraries,
-}
+import { type Application, notesTable } from './transactional-start/application.ts'
+import { libraries } from './transactional-start/libraries.ts'
 
 interface Order {
   readonly id: string
@@ -21,9 +14,13 @@ interface Order {
 
 const Orders = defineHero('Order', { id: (order: Order) => order.id, load: id => ({ id: String(id) }) })
 
-class Parcel extends Workflow<Order, string> {
+/** A text, because a driver that reads JSON by itself hands out texts and parsed texts alike. */
+const Wrapping = z.string()
+
+class Parcel extends Workflow<Order, typeof Wrapping> {
   static {
     this.heroes(Orders)
+    this.input(Wrapping)
     this.step('pack')
   }
   async pack() {

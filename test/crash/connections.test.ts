@@ -28,13 +28,11 @@ describe.each(servers.map(database => [database.name, database] as const))('cut 
     let every = 4
     const proxy = await startLossyProxy(world.url, () => every)
     await world.startLoad(40)
-    const options = { lease: '20s', heartbeat: 200, poll: 20, concurrency: 10 } as const
+    const options = { lease: '3s', heartbeat: 100, poll: 20, concurrency: 10 } as const
     const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [0, 5] })
     await world.allEnded(25_000)
     every = 0
     expect(await world.findings()).toEqual([])
-    const { history } = await world.rows()
-    expect(history.filter(row => row.outcome !== 'success')).toEqual([])
     expect(proxy.lost).toBeGreaterThan(10)
     worker.kill('SIGTERM')
     expect(await worker.exited).toEqual({ code: 0, signal: null })
@@ -54,8 +52,8 @@ describe.each(servers.map(database => [database.name, database] as const))('cut 
       cut += await cutConnections(world.access)
       await pause(80)
     }
-    expect(cut).toBeGreaterThan(15)
     await world.allEnded()
+    expect(cut).toBeGreaterThan(15)
     expect(await world.findings()).toEqual([])
     for (const worker of workers) worker.kill('SIGTERM')
     for (const worker of workers) expect(await worker.exited).toEqual({ code: 0, signal: null })

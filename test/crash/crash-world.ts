@@ -69,7 +69,17 @@ export class CrashWorld {
   async allEnded(timeoutMs = 20_000): Promise<void> {
     const workflows = this.access.table('geneva_drive_workflows')
     const open = `select id, state from ${workflows} where state in ('ready', 'rolling_back')`
-    await waitFor(async () => (await this.access.query(open)).length === 0, timeoutMs)
+    await waitFor(async () => (await this.access.query(open)).length === 0, timeoutMs).catch(async error => {
+      throw new Error(`${error.message}\n${await this.#describeOpen()}`)
+    })
+  }
+
+  /** What stands in the way of an end, for a failed test. */
+  async #describeOpen(): Promise<string> {
+    const active = await this.access.query(`select * from ${this.access.table('geneva_drive_active_executions')}`)
+    const workers = await this.access.query(`select * from ${this.access.table('geneva_drive_workers')}`)
+    const output = this.#programs.map(program => JSON.stringify([program.output, program.messages.slice(-20)]))
+    return [...active.slice(0, 10), ...workers].map(row => JSON.stringify(row)).concat(output).join('\n')
   }
 
   rows(): Promise<CrashRows> {

@@ -1,6 +1,6 @@
 /**
- * Every TypeScript block in the documentation compiles. A block that imports something stands alone; others come after
- * the page's last `<!-- hidden ... -->` comment. Only blocks marked `ts fragment` are left out.
+ * Every TypeScript block in the documentation compiles. A block that imports from geneva-drive stands alone; others come
+ * after the page's last `<!-- hidden ... -->` comment. Only blocks marked `ts fragment` are left out.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -57,7 +57,7 @@ const configuration = {
 
 /** One folder per page, so that a block can import another one of its page. */
 function write(block: CodeBlock): string {
-  const alone = /^import /m.test(block.code)
+  const alone = /^import .* from 'geneva-drive/m.test(block.code)
   const before = alone ? '' : `${block.hidden}\n`
   const path = join(folder, block.page.replace(/\.md$/, ''), block.file ?? `block-${block.line}.ts`)
   mkdirSync(dirname(path), { recursive: true })

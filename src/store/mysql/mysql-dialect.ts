@@ -7,8 +7,8 @@ import { mysqlStatements } from './mysql-statements.ts'
 
 /** Lock wait, deadlock, snapshot too old, lock not available at once: the transaction may be run again. */
 const transientNumbers = new Set([1205, 1213, 1020, 3572])
-/** Read-only after a failover, shutdown, too many connections, connection killed: another connection may do. */
-const connectionNumbers = new Set([1290, 1836, 1053, 1040, 1927, 2006, 2013])
+/** Read-only after a failover, shutdown, too many connections, killed in or between statements, idle too long. */
+const connectionNumbers = new Set([1290, 1836, 1053, 1040, 1152, 1317, 1927, 4031, 2006, 2013])
 const networkCodes = new Set([
   'PROTOCOL_CONNECTION_LOST',
   'ECONNRESET',

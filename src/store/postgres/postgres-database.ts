@@ -34,8 +34,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     // Idle connections do not keep a process alive that has nothing left to do.
     allowExitOnIdle: true,
   } as pg.PoolConfig)
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // A connection that breaks, idle or in use, is replaced. Its statements fail; without listeners the process would end.
   pool.on('error', () => {})
+  pool.on('connect', client => client.on('error', () => {}))
   const database = new PostgresDatabase(pool, options.preparedStatements)
   try {
     await checkVersion(database)

@@ -37,8 +37,8 @@ const migrationLock: MigrationLock = {
 
 /** Deadlock, serialization failure, lock not available: the transaction may be run again. */
 const transientCodes = new Set(['40001', '40P01', '55P03'])
-/** Read-only after a failover, shutting down, starting up, too many connections: another connection may do. */
-const connectionCodes = new Set(['25006', '57P01', '57P02', '57P03', '53300'])
+/** Read-only after a failover, idle too long, shutting down, starting up, too many connections: another one may do. */
+const connectionCodes = new Set(['25006', '25P03', '57P01', '57P02', '57P03', '57P05', '53300'])
 const networkCodes = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTCONN'])
 
 function classify(error: unknown): Failure {

@@ -80,7 +80,7 @@ function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
   )
   return sql`select ${activeColumns}, ${workflowColumns}, w.input, ${context.now} as now from ${rows}
     ${context.dialect.keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
-    ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.due_at, a.id`
+    ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.sort_key, a.id`
 }
 
 /** What the row will be once the claim is committed. */

@@ -1,7 +1,14 @@
 /**
  * Reading: what people and the engine ask about workflows, without locks.
  */
-import type { ActiveExecution, EndedExecution, EventRecord, WorkflowRecord, WorkflowState } from '../records.ts'
+import type {
+  ActiveExecution,
+  EndedExecution,
+  EventRecord,
+  HeroKey,
+  WorkflowRecord,
+  WorkflowState,
+} from '../records.ts'
 import type { WorkflowFilter, WorkflowSnapshot } from '../store.ts'
 import { activeColumns, endedColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
@@ -9,6 +16,7 @@ import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, t
 import type { Row } from './dialect.ts'
 import { rareStateCondition, rareStates } from './rare-states.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
+import { endedStates } from './write-changes.ts'
 
 /** 1 or 0. As a scalar, because a planner may answer EXISTS by reading all active rows. */
 function performing(context: SqlContext): Sql {
@@ -30,6 +38,23 @@ export async function findWorkflow(context: SqlContext, id: string): Promise<Wor
   return rows[0] ? snapshot(rows[0]) : null
 }
 
+/** Several processes take ids in blocks, so only the time tells which workflow was started last. */
+export async function findByHero(
+  context: SqlContext,
+  types: readonly string[],
+  hero: HeroKey | null,
+): Promise<WorkflowSnapshot | null> {
+  const rows = await context.read(
+    sql`${selectSnapshots(context, sql`${among(raw('w.type'), types)} and ${about(hero)}`)}
+      order by case when w.state in ${raw(endedStates)} then 1 else 0 end, w.created_at desc, w.id desc limit 1`,
+  )
+  return rows[0] ? snapshot(rows[0]) : null
+}
+
+function about(hero: HeroKey | null): Sql {
+  return hero === null ? raw('w.hero_type is null') : sql`w.hero_type = ${hero.type} and w.hero_id = ${hero.idText}`
+}
+
 /** Newest ids first; `before` is the last id of the page that came before. */
 export async function listWorkflows(context: SqlContext, filter: WorkflowFilter): Promise<WorkflowSnapshot[]> {
   const rows = await context.read(
@@ -43,7 +68,7 @@ function conditions(context: SqlContext, filter: WorkflowFilter): Sql {
   const all: Sql[] = [raw('1 = 1')]
   if (filter.types) all.push(among(raw('w.type'), filter.types))
   if (filter.states) all.push(stateCondition(context, filter.states))
-  if (filter.hero) all.push(sql`w.hero_type = ${filter.hero.type} and w.hero_id = ${filter.hero.idText}`)
+  if (filter.hero !== undefined) all.push(about(filter.hero))
   if (filter.before !== undefined) all.push(sql`w.id < ${context.id(filter.before)}`)
   if (filter.at !== undefined) all.push(sql`(${standsAt(context, filter.at, active)})`)
   if (filter.tag !== undefined) {

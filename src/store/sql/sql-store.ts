@@ -2,7 +2,7 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 import type { DatabaseOptions } from '../database-options.ts'
-import type { ActiveExecution, WorkerRecord } from '../records.ts'
+import type { ActiveExecution, HeroKey, WorkerRecord } from '../records.ts'
 import type {
   ChangeTarget,
   ClaimRequest,
@@ -112,6 +112,9 @@ export class SqlStore implements Store {
 
   findWorkflow(id: string) {
     return reads.findWorkflow(this.#context, id)
+  }
+  findByHero(types: readonly string[], hero: HeroKey | null) {
+    return reads.findByHero(this.#context, types, hero)
   }
   listWorkflows(filter: WorkflowFilter) {
     return reads.listWorkflows(this.#context, filter)

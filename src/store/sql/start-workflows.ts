@@ -16,6 +16,9 @@ import { endedStates, insertFirst, insertFirstEvents } from './write-changes.ts'
 /** How often a conflict may vanish between the insert and the look at its holder. */
 const maxRounds = 10
 
+/** The input as text: some drivers parse JSON, and then a text and the JSON of a text look alike. */
+const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
+
 /** Looks at the results before they are committed; what it throws undoes the start. */
 export type CheckResults = (results: readonly StartResult[]) => void
 
@@ -47,9 +50,15 @@ export async function startInside(
     await executor.run(raw('release savepoint geneva_start'))
     return results
   } catch (error) {
-    await executor.run(raw('rollback to savepoint geneva_start')).catch(() => {})
+    await undo(executor).catch(() => {})
     throw error
   }
+}
+
+/** A savepoint that was rolled back to is still there, and would hide one of the same name. */
+async function undo(executor: Executor): Promise<void> {
+  await executor.run(raw('rollback to savepoint geneva_start'))
+  await executor.run(raw('release savepoint geneva_start'))
 }
 
 async function startAll(
@@ -171,7 +180,7 @@ async function findHolders(
 async function findKeyed(context: SqlContext, executor: Executor, order: StartOrder): Promise<StartResult | null> {
   if (order.idempotencyKey === null) return null
   const rows = await executor.query(
-    sql`select ${workflowColumns}, w.input from ${context.tables.workflows} w
+    sql`select ${workflowColumns}, ${inputText} as input from ${context.tables.workflows} w
       where w.type = ${order.type} and w.idempotency_key = ${order.idempotencyKey}${context.dialect.freshRead}`,
   )
   const row = rows[0]

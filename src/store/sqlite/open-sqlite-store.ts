@@ -8,7 +8,8 @@ import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from './sqlite-database.ts'
 
-export async function openSqliteStore(options: DatabaseOptions): Promise<Store> {
+export async function openSqliteStore({ schema: _, ...options }: DatabaseOptions): Promise<Store> {
+  // A file has no schemas: what stands before a table's name there is another file.
   return new SqlStore(
     await openSqlite({ path: pathOf(options.url), synchronous: options.synchronous ?? 'full' }),
     options,

@@ -5,6 +5,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { pauseFor } from '../../primitives/pause-for.ts'
 import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
@@ -108,6 +109,10 @@ class SqliteDatabase implements Database {
 
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.session(async session => {
+      // The statements are answered at once, so the transaction is over before other code of this process has a turn,
+      // provided that it begins in a turn of its own. Else the application could find the file locked by itself, and
+      // wait for the lock without ever letting go of the thread.
+      await setImmediate()
       await session.run(raw('begin immediate'))
       const transaction = new SqliteTransaction(session)
       try {

@@ -2,13 +2,16 @@
  * A stand-in for better-sqlite3, which has to be compiled: its interface and its refusals, over the SQLite library that
  * is installed. Checked once against version 12.11.
  */
-import { DatabaseSync, type StatementSync } from '@photostructure/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+
+type Connection = InstanceType<typeof DatabaseSync>
+type PreparedStatement = ReturnType<Connection['prepare']>
 
 class Statement {
-  readonly #statement: StatementSync
+  readonly #statement: PreparedStatement
   readonly reader: boolean
 
-  constructor(statement: StatementSync) {
+  constructor(statement: PreparedStatement) {
     this.#statement = statement
     this.reader = statement.columns().length > 0
   }
@@ -33,7 +36,7 @@ function bindable(values: unknown[]): any[] {
 }
 
 export class BetterSqlite {
-  readonly #handle: DatabaseSync
+  readonly #handle: Connection
 
   constructor(path: string, _options?: object) {
     this.#handle = new DatabaseSync(path, { timeout: 5000 })

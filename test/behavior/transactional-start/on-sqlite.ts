@@ -1,8 +1,11 @@
 /** The libraries that open SQLite files. */
 import { DatabaseSync } from '@photostructure/sqlite'
 import { sql } from 'drizzle-orm'
+// Declared as internal: the public entry would load the libsql package.
+// @ts-expect-error
 import { construct } from 'drizzle-orm/libsql/driver-core'
 import knex from 'knex'
+// @ts-expect-error Knex declares no types for it.
 import BetterSqliteClient from 'knex/lib/dialects/better-sqlite3/index.js'
 import { CamelCasePlugin, Kysely, SqliteDialect, type Transaction } from 'kysely'
 import { openSqliteHandle } from '../../../src/store/sqlite/sqlite-driver.ts'

@@ -21,7 +21,7 @@ export function prismaClient(provider: Provider, adapter: object): any {
       getRuntime: () => import(`${runtime}.mjs`),
       getQueryCompilerWasmModule: async () => {
         const { wasm } = await import(`${runtime}.wasm-base64.mjs`)
-        return new WebAssembly.Module(Buffer.from(wasm, 'base64'))
+        return new (globalThis as any).WebAssembly.Module(Buffer.from(wasm, 'base64'))
       },
       importName: './query_compiler_small_bg.js',
     },
@@ -32,8 +32,7 @@ export function prismaClient(provider: Provider, adapter: object): any {
 export function prismaApplication(client: any, placeholder: string): Application {
   return {
     transaction: work => client.$transaction(work),
-    note: (tx, text) =>
-      tx.$executeRawUnsafe(`insert into application_notes (note) values (${placeholder})`, text),
+    note: (tx, text) => tx.$executeRawUnsafe(`insert into application_notes (note) values (${placeholder})`, text),
     root: client,
     close: () => client.$disconnect(),
   }

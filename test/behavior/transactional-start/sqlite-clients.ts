@@ -4,15 +4,17 @@
  */
 import { DatabaseSync } from '@photostructure/sqlite'
 
+type Connection = InstanceType<typeof DatabaseSync>
+
 interface LibsqlStatement {
   readonly sql: string
   readonly args: any[]
 }
 
 class LibsqlTransaction {
-  readonly #handle: DatabaseSync
+  readonly #handle: Connection
 
-  constructor(handle: DatabaseSync) {
+  constructor(handle: Connection) {
     this.#handle = handle
     handle.exec('begin immediate')
   }
@@ -33,7 +35,7 @@ class LibsqlTransaction {
 }
 
 export class LibsqlClient {
-  readonly #handle: DatabaseSync
+  readonly #handle: Connection
 
   constructor(path: string) {
     this.#handle = new DatabaseSync(path)
@@ -60,7 +62,7 @@ class SqliteAdapter {
   readonly provider = 'sqlite'
   readonly adapterName = 'geneva-test'
   readonly options = { usePhantomQuery: false }
-  readonly #handle: DatabaseSync
+  readonly #handle: Connection
 
   constructor(path: string) {
     this.#handle = new DatabaseSync(path)
@@ -87,13 +89,9 @@ class SqliteAdapter {
     return this
   }
 
-  async commit() {
-    this.#handle.exec('commit')
-  }
-
-  async rollback() {
-    this.#handle.exec('rollback')
-  }
+  /** Prisma sends COMMIT and ROLLBACK by itself; these are told afterwards. */
+  async commit() {}
+  async rollback() {}
 
   async dispose() {
     this.#handle.close()

@@ -2,7 +2,7 @@
  * `geneva migrate`: brings the tables up to date, or tells whether they are. Safe to run from many hosts at once.
  */
 import { Command, Option } from 'commander'
-import { type DatabaseOptions, Geneva, InvalidArgumentError, isGenevaError } from '../index.ts'
+import { type DatabaseOptions, databaseUrlForms, Geneva, InvalidArgumentError, isGenevaError } from '../index.ts'
 
 /** The exit code of `--check` when the tables are missing or too old. */
 const outdated = 3
@@ -19,11 +19,7 @@ interface MigrateOptions {
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description('create or update the tables that workflows are kept in')
-    .addOption(
-      new Option('-d, --database <url>', 'sqlite:app.db, postgres://user@host/name or mysql://user@host/name').env(
-        'DATABASE_URL',
-      ),
-    )
+    .addOption(new Option('-d, --database <url>', databaseUrlForms).env('DATABASE_URL'))
     .option('--prefix <text>', 'what table names begin with (default: geneva_drive_)')
     .option('--schema <name>', 'the schema that the tables live in')
     .addOption(
@@ -31,7 +27,7 @@ export function migrateCommand(): Command {
     )
     .option('--check', 'change nothing; exit with 3 if the tables are missing or too old')
     .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  geneva migrate --database postgres://app@localhost/shop')
+    .addHelpText('after', '\nExample:\n  DATABASE_URL=... geneva migrate --check')
     .action(migrate)
 }
 

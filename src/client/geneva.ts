@@ -7,10 +7,10 @@ import { Registry } from '../definition/registry.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
 import { Engine, typesOf } from '../engine/engine.ts'
-import { ClosedError } from '../errors.ts'
+import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
-import { openerFor } from '../store/open-store.ts'
+import { hasOneWriter, openerFor } from '../store/open-store.ts'
 import type { Store, WorkflowSnapshot } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
@@ -50,12 +50,17 @@ export class Geneva {
   readonly #onError: ErrorListener
   readonly #workers = new Set<Worker>()
   #opened: Promise<Opened> | null = null
+  #ready = false
   #closed = false
 
   constructor(options: GenevaOptions) {
     this.#options = options
     this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
     openerFor(this.#database?.url)
+    checkLimits(options.limits)
+    if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
+      throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
+    }
     this.#registry = new Registry(options.workflows ?? [])
     for (const warning of this.#registry.warnings) process.emitWarning(warning, 'GenevaWarning')
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
@@ -74,7 +79,7 @@ export class Geneva {
     options: StartOptions = {},
   ): Promise<WorkflowHandle<any>> {
     const definition = this.#registry.definitionFor(workflow)
-    const opened = await this.#open()
+    const opened = await this.#openFor(options)
     const started = await opened.starter.start(definition, what, options)
     return this.#wrap(opened, { workflow: started, performing: false })
   }
@@ -86,7 +91,7 @@ export class Geneva {
     options: Omit<StartOptions, 'idempotencyKey'> = {},
   ): Promise<WorkflowHandle<W>[]> {
     const definition = this.#registry.definitionFor(workflow)
-    const opened = await this.#open()
+    const opened = await this.#openFor(options)
     const workflows = await opened.starter.startMany(definition, whats, options)
     return workflows.map(workflow => this.#wrap(opened, { workflow, performing: false }))
   }
@@ -120,9 +125,13 @@ export class Geneva {
   async list(first?: ConcreteClass<any> | ListOptions, second?: ListOptions<any>): Promise<WorkflowPage<any>> {
     const definition = typeof first === 'function' ? this.#registry.definitionFor(first) : null
     const opened = await this.#open()
-    const { store } = opened.engine
     const options = (typeof first === 'function' ? second : first) ?? {}
-    return readPage(store, filterFrom(store, definition, options), snapshot => this.#wrap(opened, snapshot))
+    const filter = filterFrom(opened.engine.store, definition, options)
+    return readPage(
+      () => opened.forHandles().engine.store,
+      filter,
+      snapshot => this.#wrap(opened, snapshot),
+    )
   }
 
   async pause(id: string, options?: RequestOptions): Promise<void> {
@@ -207,6 +216,15 @@ export class Geneva {
     return worker
   }
 
+  /** Opening may have to write, and would then wait for a transaction that waits for it. */
+  #openFor(options: StartOptions | null): Promise<Opened> {
+    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.#database.url))
+      return this.#open()
+    throw new InvalidArgumentError(
+      'The database must be open before the transaction begins: `await geneva.migrate()` when the application starts.',
+    )
+  }
+
   #open(): Promise<Opened> {
     if (this.#closed) return Promise.reject(new ClosedError())
     this.#opened ??= this.#openDatabase().catch(error => {
@@ -224,6 +242,7 @@ export class Geneva {
       await engine.register()
       const starter = new Starter(engine, this.#options.limits?.inputBytes ?? defaultBytes)
       const parts = { engine, waiters: new Waiters(engine) }
+      this.#ready = true
       return { ...parts, starter, forHandles: () => this.#whileOpen(parts) }
     } catch (error) {
       await store.close()
@@ -239,6 +258,13 @@ export class Geneva {
 
   #wrap(opened: Opened, snapshot: WorkflowSnapshot): WorkflowHandle<any> {
     return new WorkflowHandle(opened.forHandles, snapshot)
+  }
+}
+
+function checkLimits(limits: GenevaOptions['limits']): void {
+  for (const [name, bytes] of Object.entries(limits ?? {})) {
+    if (bytes === undefined || (Number.isSafeInteger(bytes) && bytes > 0)) continue
+    throw new InvalidArgumentError(`The limit ${name} must be a whole number of bytes above 0, not ${String(bytes)}.`)
   }
 }
 

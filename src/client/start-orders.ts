@@ -53,6 +53,9 @@ export async function prepareStart(
   if (typeof what !== 'object' || what === null) {
     throw new InvalidArgumentError(`start(${definition.type}) takes \`{ hero, input }\`, not ${String(what)}.`)
   }
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidArgumentError(`The options of start(${definition.type}) must be an object, like { delay, tags }.`)
+  }
   const hero = identifyHero(definition, what.hero)
   const value = await validateInput(definition, what.input)
   const input = encodeValue(value, { what: `The input for ${definition.type}`, maxBytes: maxInputBytes })

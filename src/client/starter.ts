@@ -2,7 +2,6 @@
  * Starts workflows: one, many, or inside the application's transaction. Starts that are asked for at the same time are
  * written together.
  */
-import { graphOf } from '../definition/graph.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { Engine } from '../engine/engine.ts'
 import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
@@ -69,7 +68,7 @@ export class Starter {
     transaction?: object,
   ): Promise<StartOrder[]> {
     const ids = await this.#engine.store.takeIds(prepared.length * 2, transaction)
-    const graph = { graph: graphOf(definition), generation: this.#engine.generationOf(definition.type) }
+    const graph = await this.#engine.graphFor(definition.type)
     return prepared.map((item, index) =>
       startOrder(definition, graph, item, {
         workflowId: ids[index * 2] ?? '',

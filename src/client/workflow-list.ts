@@ -61,14 +61,14 @@ export class WorkflowPage<W extends AnyWorkflow> implements AsyncIterable<Workfl
 
 /** Reads one row more than asked for, to know whether there is another page. */
 export async function readPage<W extends AnyWorkflow>(
-  store: Store,
+  openStore: () => Store,
   filter: WorkflowFilter,
   wrap: (snapshot: WorkflowSnapshot) => WorkflowHandle<W>,
 ): Promise<WorkflowPage<W>> {
-  const rows = await store.listWorkflows({ ...filter, limit: filter.limit + 1 })
+  const rows = await openStore().listWorkflows({ ...filter, limit: filter.limit + 1 })
   const items = rows.slice(0, filter.limit).map(wrap)
   const cursor = rows.length > filter.limit ? (items.at(-1)?.id ?? null) : null
-  return new WorkflowPage(items, cursor, before => readPage(store, { ...filter, before }, wrap))
+  return new WorkflowPage(items, cursor, before => readPage(openStore, { ...filter, before }, wrap))
 }
 
 export function filterFrom(

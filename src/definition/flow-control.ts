@@ -2,8 +2,10 @@
  * What `this.cancel()`, `this.pause()` and their siblings throw. It is not an `Error`: nothing failed, and error
  * reporters should leave it alone.
  */
+import { sanitizeText } from '../primitives/sanitize-text.ts'
 
 const brand = Symbol.for('geneva-drive.flow-control')
+const maxReasonBytes = 10_000
 
 export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt'
 
@@ -25,7 +27,8 @@ export class FlowControl {
   constructor(action: FlowControlAction, options: FlowControlOptions = {}) {
     this.action = action
     // Plain JavaScript may pass anything as the reason, and a failure to note why must not undo the what.
-    this.reason = options.reason === undefined || options.reason === null ? null : String(options.reason)
+    this.reason =
+      options.reason === undefined || options.reason === null ? null : sanitizeText(options.reason, maxReasonBytes)
     this.waitMs = options.waitMs ?? 0
     this.result = options.result
     Object.defineProperty(this, brand, { value: true })

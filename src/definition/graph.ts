@@ -43,3 +43,18 @@ export function nodeAfter(graph: Graph, name: string): GraphNode | null | undefi
   const index = graph.nodes.findIndex(node => node.name === name)
   return index === -1 ? undefined : (graph.nodes[index + 1] ?? null)
 }
+
+/** Nodes that one of the other graphs has further ahead: a workflow that began there may have passed them already. */
+export function movedBack(graph: Graph, others: readonly Graph[]): ReadonlySet<string> {
+  const moved = new Set<string>()
+  for (const other of others) {
+    const places = new Map(other.nodes.map((node, index) => [node.name, index]))
+    let furthest = -1
+    for (const { name } of graph.nodes) {
+      const place = places.get(name) ?? furthest
+      if (place < furthest) moved.add(name)
+      furthest = Math.max(furthest, place)
+    }
+  }
+  return moved
+}

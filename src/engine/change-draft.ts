@@ -87,6 +87,7 @@ export class ChangeDraft {
     this.#next.set(execution.slot, row)
     this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
       to: execution.state,
+      by: execution.owner,
     })
     return row
   }

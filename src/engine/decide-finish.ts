@@ -37,7 +37,7 @@ function apply(draft: ChangeDraft, row: ActiveExecution, report: StepReport, pla
       return advance(draft, plan, row)
     case 'reattempt':
       draft.end(row, 'completed', 'reattempted', { reason: report.reason })
-      return repeat(draft, plan, row, { waitMs: report.waitMs, failures: 0, crashes: 0 })
+      return repeat(draft, plan, row, { due: { inMs: report.waitMs }, failures: 0, crashes: 0 })
     case 'finish':
       draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
       if (draft.state === 'paused') draft.changePauseCause('finishing')
@@ -70,7 +70,7 @@ function applyPolicy(
   switch (actionFor(report.policy, failures)) {
     case 'reattempt':
       draft.end(row, 'failed', 'reattempted_by_exception', { error })
-      return repeat(draft, plan, row, { waitMs: report.policy.waitMs, failures, crashes: 0 })
+      return repeat(draft, plan, row, { due: { inMs: report.policy.waitMs }, failures, crashes: 0 })
     case 'skip':
       draft.end(row, 'skipped', 'skipped_by_exception', { error })
       return advance(draft, plan, row)

@@ -13,8 +13,10 @@ import { type Plan, repeat } from './schedule.ts'
 export const crashLimit = 3
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
-export function decideTakeover(facts: WorkflowFacts, row: ActiveExecution, plan: Plan): WorkflowChange {
+export function decideTakeover(facts: WorkflowFacts, found: ActiveExecution, plan: Plan): WorkflowChange {
   const draft = new ChangeDraft(facts)
+  // It may have got its start mark since it was found.
+  const row = facts.active.find(active => active.id === found.id) ?? found
   if (row.kind === 'timer') {
     draft.move(row, 'scheduled')
     return draft.build()
@@ -30,7 +32,8 @@ export function decideTakeover(facts: WorkflowFacts, row: ActiveExecution, plan:
     error: limit === null ? null : { ...describeError(limit), stack: null },
     reason: `worker ${row.owner} was lost`,
   })
-  if (limit === null) repeat(draft, plan, row, { waitMs: 0, failures: row.failures, crashes })
+  // It keeps its place in line: what was under way does not wait behind what came later.
+  if (limit === null) repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes })
   else if (draft.state !== 'paused') draft.moveWorkflow('paused', { by: null, reason: limit.message }, 'exception')
   return draft.build()
 }

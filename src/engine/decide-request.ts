@@ -36,7 +36,7 @@ export function decideResume(facts: WorkflowFacts, request: Request, plan: Plan)
     draft.moveWorkflow('finished', request)
   } else if (latest.state === 'failed' || latest.state === 'canceled') {
     draft.moveWorkflow('ready', request)
-    repeat(draft, plan, { ...latest, fence: 0 }, { waitMs: 0, failures: 0, crashes: 0 })
+    repeat(draft, plan, { ...latest, fence: 0 }, { due: { inMs: 0 }, failures: 0, crashes: 0 })
   } else {
     goOnAfter(draft, plan, { ...latest, fence: 0 }, request)
   }

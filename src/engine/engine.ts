@@ -2,13 +2,13 @@
  * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
  * code it knows, so any number of engines may work on one database.
  */
-import { findNode, type Graph, graphOf } from '../definition/graph.ts'
+import { findNode, type Graph, graphOf, movedBack } from '../definition/graph.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { UnknownWorkflowError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, StoredGraph } from '../store/store.ts'
 import type { Request } from './change-draft.ts'
 import { decideStopTimer, decideTakeover } from './decide-recovery.ts'
 import { decideCancel, decidePause, decideResume, decideSkip } from './decide-request.ts'
@@ -19,6 +19,7 @@ import type { Plan } from './schedule.ts'
 export interface NumberedGraph {
   readonly graph: Graph
   readonly generation: number
+  readonly movedBack: ReadonlySet<string>
 }
 
 export class Engine {
@@ -27,6 +28,7 @@ export class Engine {
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
   #generations: ReadonlyMap<string, number> = new Map()
+  readonly #graphs = new Map<WorkflowDefinition, NumberedGraph>()
 
   constructor(store: Store, registry: Registry) {
     this.store = store
@@ -45,6 +47,13 @@ export class Engine {
       }))
     })
     this.#generations = await this.store.registerDefinitions(records)
+    const stored = (await this.store.allGraphs(records.map(record => record.type))).map(parseGraph)
+    for (const definition of this.registry.definitions) {
+      const graph = graphOf(definition)
+      const others = stored.filter(other => typesOf(definition).includes(other.type))
+      const generation = this.generationOf(definition.type)
+      this.#graphs.set(definition, { graph, generation, movedBack: movedBack(graph, others) })
+    }
   }
 
   generationOf(type: string): number {
@@ -54,10 +63,12 @@ export class Engine {
   /** The graph of a type: from the code of this process, else as other processes have registered it. */
   async graphFor(type: string): Promise<NumberedGraph> {
     const definition = this.findDefinition(type)
-    if (definition) return { graph: graphOf(definition), generation: this.generationOf(definition.type) }
-    const stored = await this.store.findDefinition(type)
-    if (stored === null) throw new UnknownWorkflowError(type)
-    return { graph: JSON.parse(stored.graph) as Graph, generation: stored.generation }
+    const own = definition && this.#graphs.get(definition)
+    if (own) return own
+    const stored = await this.store.allGraphs([type])
+    const newest = newestOf(stored)
+    if (newest === null) throw new UnknownWorkflowError(type)
+    return newest
   }
 
   findDefinition(type: string): WorkflowDefinition | null {
@@ -116,7 +127,7 @@ export class Engine {
     if (found === null) throw new WorkflowNotFoundError(id)
     const planFor = await this.#plans(found.workflow.type)
     let seen = false
-    const changes = await this.store.change([{ workflowId: id, withLatest: true }], facts => {
+    const changes = await this.store.change([{ workflowId: id, withLatest: true, withPassed: true }], facts => {
       seen = true
       return decide(facts, planFor(facts))
     })
@@ -131,11 +142,9 @@ export class Engine {
       this.store.allGraphs([type]),
       this.store.takeIds(2),
     ])
-    const others = stored.map(({ graph }) => JSON.parse(graph) as Graph)
-    const fixed = { others, nextId: ids[0] ?? '', skippedId: ids[1] ?? '', runOn: null }
-    const [newest] = others
-    const newer = newest && stored[0] ? { graph: newest, generation: stored[0].generation } : own
-    return facts => ({ ...fixed, ...(this.#isAhead(facts, own, newer) ? newer : own) })
+    const fixed = { others: stored.map(parseGraph), nextId: ids[0] ?? '', skippedId: ids[1] ?? '', runOn: null }
+    const newest = newestOf(stored) ?? own
+    return facts => ({ ...fixed, ...(this.#isAhead(facts, own, newest) ? newest : own) })
   }
 
   #isAhead({ active, latest }: WorkflowFacts, own: NumberedGraph, newest: NumberedGraph): boolean {
@@ -143,6 +152,18 @@ export class Engine {
     if (row) return row.generation > this.generationOf(row.handler)
     return latest !== null && !findNode(own.graph, latest.node) && findNode(newest.graph, latest.node) !== null
   }
+}
+
+function parseGraph({ graph }: StoredGraph): Graph {
+  return JSON.parse(graph) as Graph
+}
+
+/** Of graphs that come newest first. */
+function newestOf(stored: readonly StoredGraph[]): NumberedGraph | null {
+  const [newest] = stored
+  if (newest === undefined) return null
+  const graph = parseGraph(newest)
+  return { graph, generation: newest.generation, movedBack: movedBack(graph, stored.map(parseGraph)) }
 }
 
 /** The stored names of a class, present and former. */

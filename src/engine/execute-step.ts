@@ -11,7 +11,6 @@ import { StepMissingError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
-import { sanitizeText } from '../primitives/sanitize-text.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
@@ -24,15 +23,16 @@ export interface StepJob {
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   readonly readOutput: OutputReader
+  /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
+  mayBegin(): boolean | Promise<boolean>
 }
 
 export interface StepRun {
-  readonly report: StepReport
+  /** `null` when hooks and body were not called, because the step may not begin any more. */
+  readonly report: StepReport | null
   /** What user code threw, for `onError`, once the report is recorded. */
   readonly errors: readonly unknown[]
 }
-
-const reasonBytes = 10_000
 
 export async function executeStep(job: StepJob): Promise<StepRun> {
   const { definition, claimed } = job
@@ -61,7 +61,7 @@ async function runPhases(
   job: StepJob,
   node: NodeDefinition,
   context: ReturnType<typeof stepContext>,
-): Promise<StepReport> {
+): Promise<StepReport | null> {
   const { definition, claimed } = job
   context.loaded = await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {
@@ -74,6 +74,9 @@ async function runPhases(
   if (node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }
+  // Waits only where it must: once the answer is there, nothing may come between it and the call.
+  const answer = job.mayBegin()
+  if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   failpoint?.('step.before')
   const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt })
   failpoint?.('step.after')
@@ -93,7 +96,7 @@ function encodeOutput(job: StepJob, output: unknown): string | null {
 }
 
 function steered(job: StepJob, flow: FlowControl): StepReport {
-  const reason = flow.reason === null ? null : sanitizeText(flow.reason, reasonBytes)
+  const { reason } = flow
   switch (flow.action) {
     case 'cancel':
       return { kind: 'cancel', by: 'flow_control', reason }

@@ -54,6 +54,7 @@ export async function finishSteps(
     workflowId: claimed.workflow.id,
     settle: claimed.execution.id,
     repeated,
+    withPassed: (graphs.get(claimed.execution.handler)?.movedBack.size ?? 0) > 0,
   }))
   const changes = await engine.store.change(targets, decide, workerId)
   engine.ends.noteAll(changes)

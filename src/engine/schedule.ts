@@ -16,6 +16,8 @@ export const timerQueue = ''
 export interface Plan {
   readonly graph: Graph
   readonly generation: number
+  /** Nodes that other code had further ahead. They are left alone where the workflow has passed them. */
+  readonly movedBack: ReadonlySet<string>
   /** Other graphs of the type, newest first: they tell where a node stood that `graph` has lost. */
   readonly others: readonly Graph[]
   /** A fresh id for the row that may follow. */
@@ -52,8 +54,18 @@ export function advance(draft: ChangeDraft, plan: Plan, before: Predecessor): Ne
   })
 }
 
-/** What follows `name`, or `null` at the end. Behind a lost node: what follows the nearest node before it that is left. */
-export function nextNode(draft: ChangeDraft, { graph, others }: Plan, name: string): GraphNode | null {
+/** What follows `name`, or `null` at the end; nodes that the workflow has passed are left alone. */
+export function nextNode(draft: ChangeDraft, plan: Plan, name: string): GraphNode | null {
+  const { passed } = draft.facts
+  let node = nodeBehind(draft, plan, name)
+  while (node !== null && plan.movedBack.has(node.name) && passed.has(node.name)) {
+    node = nodeAfter(plan.graph, node.name) ?? null
+  }
+  return node
+}
+
+/** Behind a node that the code has lost stands what follows the nearest node before it that is left. */
+function nodeBehind(draft: ChangeDraft, { graph, others }: Plan, name: string): GraphNode | null {
   const known = nodeAfter(graph, name)
   if (known !== undefined) return known
   const other = others.find(candidate => findNode(candidate, name) !== null)
@@ -64,7 +76,7 @@ export function nextNode(draft: ChangeDraft, { graph, others }: Plan, name: stri
 }
 
 export interface Again {
-  readonly waitMs: number
+  readonly due: Due
   readonly failures: number
   readonly crashes: number
 }
@@ -77,7 +89,7 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     attempt: before.attempt + 1,
     ordinal: before.ordinal + 1,
     fence: before.fence + 1,
-    due: { inMs: again.waitMs },
+    due: again.due,
     failures: again.failures,
     crashes: again.crashes,
   })

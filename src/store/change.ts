@@ -85,6 +85,8 @@ export interface WorkflowFacts {
   readonly active: readonly ActiveExecution[]
   /** The execution that ended last, where the caller asked for it. */
   readonly latest: LatestEnding | null
+  /** Nodes that have ended at least once, where the caller asked for them. */
+  readonly passed: ReadonlySet<string>
   /** Ids of executions that were asked about and stand in history already, with the worker that ended them. */
   readonly endedBy: ReadonlyMap<string, string | null>
 }

@@ -15,4 +15,11 @@ export interface DatabaseOptions {
   readonly preparedStatements?: boolean
   /** How hard an embedded database tries to survive a power cut. Default `full`. */
   readonly synchronous?: 'full' | 'normal'
+  /**
+   * The class that opens an embedded database, if the application opens the same file with a library of its own, such as
+   * better-sqlite3. Two copies of a library in one process do not see each other's locks.
+   */
+  readonly driver?: new (
+    path: string,
+  ) => { prepare(text: string): unknown; exec(text: string): unknown; close(): unknown }
 }

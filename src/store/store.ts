@@ -53,6 +53,8 @@ export interface ChangeTarget {
   readonly workflowId: string
   /** For requests: asks for the execution that ended last, and keeps idle rows from being claimed meanwhile. */
   readonly withLatest?: boolean
+  /** Asks which nodes have ended already. */
+  readonly withPassed?: boolean
   /** An execution that the caller reports on: after a lost answer it is looked up whether it has ended already. */
   readonly settle?: string
   /** An earlier call may have been committed without its answer arriving. */

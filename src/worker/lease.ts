@@ -4,6 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { randomId } from '../primitives/random-id.ts'
+import { within } from '../primitives/within.ts'
 import type { HeldExecution, Store } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import { WakeUp } from './wake-up.ts'
@@ -18,6 +19,9 @@ export interface LeaseParts {
   onOrphans(workerId: string, executionIds: ReadonlySet<string>): Promise<void>
 }
 
+/** How long a worker that leaves waits for a database that does not answer. */
+export const farewellMs = 5000
+
 export class Lease {
   readonly #store: Store
   readonly #running: RunningSteps
@@ -28,7 +32,9 @@ export class Lease {
   /** Executions that the database calls ours and that do not run here, each with the time when that was first seen. */
   #strays: ReadonlyMap<string, number> = new Map()
   #id = randomId()
+  /** When the renewal was asked for, not when it was answered: the lease is never believed to last longer than it does. */
   #renewedAt = performance.now()
+  #confirming: (() => void)[] = []
   #stopped = false
   #loop: Promise<void> = Promise.resolve()
 
@@ -47,7 +53,21 @@ export class Lease {
 
   /** False when renewing has failed for so long that others may have taken over. */
   get healthy(): boolean {
-    return performance.now() - this.#renewedAt < this.#settings.leaseMs
+    return !this.#stopped && performance.now() - this.#renewedAt < this.#settings.leaseMs
+  }
+
+  /**
+   * Waits until it is known whether the lease holds. After a long silence, because the process was stopped or its event
+   * loop was blocked, others may own by now what was claimed before. False when there is no lease any more.
+   */
+  async confirm(): Promise<boolean> {
+    while (!this.healthy && !this.#stopped) {
+      await new Promise<void>(resolve => {
+        this.#confirming.push(resolve)
+        this.#bell.ring()
+      })
+    }
+    return !this.#stopped
   }
 
   async begin(): Promise<void> {
@@ -60,31 +80,41 @@ export class Lease {
     this.#bell.ring()
   }
 
+  /** Gives the lease back. If the database is away, the lease lapses by itself. */
   async end(): Promise<void> {
     this.#stopped = true
     this.#bell.ring()
-    await this.#loop
-    await this.#store.retireWorker(this.#id)
+    this.#tellConfirmed()
+    const leaving = this.#loop.then(() => this.#store.retireWorker(this.#id))
+    await within(
+      leaving.catch(() => {}),
+      farewellMs,
+    )
   }
 
   async #renewAlways(): Promise<void> {
     while (!this.#stopped) {
       await this.#bell.wait(this.#settings.heartbeatMs)
       if (this.#stopped) return
-      try {
-        await this.#renew()
-      } catch {
-        // The database may be away for a moment. Past the lease, others own what runs here.
-        if (!this.healthy) this.#running.stopAll('claim lost')
-      }
+      // The database may be away for a moment, or not answer at all. Past the lease, others own what runs here.
+      const renewal = this.#renew().catch(() => {})
+      await within(renewal, this.#renewedAt + this.#settings.leaseMs - performance.now())
+      if (!this.healthy && !this.#stopped) this.#running.stopAll('claim lost')
+      await renewal
+      this.#tellConfirmed()
     }
+  }
+
+  #tellConfirmed(): void {
+    for (const resolve of this.#confirming.splice(0)) resolve()
   }
 
   async #renew(): Promise<void> {
     const known = this.#running.snapshot()
+    const askedAt = performance.now()
     const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs)
     if (held !== null) {
-      this.#renewedAt = performance.now()
+      this.#renewedAt = askedAt
       this.#running.compare(known, held)
       await this.#findOrphans(held)
     } else {
@@ -105,6 +135,7 @@ export class Lease {
   }
 
   async #register(): Promise<void> {
+    const askedAt = performance.now()
     await this.#store.registerWorker({
       id: this.#id,
       host: hostname(),
@@ -112,6 +143,6 @@ export class Lease {
       leaseMs: this.#settings.leaseMs,
       handlers: this.#handlers,
     })
-    this.#renewedAt = performance.now()
+    this.#renewedAt = askedAt
   }
 }

@@ -1,6 +1,8 @@
 /**
  * Runs one claimed execution, records what it came to, and goes on with the next step of the same workflow while it may.
  */
+
+import { crashLimit } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-steps.ts'
@@ -9,6 +11,7 @@ import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { Finisher } from './finisher.ts'
+import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
 
 export interface RunnerParts {
@@ -17,6 +20,7 @@ export interface RunnerParts {
   readonly finisher: Finisher
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
+  readonly lease: Lease
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string): boolean
 }
@@ -26,7 +30,7 @@ const maxRunOn = 100
 
 export class StepRunner {
   readonly #parts: RunnerParts
-  /** Work that has survived a crash runs one at a time, so that it cannot take neighbours with it again. */
+  /** Work on its last chance runs one at a time, so that it cannot take neighbours with it again. */
   #suspects: Promise<unknown> = Promise.resolve()
   #runsOn = true
 
@@ -44,7 +48,7 @@ export class StepRunner {
     const step = this.#parts.running.add(claimed)
     try {
       if (claimed.execution.kind === 'timer') await this.#parts.engine.fireTimer(claimed.execution)
-      else if (claimed.execution.crashes > 0) await this.#runAlone(workerId, step)
+      else if (claimed.execution.crashes > 0) await this.#runMarked(workerId, step)
       else await this.#runChain(workerId, step)
     } catch (error) {
       this.#parts.onError.report(error, step.claimed)
@@ -59,13 +63,19 @@ export class StepRunner {
     await this.#finish(workerId, step, { kind: 'released' }, false)
   }
 
-  /** Only the suspect step itself is alone; what follows it in its workflow is as good as any other. */
-  async #runAlone(workerId: string, step: RunningStep): Promise<void> {
-    const turn = this.#suspects.then(async () => {
-      const mine = await this.#parts.engine.store.markStarted(step.claimed.execution)
+  /**
+   * A step that was taken over once runs like any other, but after a durable mark. On its last chance it runs alone among
+   * its like, so that the one that ends the process is told from those that were only there.
+   */
+  async #runMarked(workerId: string, step: RunningStep): Promise<void> {
+    const { execution } = step.claimed
+    const begin = async () => {
+      const mine = await this.#parts.engine.store.markStarted(execution)
       return mine && this.#runStep(workerId, step, true)
-    })
-    this.#suspects = turn.catch(() => {})
+    }
+    const alone = execution.crashes >= crashLimit - 1
+    const turn = alone ? this.#suspects.then(begin) : begin()
+    if (alone) this.#suspects = turn.catch(() => {})
     if (await turn) await this.#runChain(workerId, step)
   }
 
@@ -81,8 +91,9 @@ export class StepRunner {
     // Released meanwhile: the claim is gone, and so is the right to report.
     if (step.reporting) return false
     step.reporting = true
-    const result = await this.#record(workerId, step, run, mayRunOn)
-    for (const error of run.errors) this.#parts.onError.report(error, claimed)
+    const report = reportOf(step, run)
+    const result = await this.#record(workerId, step, report, mayRunOn)
+    if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)
     return true
@@ -97,13 +108,20 @@ export class StepRunner {
       signal: abort.signal,
       maxOutputBytes,
       readOutput: (workflowId, node) => engine.store.findOutput(workflowId, node),
+      mayBegin: () => this.#mayBegin(step),
     })
   }
 
+  #mayBegin(step: RunningStep): boolean | Promise<boolean> {
+    const { lease } = this.#parts
+    if (isInterrupted(step)) return false
+    return lease.healthy || lease.confirm().then(confirmed => confirmed && !isInterrupted(step))
+  }
+
   /** A report that the database will never take becomes a failure of the step, which it will. */
-  async #record(workerId: string, step: RunningStep, run: StepRun, mayRunOn: boolean): Promise<FinishResult> {
+  async #record(workerId: string, step: RunningStep, report: StepReport, mayRunOn: boolean): Promise<FinishResult> {
     try {
-      return await this.#finish(workerId, step, run.report, mayRunOn)
+      return await this.#finish(workerId, step, report, mayRunOn)
     } catch (error) {
       const policy = { action: 'pause', waitMs: 0, limit: null, then: 'pause' } as const
       return this.#finish(workerId, step, { kind: 'threw', error: describeError(error), policy }, false)
@@ -117,4 +135,15 @@ export class StepRunner {
         : null
     return this.#parts.finisher.finish(workerId, { claimed: step.claimed, report, runOn })
   }
+}
+
+/** A step that gave up because it was told to has not failed: it is given back, if it is still ours to give. */
+function reportOf(step: RunningStep, run: StepRun): StepReport {
+  if (run.report === null || (run.report.kind === 'threw' && isInterrupted(step))) return { kind: 'released' }
+  return run.report
+}
+
+/** It should stop here, and go on elsewhere. A canceled step should stop too, but for good. */
+function isInterrupted({ abort }: RunningStep): boolean {
+  return abort.signal.reason === 'claim lost' || abort.signal.reason === 'shutting down'
 }

@@ -4,11 +4,12 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import { within } from '../primitives/within.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
-import { Lease } from './lease.ts'
+import { farewellMs, Lease } from './lease.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
 import { StepRunner } from './step-runner.ts'
 import { WakeUp } from './wake-up.ts'
@@ -79,9 +80,11 @@ export class Worker {
   async drain(options: DrainOptions = {}): Promise<number> {
     await this.#begin()
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
+    const drained = this.#recover().then(() => this.#drain(options))
+    // A claim that is under way when the worker is stopped must be known before what it holds is given back.
+    this.#loops = drained.catch(() => {})
     try {
-      await this.#recover()
-      return await this.#drain(options)
+      return await drained
     } finally {
       await this.stop()
     }
@@ -117,6 +120,7 @@ export class Worker {
       ...this.#parts,
       running: this.#running,
       finisher: this.#finisher,
+      lease,
       keepRoom: (step, queue) => plan.serves(queue) && this.#running.keepRoom(step, queue, plan.limitOf(queue)),
     })
   }
@@ -144,13 +148,14 @@ export class Worker {
     for (const share of this.#plan?.shares(this.#running) ?? []) {
       const limit = Math.min(share.limit, left)
       if (limit <= 0) break
-      const claimed = await this.#running.whileKept(share.queue, limit, () =>
-        this.#claim({ sources: share.sources, limit }, options.workflowId),
-      )
-      this.#claimedCount += claimed.length
-      left -= claimed.length
-      for (const item of claimed) this.#perform(item)
-      more ||= claimed.length === limit
+      const count = await this.#running.whileKept(share.queue, limit, async () => {
+        const claimed = await this.#claim({ sources: share.sources, limit }, options.workflowId)
+        for (const item of claimed) this.#perform(item)
+        return claimed.length
+      })
+      this.#claimedCount += count
+      left -= count
+      more ||= count === limit
     }
     return more && this.#running.size < this.#parts.settings.concurrency
   }
@@ -233,19 +238,26 @@ export class Worker {
     // A lease that is just being taken must be given back, or it would be renewed for ever.
     await this.#beginning.catch(() => {})
     this.#runner?.stopRunningOn()
-    await this.#loops
-    await this.#idleWithin(graceMs)
+    await within(this.#loops, farewellMs)
+    await this.#goneWithin(graceMs, () => this.#running.size === 0)
     this.#running.stopAll('shutting down')
-    await this.#idleWithin(abortMs)
-    const rest = this.#running.all().filter(step => !step.reporting)
-    await Promise.all(rest.map(step => this.#runner?.release(step.claimed.execution.owner ?? '', step)))
+    await this.#goneWithin(abortMs, () => this.#running.size === 0)
+    await within(this.#giveBack(), farewellMs)
     this.#unsubscribe()
     await this.#lease?.end()
   }
 
-  async #idleWithin(ms: number): Promise<void> {
+  /** What still runs is released; what is being reported is waited for, or others would take it over meanwhile. */
+  async #giveBack(): Promise<void> {
+    const reporting = this.#running.all().filter(step => step.reporting)
+    const rest = this.#running.all().filter(step => !step.reporting)
+    await Promise.all(rest.map(step => this.#runner?.release(step.claimed.execution.owner ?? '', step)))
+    await this.#goneWithin(farewellMs, () => !this.#running.all().some(step => reporting.includes(step)))
+  }
+
+  async #goneWithin(ms: number, gone: () => boolean): Promise<void> {
     const until = performance.now() + ms
-    while (this.#running.size > 0 && performance.now() < until) {
+    while (!gone() && performance.now() < until) {
       await this.#bell.wait(Math.max(1, Math.min(until - performance.now(), 50)))
     }
   }

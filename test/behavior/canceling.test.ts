@@ -32,6 +32,15 @@ class Long extends Workflow<null, { gate: string; ends?: 'throws' | 'heeds' | 'f
   }
 }
 
+class Quick extends Workflow<null, { database?: string }> {
+  static {
+    this.step('only')
+  }
+  only() {
+    ran.push(`${this.input.database} ${this.id}`)
+  }
+}
+
 class Sleeper extends Workflow {
   static {
     this.step('wake', { wait: '30 days' })
@@ -52,7 +61,7 @@ class Stubborn extends Workflow<null, { gate: string }> {
 
 forEachDatabase('cancel', database => {
   const under = useGeneva(database, {
-    workflows: [Long, Sleeper, Stubborn],
+    workflows: [Long, Quick, Sleeper, Stubborn],
     worker: { heartbeat: 50, queues: ['default'] },
   })
   let count = 0
@@ -186,6 +195,25 @@ forEachDatabase('cancel', database => {
     await under.setClock(0)
     gates.open(gate)
     await worker.stop()
+  })
+
+  it('meets each step before or after its claim, and never in between', async () => {
+    const wfs = await Promise.all(
+      Array.from({ length: 40 }, async (_, index): Promise<WorkflowHandle> => {
+        const wf = await under.geneva.start(Quick, { input: { database: database.name } })
+        if (index % 2) await new Promise(resolve => setTimeout(resolve, index % 5))
+        await wf.cancel().catch(error => expect(error).toMatchObject({ code: 'INVALID_STATE', state: 'finished' }))
+        return wf
+      }),
+    )
+    for (const wf of wfs) {
+      await waitFor(async () => ['canceled', 'finished'].includes((await wf.refresh()).state))
+      const [execution, ...others] = await wf.history()
+      expect(others).toEqual([])
+      expect([execution?.state, execution?.startedAt !== null]).toEqual(
+        ran.includes(`${database.name} ${wf.id}`) ? ['completed', true] : ['canceled', false],
+      )
+    }
   })
 
   it('leaves no timer behind', async () => {

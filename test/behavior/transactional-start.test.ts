@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineHero, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { borrowHandle } from '../../src/store/sql/handles/borrow-handle.ts'
+import { raw } from '../../src/store/sql/sql.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly, countRows, type PlainConnection } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -144,6 +146,17 @@ forEachDatabase('a start in a transaction of the application', database => {
       await under.runDue()
       const outputs = await Promise.all(started.map(wf => wf.waitUntilFinished({ timeout: '10s' })))
       expect(outputs).toEqual(free.map(({ hero }) => `packed ${hero.id} with many`))
+    })
+
+    it('runs on a handle that counts the rows it touches', async () => {
+      await clearNotes()
+      const placeholder = () => '?'
+      await application.transaction(async transaction => {
+        const executor = borrowHandle(transaction, { kind: database.name, placeholder })
+        expect(await executor.run(raw(`insert into application_notes (note) values ('one'), ('two')`))).toBe(2)
+        expect(await executor.run(raw(`delete from application_notes where note = 'one'`))).toBe(1)
+      })
+      expect(await notes()).toEqual(['two'])
     })
 
     it('may be one of several that are asked for at once', async () => {

@@ -12,7 +12,7 @@ interface Ended {
 function geneva(...args: string[]): Promise<Ended> {
   const env = { ...process.env, DATABASE_URL: undefined }
   return new Promise(resolve => {
-    execFile(process.execPath, ['.build/src/cli/geneva.js', ...args], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, ['.build/src/cli/command-line.js', ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
     })
   })

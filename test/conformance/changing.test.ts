@@ -27,7 +27,7 @@ forEachDatabase('changing', database => {
   async function plan(): Promise<Plan> {
     const [nextId = '', skippedId = ''] = await store.takeIds(2)
     const graph = { type: 'Sample', queue: 'default', priority: 0, nodes: [] }
-    return { graph, others: [], generation: 1, nextId, skippedId, runOn: null }
+    return { graph, others: [], movedBack: new Set(), generation: 1, nextId, skippedId, runOn: null }
   }
 
   const target = (workflowId: string) => [{ workflowId, withLatest: true }]

@@ -79,7 +79,10 @@ export class CrashWorld {
     const active = await this.access.query(`select * from ${this.access.table('geneva_drive_active_executions')}`)
     const workers = await this.access.query(`select * from ${this.access.table('geneva_drive_workers')}`)
     const output = this.#programs.map(program => JSON.stringify([program.output, program.messages.slice(-20)]))
-    return [...active.slice(0, 10), ...workers].map(row => JSON.stringify(row)).concat(output).join('\n')
+    return [...active.slice(0, 10), ...workers]
+      .map(row => JSON.stringify(row))
+      .concat(output)
+      .join('\n')
   }
 
   rows(): Promise<CrashRows> {

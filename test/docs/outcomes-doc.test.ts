@@ -39,7 +39,7 @@ class Chain extends Workflow {
 it('the event of every step that starts names its worker, also where one step runs on after another', async () => {
   await using kit = await testGeneva({ workflows: [Chain] })
   const workflow = await kit.start(Chain)
-  await kit.runDue()
+  await kit.geneva.runDue()
   const started = (await workflow.events()).filter(event => event.type === 'step.started')
   expect(started.map(event => [event.node, typeof event.by])).toEqual([
     ['first', 'string'],

@@ -37,8 +37,8 @@ process.send?.({
 async function closeAfter(turns: number): Promise<void> {
   const hurried = await testGeneva({ workflows: [Errand] })
   const begun = await hurried.start(Errand)
-  const calls = [hurried.performNextStep(begun), hurried.geneva.startWorker()]
+  const settled = Promise.allSettled([hurried.performNextStep(begun), hurried.geneva.startWorker()])
   for (let turn = 0; turn < turns; turn++) await null
   await hurried.close()
-  await Promise.allSettled(calls)
+  await settled
 }

@@ -42,7 +42,8 @@ export function mysqlSchema({ binaryCollation }: MysqlFlavor): SchemaDialect {
       id: keyType === 'uuid' ? 'char(36) character set ascii collate ascii_bin' : 'bigint',
       key: binaryText('varchar(191)'),
       text: binaryText('mediumtext'),
-      json: 'json',
+      // Their own JSON types refuse what is nested deeper than 32 (MariaDB) or 100 levels (MySQL).
+      json: binaryText('longtext'),
       int: 'bigint',
       serial: 'bigint not null auto_increment primary key',
     }),

@@ -34,9 +34,12 @@ function padded(ids: readonly string[]): string[] {
   return [...ids, ...Array.from({ length: length - ids.length }, () => last)]
 }
 
+const byKey = raw(' force index (primary)')
+
 export const mysqlStatements: StatementDialect = {
   placeholder: () => '?',
-  now: raw('cast(unix_timestamp(now(6)) * 1000000 as signed)'),
+  // Not unix_timestamp(now()): where summer time ends, an hour of a borrowed session's local time comes twice.
+  now: raw(`timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`),
   idParam: (id, keyType) => idValue(id, keyType),
 
   rows,
@@ -50,27 +53,30 @@ export const mysqlStatements: StatementDialect = {
   },
   updateFrom: (table, set, on, assignments) => {
     const list = assignments.map(([column, value]) => sql`${raw(`a.${column}`)} = ${value}`)
-    return sql`update ${set} straight_join ${table} a on ${on} set ${join(list, ', ')}`
+    return sql`update ${set} straight_join ${table} a${byKey} on ${on} set ${join(list, ', ')}`
   },
   deleteFrom: (table, set, keys) =>
-    sql`delete a from ${set} straight_join ${table} a on ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
+    sql`delete a from ${set} straight_join ${table} a${byKey} on ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
 
   keyedJoin: raw('straight_join'),
+  byKey,
   lock: raw(' for update'),
   lockShared: raw(' lock in share mode'),
   lockSkipping: raw(' for update skip locked'),
   freshRead: raw(' lock in share mode'),
+  holdsPlace: raw('w.active_flag = 1'),
 
-  // The counter of an auto-increment column is not part of the transaction: no reader waits, and no number comes back.
+  // The counter of an auto-increment column is not part of the transaction: no reader waits, and no number comes back,
+  // also when its row is gone. A row that stayed would have to be swept out later, past those of open transactions.
   async allocateBlocks(executor, counter, count) {
     const blocks: number[] = []
     for (let i = 0; i < count; i++) {
       await executor.run(sql`insert into ${counter} (taken) values (1)`)
       const found = await executor.query(raw('select last_insert_id() as block'))
-      blocks.push(found[0] ? int(found[0], 'block') : 0)
+      const block = found[0] ? int(found[0], 'block') : 0
+      await executor.run(sql`delete from ${counter} where block = ${block}`)
+      blocks.push(block)
     }
-    const last = blocks.at(-1) ?? 0
-    if (last % 100 === 0) await executor.run(sql`delete from ${counter} where block < ${last - 1000} limit 1000`)
     return blocks
   },
 }

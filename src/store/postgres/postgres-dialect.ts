@@ -81,11 +81,13 @@ export const postgresDialect: Dialect = {
 
   keyedJoin: raw('join'),
 
+  byKey: raw(''),
   lock: raw(' for no key update'),
   // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),
   freshRead: raw(''),
+  holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),
 
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(

@@ -47,12 +47,14 @@ async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ids = [...new Set(targets.map(target => target.workflowId))]
   const withLatest = targets.filter(target => target.withLatest).map(target => target.workflowId)
+  const withPassed = targets.filter(target => target.withPassed).map(target => target.workflowId)
   const settle = targets.flatMap(target => (target.repeated ? (target.settle ?? []) : []))
-  const [workflows, active, latest, ended] = await Promise.all([
+  const [workflows, active, latest, ended, passed] = await Promise.all([
     transaction.query(lockWorkflows(context, ids)),
     transaction.query(selectActive(context, ids, withLatest.length > 0)),
     withLatest.length === 0 ? [] : transaction.query(selectLatest(context, withLatest)),
     settle.length === 0 ? [] : transaction.query(selectEnded(context, settle)),
+    withPassed.length === 0 ? [] : transaction.query(selectPassed(context, withPassed)),
   ])
   const rowsOf = groupByWorkflow(active)
   const endedBy = new Map(ended.map(row => [text(row, 'id'), optionalText(row, 'owner')]))
@@ -63,19 +65,20 @@ async function lockFacts(
       workflow,
       active: rowsOf.get(workflow.id) ?? [],
       latest: latestOf.get(workflow.id) ?? null,
+      passed: passedBy(workflow.id, passed),
       endedBy,
     }
   })
 }
 
 function lockWorkflows(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select ${workflowColumns} from ${context.tables.workflows} w
+  return sql`select ${workflowColumns} from ${context.tables.workflows} w${context.dialect.byKey}
     where ${context.among(raw('w.id'), ids)} order by w.id${context.dialect.lock}`
 }
 
 /** Whoever reports on a row owns it. A request may meet an idle row, which must not be claimed once it was looked at. */
 function selectActive(context: SqlContext, ids: readonly string[], lock: boolean): Sql {
-  return sql`select ${activeColumns} from ${context.tables.active} a
+  return sql`select ${activeColumns} from ${context.tables.active} a${context.dialect.byKey}
     where ${context.among(raw('a.workflow_id'), ids)}${lock ? context.dialect.lock : raw('')}`
 }
 
@@ -84,6 +87,16 @@ function selectLatest(context: SqlContext, ids: readonly string[]): Sql {
   return sql`select e.workflow_id, e.node, e.attempt, e.ordinal, e.state, e.outcome from ${history} e
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind = 'forward' and e.ordinal =
       (select max(l.ordinal) from ${history} l where l.workflow_id = e.workflow_id and l.kind = 'forward')`
+}
+
+function selectPassed(context: SqlContext, ids: readonly string[]): Sql {
+  return sql`select distinct e.workflow_id, e.node from ${context.tables.history} e
+    where ${context.among(raw('e.workflow_id'), ids)} and e.kind = 'forward'`
+}
+
+function passedBy(workflowId: string, rows: readonly Row[]): Set<string> {
+  const own = rows.filter(row => text(row, 'workflow_id') === workflowId)
+  return new Set(own.map(row => text(row, 'node')))
 }
 
 function selectEnded(context: SqlContext, ids: readonly string[]): Sql {

@@ -56,6 +56,11 @@ export interface StatementDialect {
 
   /** Joins the table on the right by its key, once for each row on the left, so that no other row is looked at. */
   readonly keyedJoin: Sql
+  /**
+   * Stands behind the alias of a table whose rows are locked by their key. Without it a scan of a small table could
+   * wait for rows that nobody asked for, such as those of an application's open transaction.
+   */
+  readonly byKey: Sql
   /** Appended to a select: locks its rows against change, waiting. */
   readonly lock: Sql
   /** Appended to a select: keeps its rows from being locked by `lockSkipping`, letting others do the same. */
@@ -64,6 +69,8 @@ export interface StatementDialect {
   readonly lockSkipping: Sql
   /** Appended to a read that must see what others have committed, even in a caller's older snapshot. */
   readonly freshRead: Sql
+  /** True for a workflow `w` that no other of its type and hero may stand beside. With those two, it is found by key. */
+  readonly holdsPlace: Sql
 
   /** Reserves blocks of ids; each block is `idBlockSize` long. */
   allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>

@@ -3,6 +3,7 @@
  * is found without breaking that transaction, and the holder of the place is named.
  */
 import { InvariantError } from '../../errors.ts'
+import type { NewEvent, NewExecution } from '../change.ts'
 import type { WorkflowRecord } from '../records.ts'
 import type { StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
@@ -11,7 +12,7 @@ import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, runAll } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { endedStates, insertFirst, insertFirstEvents } from './write-changes.ts'
+import { insertActive, insertEvents, insertFirst, insertFirstEvents } from './write-changes.ts'
 
 /** How often a conflict may vanish between the insert and the look at its holder. */
 const maxRounds = 10
@@ -72,8 +73,7 @@ async function startAll(
   for (const workflow of known.values()) note(workflow)
   let open = orders.filter(order => !known.has(order.id))
   for (let round = 0; open.length > 0 && round < maxRounds; round++) {
-    await insert(context, executor, open)
-    for (const workflow of (await existing(context, executor, open)).values()) note(workflow)
+    for (const workflow of (await insert(context, executor, open)).values()) note(workflow)
     const refused = open.filter(order => !results.has(order.id))
     for (const [id, holder] of await findHolders(context, executor, refused)) results.set(id, holder)
     open = refused.filter(order => !results.has(order.id))
@@ -85,20 +85,62 @@ async function startAll(
   })
 }
 
-/** The later statements touch only what the first has inserted, so they need not wait for its answer. */
-async function insert(context: SqlContext, executor: Executor, orders: readonly StartOrder[]): Promise<void> {
-  const statements = [insertWorkflows(context, orders)]
-  const tags = orders.flatMap(order => order.tags.map(tag => [tag, order.id]))
-  if (tags.length > 0) statements.push(insertTags(context, tags))
+/** Inserts what breaks no rule, with its first rows, and returns it. */
+async function insert(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+): Promise<Map<string, WorkflowRecord>> {
+  const workflows = insertWorkflows(context, orders)
+  if (executor.pipelines) {
+    await runAll(executor, [workflows, ...companions(context, orders, ofInserted)])
+    return existing(context, executor, orders)
+  }
+  // Here every answer is waited for anyway. What is known to be new is written without another look at the workflows:
+  // in the application's transaction, which may be stricter than ours, a look can lock all of them.
+  await executor.run(workflows)
+  const inserted = await existing(context, executor, orders)
+  const fresh = orders.filter(order => inserted.has(order.id))
+  await runAll(executor, companions(context, fresh, unconditional))
+  return inserted
+}
+
+/** Statements that write what goes with a workflow. */
+interface Companions {
+  tags(context: SqlContext, tags: readonly TagRow[]): Sql
+  first(context: SqlContext, executions: readonly NewExecution[]): Sql
+  events(context: SqlContext, events: readonly NewEvent[]): Sql
+}
+
+type TagRow = readonly [tag: string, workflowId: string]
+
+/** For workflows that the statement before has inserted; its answer need not be waited for. */
+const ofInserted: Companions = {
+  tags: (context, tags) => insertTags(context, tags, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
+  first: insertFirst,
+  events: insertFirstEvents,
+}
+
+const unconditional: Companions = {
+  tags: (context, tags) => insertTags(context, tags, raw('')),
+  first: insertActive,
+  events: insertEvents,
+}
+
+function companions(context: SqlContext, orders: readonly StartOrder[], write: Companions): Sql[] {
+  if (orders.length === 0) return []
+  const tags = orders.flatMap(order => order.tags.map((tag): TagRow => [tag, order.id]))
   const first = orders.flatMap(order => order.first ?? [])
-  if (first.length > 0) statements.push(insertFirst(context, first))
   const events = orders.map(order => ({
     workflowId: order.id,
     type: 'workflow.started',
     to: order.first === null ? 'finished' : 'ready',
   }))
-  statements.push(insertFirstEvents(context, events))
-  await runAll(executor, statements)
+  return [
+    ...(tags.length > 0 ? [write.tags(context, tags)] : []),
+    ...(first.length > 0 ? [write.first(context, first)] : []),
+    write.events(context, events),
+  ]
 }
 
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
@@ -145,10 +187,10 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
   )
 }
 
-function insertTags(context: SqlContext, tags: (string | null)[][]): Sql {
+function insertTags(context: SqlContext, tags: readonly TagRow[], filter: Sql): Sql {
   const rows = context.rows('r', { columns: { tag: 'text', workflow_id: 'id' }, rows: tags })
   return sql`insert into ${context.tables.tags} (tag, workflow_id)
-    select r.tag, r.workflow_id from ${rows} join ${context.tables.workflows} w on w.id = r.workflow_id`
+    select r.tag, r.workflow_id from ${rows}${filter}`
 }
 
 async function existing(
@@ -158,7 +200,8 @@ async function existing(
 ): Promise<Map<string, WorkflowRecord>> {
   const ids = orders.map(order => order.id)
   const rows = await executor.query(
-    sql`select ${workflowColumns} from ${context.tables.workflows} w where ${context.among(raw('w.id'), ids)}`,
+    sql`select ${workflowColumns} from ${context.tables.workflows} w${context.dialect.byKey}
+      where ${context.among(raw('w.id'), ids)}`,
   )
   return new Map(rows.map(row => [text(row, 'w_id'), workflowRecord(row)]))
 }
@@ -191,8 +234,8 @@ async function findActive(context: SqlContext, executor: Executor, order: StartO
   if (order.hero === null || order.allowMultiple) return null
   const rows = await executor.query(
     sql`select ${workflowColumns} from ${context.tables.workflows} w where w.type = ${order.type}
-      and w.hero_type = ${order.hero.type} and w.hero_id = ${order.hero.idText} and w.allow_multiple = 0
-      and w.state not in ${raw(endedStates)}${context.dialect.freshRead}`,
+      and w.hero_type = ${order.hero.type} and w.hero_id = ${order.hero.idText}
+      and ${context.dialect.holdsPlace}${context.dialect.freshRead}`,
   )
   return rows[0] ? { kind: 'active', workflow: workflowRecord(rows[0]) } : null
 }

@@ -118,10 +118,16 @@ async function removeBuried(context: SqlContext): Promise<void> {
   const { workers, active } = context.tables
   const empty = sql`select k.id from ${workers} k where k.state = 'dead'
     and not exists (select 1 from ${active} a where a.owner = k.id) limit ${burialLimit}`
-  const rows = await context.read(empty)
-  if (rows.length === 0) return
+  if ((await context.read(empty)).length === 0) return
   await runTransaction(context.database, async transaction => {
-    for (const row of rows)
-      await transaction.run(sql`delete from ${workers} where id = ${text(row, 'id')} and state = 'dead'`)
+    // Whoever still commits in its name holds its row, and may leave work behind: that worker is not removed yet.
+    const free = await transaction.query(
+      sql`select a.id from ${workers} a where a.state = 'dead' order by a.id limit ${burialLimit}${context.dialect.lockSkipping}`,
+    )
+    const locked = new Set(free.map(row => text(row, 'id')))
+    for (const row of await transaction.query(empty)) {
+      const id = text(row, 'id')
+      if (locked.has(id)) await transaction.run(sql`delete from ${workers} where id = ${id}`)
+    }
   })
 }

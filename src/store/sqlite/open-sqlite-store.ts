@@ -7,13 +7,17 @@ import type { DatabaseOptions } from '../database-options.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from './sqlite-database.ts'
+import type { SqliteLibrary } from './sqlite-driver.ts'
 
 export async function openSqliteStore({ schema: _, ...options }: DatabaseOptions): Promise<Store> {
   // A file has no schemas: what stands before a table's name there is another file.
-  return new SqlStore(
-    await openSqlite({ path: pathOf(options.url), synchronous: options.synchronous ?? 'full' }),
-    options,
-  )
+  const { driver, synchronous = 'full' } = options
+  const database = await openSqlite({
+    path: pathOf(options.url),
+    synchronous,
+    ...(driver && { library: driver as SqliteLibrary }),
+  })
+  return new SqlStore(database, options)
 }
 
 function pathOf(url: string): string {

@@ -10,13 +10,16 @@ import { pauseFor } from '../../primitives/pause-for.ts'
 import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
+import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
-import { openSqliteHandle, type SqliteHandle, type SqliteStatement } from './sqlite-driver.ts'
+import { openSqliteHandle, type SqliteHandle, type SqliteLibrary, type SqliteStatement } from './sqlite-driver.ts'
 
 export interface SqliteOptions {
   readonly path: string
   /** `full` survives a power cut; `normal` may lose the last commits then, but never corrupts. */
   readonly synchronous: 'full' | 'normal'
+  /** By default our own. */
+  readonly library?: SqliteLibrary
 }
 
 const openTimeoutMs = 60_000
@@ -34,7 +37,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database> {
 }
 
 async function open(options: SqliteOptions): Promise<SqliteConnection> {
-  const handle = await openSqliteHandle(options.path)
+  const handle = await openSqliteHandle(options.path, options.library)
   for (let waited = 0; ; waited += 10) {
     try {
       handle.exec('pragma busy_timeout = 0')
@@ -127,7 +130,20 @@ class SqliteDatabase implements Database {
   }
 
   borrow(handle: unknown): Executor {
-    return borrowHandle(handle, { kind: 'sqlite', placeholder: this.dialect.placeholder })
+    const executor = borrowHandle(handle, { kind: 'sqlite', placeholder: this.dialect.placeholder })
+    return new ExcludingTransaction(executor, () => this.#isLockedOut())
+  }
+
+  /** Asked while someone else should hold the lock. The connection that reads is never in a transaction of ours. */
+  #isLockedOut(): boolean {
+    try {
+      this.#reader.handle.exec('begin immediate')
+    } catch (error) {
+      if (this.dialect.classify(error) === 'transient') return true
+      throw error
+    }
+    this.#reader.handle.exec('rollback')
+    return false
   }
 
   async close(): Promise<void> {

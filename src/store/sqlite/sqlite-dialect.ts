@@ -96,10 +96,12 @@ export const sqliteDialect: Dialect = {
   // A cross join is carried out in the order in which it is written.
   keyedJoin: raw('cross join'),
 
+  byKey: raw(''),
   lock: raw(''),
   lockShared: raw(''),
   lockSkipping: raw(''),
   freshRead: raw(''),
+  holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),
 
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(sql`update ${counter} set next = next + ${count} returning next`)

@@ -18,19 +18,30 @@ export interface SqliteHandle {
 /** Older versions can corrupt a WAL database that several connections write to. */
 const oldestVersion = [3, 51, 3] as const
 
-export async function openSqliteHandle(path: string): Promise<SqliteHandle> {
+/** The class of a library that opens files; better-sqlite3 has one that does as well. */
+export type SqliteLibrary = new (path: string) => SqliteHandle
+
+export async function openSqliteHandle(path: string, library?: SqliteLibrary): Promise<SqliteHandle> {
+  const Library = library ?? (await ownLibrary())
+  checkVersion(new Library(':memory:'))
+  return new Library(path)
+}
+
+export async function ownLibrary(): Promise<SqliteLibrary> {
   const { DatabaseSync } = recentEnough(process.versions.sqlite)
     ? await builtIn()
     : await import('@photostructure/sqlite')
-  const handle = new DatabaseSync(path) as unknown as SqliteHandle
-  const [row] = handle.prepare('select sqlite_version() as version').all() as { version: string }[]
-  if (!recentEnough(row?.version)) {
-    handle.close()
-    throw new UnsupportedDatabaseError(
-      `SQLite ${oldestVersion.join('.')} or newer is needed; this library reports ${row?.version}.`,
-    )
-  }
-  return handle
+  return DatabaseSync as unknown as SqliteLibrary
+}
+
+/** Asks a database of its own: the file may be locked, and this must not wait or fail for that. */
+function checkVersion(memory: SqliteHandle): void {
+  const [row] = memory.prepare('select sqlite_version() as version').all() as { version: string }[]
+  memory.close()
+  if (recentEnough(row?.version)) return
+  throw new UnsupportedDatabaseError(
+    `SQLite ${oldestVersion.join('.')} or newer is needed; this library reports ${row?.version}.`,
+  )
 }
 
 /** The module is named at run time, so that runtimes without it can load this file. */

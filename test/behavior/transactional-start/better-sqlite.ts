@@ -2,10 +2,9 @@
  * A stand-in for better-sqlite3, which has to be compiled: its interface and its refusals, over the SQLite library that
  * is installed. Checked once against version 12.11.
  */
-import { DatabaseSync } from '@photostructure/sqlite'
+import { DatabaseSync, type SqliteConnection } from './sqlite-library.ts'
 
-type Connection = InstanceType<typeof DatabaseSync>
-type PreparedStatement = ReturnType<Connection['prepare']>
+type PreparedStatement = ReturnType<SqliteConnection['prepare']>
 
 class Statement {
   readonly #statement: PreparedStatement
@@ -36,7 +35,7 @@ function bindable(values: unknown[]): any[] {
 }
 
 export class BetterSqlite {
-  readonly #handle: Connection
+  readonly #handle: SqliteConnection
 
   constructor(path: string, _options?: object) {
     this.#handle = new DatabaseSync(path, { timeout: 5000 })

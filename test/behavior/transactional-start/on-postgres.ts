@@ -43,6 +43,25 @@ export const postgresLibraries: Readonly<Record<string, OpenApplication>> = {
       close: () => db.destroy(),
     }
   },
+  'Kysely, in a transaction that is controlled by hand': url => {
+    const db = new Kysely<any>({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) }) })
+    return {
+      transaction: async work => {
+        const transaction = await db.startTransaction().execute()
+        try {
+          const result = await work(transaction)
+          await transaction.commit().execute()
+          return result
+        } catch (error) {
+          await transaction.rollback().execute()
+          throw error
+        }
+      },
+      note: (tx: Transaction<any>, note) => tx.insertInto('application_notes').values({ note }).execute(),
+      root: db,
+      close: () => db.destroy(),
+    }
+  },
   'Drizzle on pg': url => {
     const pool = new pg.Pool({ connectionString: url })
     return drizzleApplication(nodePostgres.drizzle(pool), () => pool.end())

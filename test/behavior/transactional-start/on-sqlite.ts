@@ -1,5 +1,4 @@
 /** The libraries that open SQLite files. */
-import { DatabaseSync } from '@photostructure/sqlite'
 import { sql } from 'drizzle-orm'
 // Declared as internal: the public entry would load the libsql package.
 // @ts-expect-error
@@ -8,17 +7,15 @@ import knex from 'knex'
 // @ts-expect-error Knex declares no types for it.
 import BetterSqliteClient from 'knex/lib/dialects/better-sqlite3/index.js'
 import { CamelCasePlugin, Kysely, SqliteDialect, type Transaction } from 'kysely'
-import { openSqliteHandle } from '../../../src/store/sqlite/sqlite-driver.ts'
 import { insertNote, type OpenApplication } from './application.ts'
 import { BetterSqlite } from './better-sqlite.ts'
 import { prismaApplication, prismaClient } from './prisma-application.ts'
 import { LibsqlClient, SqliteAdapterFactory } from './sqlite-clients.ts'
-
-const pathOf = (url: string) => url.replace(/^sqlite:/, '')
+import { DatabaseSync, pathOf } from './sqlite-library.ts'
 
 export const sqliteLibraries: Readonly<Record<string, OpenApplication>> = {
-  'the SQLite library of the runtime': async url => handleApplication(await openSqliteHandle(pathOf(url))),
-  '@photostructure/sqlite': url =>
+  'the interface of node:sqlite': url => handleApplication(new DatabaseSync(pathOf(url))),
+  'the interface of node:sqlite, set to bigints and arrays': url =>
     handleApplication(new DatabaseSync(pathOf(url), { readBigInts: true, returnArrays: true })),
   'better-sqlite3': url => handleApplication(new BetterSqlite(pathOf(url))),
   Kysely: url => {

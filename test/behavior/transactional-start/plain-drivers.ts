@@ -1,10 +1,10 @@
 /** The drivers without a library on top, for what a library would not allow: half-open and broken transactions. */
-import { DatabaseSync } from '@photostructure/sqlite'
 import mysql from 'mysql2'
 import promises from 'mysql2/promise'
 import pg from 'pg'
 import type { DatabaseName } from '../../support/databases.ts'
 import { BetterSqlite } from './better-sqlite.ts'
+import { DatabaseSync, pathOf } from './sqlite-library.ts'
 
 export interface DriverConnection {
   readonly handle: object
@@ -47,12 +47,10 @@ export const plainDrivers: Record<DatabaseName, readonly PlainDriver[]> = {
     },
   ],
   sqlite: [
-    { name: '@photostructure/sqlite', connect: async url => sqliteConnection(new DatabaseSync(pathOf(url))) },
+    { name: 'the interface of node:sqlite', connect: async url => sqliteConnection(new DatabaseSync(pathOf(url))) },
     { name: 'better-sqlite3', connect: async url => sqliteConnection(new BetterSqlite(pathOf(url))) },
   ],
 }
-
-const pathOf = (url: string) => url.replace(/^sqlite:/, '')
 
 function sqliteConnection(handle: { exec(text: string): unknown; close(): unknown }): DriverConnection {
   return { handle, query: async statement => handle.exec(statement), close: async () => handle.close() }

@@ -2,9 +2,7 @@
  * What Drizzle and Prisma need to reach a SQLite file, over the library that is installed: the part of the libsql
  * client that Drizzle calls, and a driver adapter for Prisma.
  */
-import { DatabaseSync } from '@photostructure/sqlite'
-
-type Connection = InstanceType<typeof DatabaseSync>
+import { DatabaseSync, type SqliteConnection } from './sqlite-library.ts'
 
 interface LibsqlStatement {
   readonly sql: string
@@ -12,9 +10,9 @@ interface LibsqlStatement {
 }
 
 class LibsqlTransaction {
-  readonly #handle: Connection
+  readonly #handle: SqliteConnection
 
-  constructor(handle: Connection) {
+  constructor(handle: SqliteConnection) {
     this.#handle = handle
     handle.exec('begin immediate')
   }
@@ -35,7 +33,7 @@ class LibsqlTransaction {
 }
 
 export class LibsqlClient {
-  readonly #handle: Connection
+  readonly #handle: SqliteConnection
 
   constructor(path: string) {
     this.#handle = new DatabaseSync(path)
@@ -62,7 +60,7 @@ class SqliteAdapter {
   readonly provider = 'sqlite'
   readonly adapterName = 'geneva-test'
   readonly options = { usePhantomQuery: false }
-  readonly #handle: Connection
+  readonly #handle: SqliteConnection
 
   constructor(path: string) {
     this.#handle = new DatabaseSync(path)

@@ -138,7 +138,8 @@ function describe(row: Pick<HistoryRow, 'workflowId' | 'step' | 'attempt'> | und
 
 export interface Retake {
   readonly death: Death
-  /** From the death to the next claim of the row, and to the next call of its body. */
+  /** From the death to the record of it, to the next claim of the row, and to the next call of its body. */
+  readonly noticedMs: number
   readonly claimedMs: number
   readonly calledMs: number
 }
@@ -148,13 +149,16 @@ export function retakes(rows: CrashRows, deaths: readonly Death[]): Retake[] {
   const deathOf = new Map(deaths.flatMap(death => death.workerIds.map(id => [id, death] as const)))
   const key = (workflowId: string, step: string, attempt: number) => `${workflowId}/${step}/${attempt}`
   const next = new Map(rows.history.map(row => [key(row.workflowId, row.step, row.attempt), row]))
-  const calls = new Map(rows.journal.map(entry => [entry.executionId, entry.at]))
+  const calls = groupBy(rows.journal, entry => `${entry.workflowId}/${entry.step}`)
   return rows.history.flatMap(row => {
     const death = row.outcome === 'recovered' ? deathOf.get(row.owner ?? '') : undefined
     const again = next.get(key(row.workflowId, row.step, row.attempt + 1))
     if (!death || !again || row.errorClass !== null) return []
-    const since = (micros: number | undefined) => Math.round(((micros ?? Number.NaN) - death.at) / 1000)
-    return [{ death, claimedMs: since(again.startedAt), calledMs: since(calls.get(again.id)) }]
+    // The next attempt may have been killed before it was called, so the next call may be a later one.
+    const call = calls.get(`${row.workflowId}/${row.step}`)?.find(entry => entry.attempt > row.attempt)
+    const since = (micros: number) => Math.round((micros - death.at) / 1000)
+    const claimedMs = since(again.startedAt)
+    return [{ death, noticedMs: since(row.endedAt), claimedMs, calledMs: since(call?.at ?? Number.NaN) }]
   })
 }
 

@@ -4,7 +4,15 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Geneva, type WorkerOptions } from '../../../src/index.ts'
-import { auditRows, type CrashRows, needlessTakeovers, parkedRows, type Retake, readCrashRows, retakes } from './crash-audit.ts'
+import {
+  auditRows,
+  type CrashRows,
+  needlessTakeovers,
+  parkedRows,
+  type Retake,
+  readCrashRows,
+  retakes,
+} from './crash-audit.ts'
 import { groupBy } from './group-by.ts'
 import { createJournal } from './journal.ts'
 import { FiveSteps, loadWorkflows, stepsOfLoad } from './load-workflows.ts'
@@ -128,7 +136,11 @@ class Load {
   async keepUp(): Promise<void> {
     while (!this.#stopped) {
       const missing = this.#wanted - (await countUnfinished(this.#access))
-      if (missing > 0) await this.#geneva.startMany(FiveSteps, Array.from({ length: missing }, () => ({})))
+      if (missing > 0)
+        await this.#geneva.startMany(
+          FiveSteps,
+          Array.from({ length: missing }, () => ({})),
+        )
       await resumeParked(this.#access, this.#geneva)
       await pause(50)
     }
@@ -180,6 +192,15 @@ async function leftWorkers(access: PlainAccess): Promise<string[]> {
   return rows.map(row => `Worker ${row.id} of process ${row.pid} is still registered as ${row.state}.`)
 }
 
+/** A run that hit nothing proves nothing. */
+function enough(deaths: readonly Death[], taken: readonly Retake[], calls: number): string[] {
+  const hits = new Set(taken.map(retake => retake.death)).size
+  return [
+    ...(hits * 2 >= deaths.length ? [] : [`Only ${hits} of ${deaths.length} kills hit work that was under way.`]),
+    ...(calls >= deaths.length * 5 ? [] : [`Only ${calls} steps ran under ${deaths.length} kills.`]),
+  ]
+}
+
 function report(
   rows: CrashRows,
   fleet: WorkerFleet,
@@ -194,6 +215,7 @@ function report(
       ...so.findings,
       ...auditRows(rows, stepsOfLoad, deaths),
       ...stepErrors.map(error => `Step ${error.step} threw ${error.error}`),
+      ...enough(deaths, taken, rows.journal.length),
       ...(fleet.stderr === '' ? [] : [`The workers printed: ${fleet.stderr}`]),
     ],
     deaths,

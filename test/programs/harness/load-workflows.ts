@@ -58,22 +58,19 @@ export class FiveSteps extends Workflow {
 export const stepsOfLoad = ['reserve', 'charge', 'pack', 'ship', 'close'] as const
 
 /** One step that takes as long as it is told, and tells when it begins and what its signal says at the end. */
-export class LongStep extends Workflow<null, { ms: number; heedsSignal: boolean }> {
+export class LongStep extends Workflow<null, { ms: number; onAbort: 'throw' | 'ignore' }> {
   static {
     this.step('linger')
     this.step('after')
   }
   async linger() {
+    const { id, execution, signal, input } = this
     await around.begin(this)
-    around.tell({ began: this.id, attempt: this.execution.attempt })
-    const { ms, heedsSignal } = this.input
-    await pause(ms, null, heedsSignal ? { signal: this.signal } : {}).catch(() => {})
-    around.tell({
-      left: this.id,
-      attempt: this.execution.attempt,
-      reason: this.signal.aborted ? this.signal.reason : null,
-    })
-    return this.execution.attempt
+    around.tell({ began: id, attempt: execution.attempt, key: execution.idempotencyKey })
+    await pause(input.ms, null, input.onAbort === 'throw' ? { signal } : {}).finally(() =>
+      around.tell({ left: id, attempt: execution.attempt, reason: signal.aborted ? signal.reason : null }),
+    )
+    return execution.attempt
   }
   async after() {
     await around.begin(this)
@@ -107,8 +104,10 @@ export class Blocker extends Workflow<null, { ms: number }> {
     this.step('block')
   }
   block() {
-    around.tell({ blocking: this.id, attempt: this.execution.attempt })
-    if (this.execution.attempt === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.input.ms)
+    if (this.execution.attempt > 1) return
+    around.tell({ blocking: this.id })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.input.ms)
+    around.tell({ went: this.id })
   }
 }
 

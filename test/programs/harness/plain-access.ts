@@ -36,7 +36,7 @@ export function openAccess(url: string): Promise<PlainAccess> {
 }
 
 async function openPostgres(url: string): Promise<PlainAccess> {
-  const pool = new pg.Pool({ connectionString: url, application_name: 'crash-harness', max: 3 })
+  const pool = new pg.Pool({ connectionString: url, application_name: 'crash-harness', max: 1 })
   pool.on('error', () => {})
   return {
     kind: 'postgres',

@@ -2,11 +2,11 @@
  * The worker processes of a crash run: starts them, kills them, remembers under which ids they worked and how each died.
  * None survives the process that started it.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import type { CrashWorkerConfig } from '../crash-worker.ts'
 import type { PlainAccess } from './plain-access.ts'
+import { spawnNode } from './spawn-node.ts'
 
 export interface Death {
   /** A failpoint by name, or `random`. */
@@ -24,32 +24,33 @@ export interface WorkerError {
   readonly step: string | null
 }
 
-const inBuild = import.meta.url.includes('/.build/')
-const program = fileURLToPath(
-  new URL(inBuild ? '../crash-worker.js' : '../../../.build/test/programs/crash-worker.js', import.meta.url),
-)
-
-/** Standard input is a pipe that closes when the parent dies, however it dies. */
-const endWithParent = `data:text/javascript,${encodeURIComponent(
-  "process.stdin.on('error', () => {}).once('close', () => process.exit(1)).resume().unref()",
-)}`
+export interface WorkerMessage extends Partial<WorkerError> {
+  readonly ready?: number
+  /** A long step began, or left, with the number of its attempt. */
+  readonly began?: string
+  readonly left?: string
+  readonly attempt?: number
+  /** Workflows for which the store was asked for a change and applied none. */
+  readonly refused?: readonly string[]
+}
 
 export class FleetWorker {
   readonly child: ChildProcess
   readonly ready: Promise<void>
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   readonly errors: WorkerError[] = []
+  /** What the process has told, oldest first. */
+  readonly messages: WorkerMessage[] = []
   stderr = ''
   isReady = false
   isOver = false
 
   constructor(config: CrashWorkerConfig, failpoint: string | null) {
-    const { GENEVA_FAILPOINT: _, NODE_OPTIONS: __, ...env } = process.env
-    const args = ['--enable-source-maps', `--import=${endWithParent}`, program, JSON.stringify(config)]
-    this.child = spawn(process.execPath, args, {
-      env: { ...env, ...(failpoint === null ? {} : { GENEVA_FAILPOINT: failpoint }) },
-      stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
-    })
+    this.child = spawnNode(
+      'crash-worker',
+      [JSON.stringify(config)],
+      failpoint === null ? {} : { GENEVA_FAILPOINT: failpoint },
+    )
     this.child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (this.stderr += chunk))
     this.child.on('error', error => (this.stderr += String(error)))
     this.exited = once(this.child, 'close').then(([code, signal]) => {
@@ -57,7 +58,8 @@ export class FleetWorker {
       return { code, signal }
     })
     this.ready = new Promise(resolve => {
-      this.child.on('message', (message: { ready?: number } & Partial<WorkerError>) => {
+      this.child.on('message', (message: WorkerMessage) => {
+        this.messages.push(message)
         if (message.ready) {
           this.isReady = true
           resolve()

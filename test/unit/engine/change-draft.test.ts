@@ -84,14 +84,23 @@ describe('a new row', () => {
     advance(over, plan, row())
     expect(over.build()).toMatchObject({ replacements: [{ node: 'b', workflowId: '7' }], insertions: [] })
     const into = new ChangeDraft(facts({}))
-    repeat(into, plan, row(), { waitMs: 0, failures: 0, crashes: 0 })
+    repeat(into, plan, row(), { due: { inMs: 0 }, failures: 0, crashes: 0 })
     expect(into.build()).toMatchObject({ replacements: [], insertions: [{ node: 'a', attempt: 2 }] })
+  })
+
+  it('is none that the workflow has passed where the code has moved it back', () => {
+    const moved = planFor(chain('a', 'x', 'b'), { movedBack: new Set(['x', 'b']) })
+    const next = (passed: string[]) => advance(new ChangeDraft(facts({ active: [row()], passed })), moved, row())?.node
+    expect(next([])).toBe('x')
+    expect(next(['x'])).toBe('b')
+    expect(next(['x', 'b'])).toBeUndefined()
+    expect(advance(new ChangeDraft(facts({ active: [row()], passed: ['b'] })), plan, row())?.node).toBe('b')
   })
 
   it('is not handed to the same worker after a crash', () => {
     const runOn = { workerId: 'worker', serves: () => true }
     const draft = new ChangeDraft(facts({ active: [row()] }))
-    const next = repeat(draft, { ...plan, runOn }, row(), { waitMs: 0, failures: 0, crashes: 1 })
+    const next = repeat(draft, { ...plan, runOn }, row(), { due: { inMs: 0 }, failures: 0, crashes: 1 })
     expect(next).toMatchObject({ state: 'scheduled', owner: null, crashes: 1 })
   })
 })

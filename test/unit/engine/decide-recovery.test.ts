@@ -6,14 +6,14 @@ import { chain, facts, planFor, row, stopTimer } from './facts.ts'
 const plan = planFor(chain('a', 'b'))
 
 describe('a takeover', () => {
-  it('ends the lost attempt and begins the next at once, counting the crash and no failure', () => {
+  it('ends the lost attempt and puts the next in its place in line, counting the crash and no failure', () => {
     const lost = row({ failures: 1, attempt: 2 })
     const change = decideTakeover(facts({ active: [lost] }), lost, plan)
     expect(change.endings).toMatchObject([
       { state: 'failed', outcome: 'recovered', error: null, reason: 'worker worker was lost' },
     ])
     expect(change.replacements).toMatchObject([
-      { node: 'a', attempt: 3, failures: 1, crashes: 1, state: 'scheduled', fence: 6, due: { inMs: 0 } },
+      { node: 'a', attempt: 3, failures: 1, crashes: 1, state: 'scheduled', fence: 6, due: { at: lost.dueAt } },
     ])
     expect(change.state).toBeNull()
   })

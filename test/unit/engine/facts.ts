@@ -10,7 +10,7 @@ export function chain(...names: string[]): Graph {
 }
 
 export function planFor(graph: Graph, more: Partial<Plan> = {}): Plan {
-  return { graph, generation: 3, others: [], nextId: '90', skippedId: '91', runOn: null, ...more }
+  return { graph, generation: 3, movedBack: new Set(), others: [], nextId: '90', skippedId: '91', runOn: null, ...more }
 }
 
 export function row(more: Partial<ActiveExecution> = {}): ActiveExecution {
@@ -44,9 +44,11 @@ interface Situation {
   readonly pauseCause?: PauseCause | null
   readonly active?: readonly ActiveExecution[]
   readonly latest?: LatestEnding | null
+  readonly passed?: readonly string[]
 }
 
-export function facts({ state = 'ready', pauseCause = null, active = [], latest = null }: Situation): WorkflowFacts {
+export function facts(situation: Situation): WorkflowFacts {
+  const { state = 'ready', pauseCause = null, active = [], latest = null, passed = [] } = situation
   const workflow = {
     id: '7',
     type: 'Sample',
@@ -59,7 +61,7 @@ export function facts({ state = 'ready', pauseCause = null, active = [], latest 
     pausedAt: null,
     endedAt: null,
   }
-  return { workflow, active, latest, endedBy: new Map() }
+  return { workflow, active, latest, passed: new Set(passed), endedBy: new Map() }
 }
 
 export function latest(more: Partial<LatestEnding> = {}): LatestEnding {

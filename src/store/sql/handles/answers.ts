@@ -1,13 +1,15 @@
 /**
  * Reads the answers of the libraries, each of which has a shape of its own.
  */
+import { InvariantError } from '../../../errors.ts'
 import type { Row } from '../dialect.ts'
 
 /** Rows with our column names, from a list of rows, `{ rows }`, or `[rows, fields]`. */
 export function resultRows(answer: unknown): Row[] {
   const list = Array.isArray(answer) ? answer : property(answer, 'rows')
   const rows = Array.isArray(list) && Array.isArray(list[0]) ? list[0] : list
-  return Array.isArray(rows) ? rows.map(withOwnNames) : []
+  if (!Array.isArray(rows)) throw new InvariantError('A library answered a query in a form that is not known.')
+  return rows.map(withOwnNames)
 }
 
 const countNames = ['rowCount', 'affectedRows', 'numAffectedRows', 'rowsAffected', 'changes', 'count']

@@ -66,13 +66,14 @@ function recognize(handle: unknown): Recognized | null {
 }
 
 function describe(handle: unknown): string {
-  if (typeof handle !== 'object' || handle === null) return `${handle === null ? 'null' : `a ${typeof handle}`}`
+  if (handle === null) return 'null'
+  if (typeof handle !== 'object') return `a ${typeof handle}`
   const name = handle.constructor?.name
   return name === undefined || name === 'Object' ? 'an object of no known library' : `a ${name}, which is not known`
 }
 
 class BorrowedTransaction implements Executor {
-  /** The application may watch its own statements, and some libraries mix up answers that overlap. */
+  /** Not every library keeps the order of statements that overlap. */
   readonly pipelines = false
   readonly #handle: Usable
   readonly #placeholder: (position: number) => string

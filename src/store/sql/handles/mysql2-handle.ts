@@ -38,7 +38,7 @@ export function mysql2Handle(handle: Candidate): Recognized | null {
 }
 
 async function send(connection: PromiseConnection, { text, values }: Message): Promise<unknown> {
-  // Savepoints cannot be prepared. Numbers would travel as doubles, which the server takes for no row count.
+  // Savepoints cannot be prepared. Numbers would travel as doubles, which LIMIT refuses.
   const answer = await (values.length === 0
     ? connection.query(text)
     : connection.execute(

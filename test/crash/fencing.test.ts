@@ -1,0 +1,73 @@
+/** One execution, one owner: whoever lost a claim can neither report nor begin, however it came to lose it. */
+import { expect, it } from 'vitest'
+import { Contest, Contestants } from '../programs/harness/contest.ts'
+import { Blocker, LongStep } from '../programs/harness/load-workflows.ts'
+import { stopRun } from '../programs/harness/stop-run.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { CrashWorld } from './crash-world.ts'
+import { useRacers } from './use-racers.ts'
+
+const claimRounds = 50
+const stops = 3
+
+forEachDatabase('two workers at the same instant', database => {
+  const race = useRacers(database)
+
+  it('share out what is due: each execution is claimed once', async () => {
+    let contested = 0
+    for (let round = 0; round < claimRounds; round++) {
+      const heroes = ['a', 'b', 'c'].map(name => ({ hero: Contestants.ref(`${name}${round}`) }))
+      const started = await race.geneva.startMany(Contest, heroes)
+      const due = (await Promise.all(started.map(wf => wf.currentExecutions()))).flat().map(row => row.id)
+      const results = await race.round('claim')
+      const claimed = results.flatMap(result => result.claimed ?? [])
+      expect(claimed.sort()).toEqual(due.sort())
+      if (results.every(result => result.claimed?.length)) contested++
+    }
+    expect(contested).toBeLessThan(claimRounds)
+  })
+})
+
+forEachDatabase('two workers', database => {
+  it('run every step of a load once, and both take part', async () => {
+    await using world = await CrashWorld.open(database)
+    const options = { lease: '30s', poll: 5, concurrency: 4 } as const
+    await Promise.all([world.worker({ options, bodyMs: [0, 10] }), world.worker({ options, bodyMs: [0, 10] })])
+    await world.startLoad(40)
+    await world.allEnded()
+    expect(await world.findings()).toEqual([])
+    const journal = await world.journal()
+    expect(journal).toHaveLength(200)
+    expect(new Set(journal.map(entry => entry.pid)).size).toBe(2)
+  })
+})
+
+forEachDatabase('a worker that lost its lease', database => {
+  it('has its late result refused, when it was stopped in mid-step and another has done the work', async () => {
+    const { url } = await database.isolated()
+    const report = await stopRun({ url, rounds: stops, leaseMs: 500, say: () => {} })
+    expect(report.findings).toEqual([])
+    expect(report.rounds).toBe(stops)
+  })
+
+  it('begins no step that it had claimed before, when a computation kept it from renewing', async () => {
+    await using world = await CrashWorld.open(database)
+    const other = await world.worker()
+    other.kill('SIGSTOP')
+    const blocked = await world.geneva.start(Blocker, { input: { ms: 1600 } })
+    const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
+    const worker = await world.worker()
+    await worker.nextMessage((message: { blocking?: string }) => message.blocking === blocked.id)
+    other.kill('SIGCONT')
+    await wf.waitUntilFinished({ timeout: '10s' })
+    await blocked.waitUntilFinished({ timeout: '10s' })
+    await worker.nextMessage((message: { went?: string }) => message.went === blocked.id)
+    worker.kill('SIGTERM')
+    await worker.exited
+    const journal = (await world.journal()).filter(entry => entry.workflowId === wf.id)
+    expect(journal.map(entry => [entry.step, entry.attempt, entry.pid, entry.tooLate])).toEqual([
+      ['linger', 2, other.pid, false],
+      ['after', 1, other.pid, false],
+    ])
+  })
+})

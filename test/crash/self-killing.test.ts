@@ -1,0 +1,44 @@
+/** A step that ends its own process: it is given up after three crashes, and its neighbours are spared. */
+import { expect, it } from 'vitest'
+import { FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { CrashWorld } from './crash-world.ts'
+
+const neighbours = 8
+
+forEachDatabase('a step that kills its process', database => {
+  it('is paused after three crashes, while what was claimed with it finishes', async () => {
+    await using world = await CrashWorld.open(database)
+    const killer = await world.geneva.start(Killer)
+    await world.startLoad(neighbours)
+    let crashes = 0
+    for (; (await killer.refresh()).state !== 'paused'; crashes++) {
+      const worker = await world.worker({ bodyMs: [5, 20] })
+      const paused = waitFor(async () => (await killer.refresh()).state === 'paused')
+      await Promise.race([worker.exited, paused])
+      // The last worker lives: it has only given the step up.
+      if (killer.state === 'paused') break
+      expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' })
+    }
+    expect(crashes).toBe(3)
+
+    const history = (await killer.history()).map(row => [row.step, row.attempt, row.outcome, row.error?.className])
+    expect(history).toEqual([
+      ['prepare', 1, 'success', undefined],
+      ['shoot', 1, 'recovered', undefined],
+      ['shoot', 2, 'recovered', undefined],
+      ['shoot', 3, 'recovered', 'CrashLimitError'],
+    ])
+    expect(await killer.currentExecutions()).toEqual([])
+
+    await waitFor(async () => (await world.geneva.list(FiveSteps, { state: 'active' })).items.length === 0)
+    const finished = await world.geneva.list(FiveSteps, { state: 'finished' })
+    expect(finished.items).toHaveLength(neighbours)
+    const { history: rows, journal } = await world.rows()
+    const suffered = rows.filter(row => row.workflowId !== killer.id && row.outcome === 'recovered')
+    // Claimed in the same batch, the first crash met them too, and none was counted more than once.
+    expect(suffered.length).toBeGreaterThan(0)
+    expect(journal.filter(entry => entry.tooLate)).toEqual([])
+  })
+})

@@ -1,0 +1,27 @@
+/** Two processes that start a workflow for the same hero at the same instant: the database lets exactly one of them. */
+import { expect, it } from 'vitest'
+import { Contest } from '../programs/harness/contest.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { useRacers } from './use-racers.ts'
+
+const rounds = 200
+
+forEachDatabase('two processes starting for the same hero at once', database => {
+  const race = useRacers(database)
+
+  it(`have one winner in each of ${rounds} rounds, and the loser is told who it is`, { timeout: 60_000 }, async () => {
+    const wins = new Map<number, number>()
+    for (let round = 0; round < rounds; round++) {
+      const results = await race.round('start')
+      const [winner, ...more] = results.flatMap(result => result.started ?? [])
+      expect(more).toEqual([])
+      expect(results.filter(result => !result.started)).toEqual([{ code: 'ALREADY_ACTIVE', holder: winner }])
+      const place = results.findIndex(result => result.started)
+      wins.set(place, (wins.get(place) ?? 0) + 1)
+      await race.geneva.cancel(winner ?? '')
+    }
+    // A race that always has the same winner would not be one.
+    expect(Math.min(wins.get(0) ?? 0, wins.get(1) ?? 0)).toBeGreaterThan(0)
+    expect(await race.geneva.list(Contest, { state: 'active' })).toMatchObject({ items: [] })
+  })
+})

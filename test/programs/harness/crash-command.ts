@@ -1,0 +1,194 @@
+/**
+ * `npm run crash`: the promises about crashes, proved at length on durable servers. Prints its progress and a table, and
+ * what it found wrong; the exit code is 0 only if that is nothing.
+ */
+import { parseArgs } from 'node:util'
+import { type FreshDatabase, freshDatabase, type Places } from './fresh-database.ts'
+import { type KillReport, type KillRunOptions, killRun } from './kill-run.ts'
+import { migrateRun } from './migrate-run.ts'
+import type { DatabaseKind } from './plain-access.ts'
+import { type StopReport, stopRun } from './stop-run.ts'
+
+const usage = `usage: npm run crash -- [--kills N] [--stops N] [--migrators N] [--database sqlite|postgres|mysql|all] [--seed S]
+Without a number of anything: 200 kills, 50 stops, 50 migrators, on all three databases.
+`
+const kinds: readonly DatabaseKind[] = ['sqlite', 'postgres', 'mysql']
+
+/** How soon the work of a killed worker must be taken over at the default settings. */
+export const retakeLimitMs = 15_000
+
+interface Wishes {
+  readonly kills: number
+  readonly stops: number
+  readonly migrators: number
+  readonly kinds: readonly DatabaseKind[]
+  readonly seed: number
+}
+
+type Line = readonly [what: string, value: string]
+
+export async function crashCommand(
+  args: readonly string[],
+  start: (kinds: readonly DatabaseKind[]) => Promise<Places & { stop(): Promise<void> }>,
+): Promise<number> {
+  const wishes = wishesFrom(args)
+  if (wishes === null) {
+    process.stderr.write(usage)
+    return 2
+  }
+  say(`seed ${wishes.seed}; again with: npm run crash -- ${[...args, ...seedArgument(args, wishes.seed)].join(' ')}`)
+  const places = await start(wishes.kinds)
+  let failed = false
+  try {
+    for (const kind of wishes.kinds) {
+      const findings = await runOn(kind, places, wishes)
+      for (const finding of findings.slice(0, 30)) say(`${kind}: WRONG: ${finding}`)
+      if (findings.length > 30) say(`${kind}: and ${findings.length - 30} more`)
+      failed ||= findings.length > 0
+    }
+  } finally {
+    await places.stop()
+  }
+  say(failed ? 'failed' : 'all promises held')
+  return failed ? 1 : 0
+}
+
+function wishesFrom(args: readonly string[]): Wishes | null {
+  try {
+    const names = ['kills', 'stops', 'migrators', 'seed', 'database'] as const
+    const options = Object.fromEntries(names.map(name => [name, { type: 'string' as const }]))
+    const { values } = parseArgs({ args: [...args], options })
+    const number = (name: string, otherwise: number) => {
+      const value = values[name]
+      if (value === undefined) return otherwise
+      if (!/^\d{1,9}$/.test(String(value))) throw new Error(`--${name} takes a number.`)
+      return Number(value)
+    }
+    const all = ['kills', 'stops', 'migrators'].every(name => values[name] === undefined)
+    const database = String(values.database ?? 'all')
+    const chosen = kinds.filter(kind => database === 'all' || database === kind)
+    if (chosen.length === 0) throw new Error(`--database ${database} is not known.`)
+    return {
+      kills: number('kills', all ? 200 : 0),
+      stops: number('stops', all ? 50 : 0),
+      migrators: number('migrators', all ? 50 : 0),
+      seed: number('seed', Date.now() % 1_000_000),
+      kinds: chosen,
+    }
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`)
+    return null
+  }
+}
+
+function seedArgument(args: readonly string[], seed: number): string[] {
+  return args.some(arg => arg.startsWith('--seed')) ? [] : ['--seed', String(seed)]
+}
+
+async function runOn(kind: DatabaseKind, places: Places, wishes: Wishes): Promise<string[]> {
+  const findings: string[] = []
+  const onFresh = async (run: (database: FreshDatabase) => Promise<readonly string[]>) => {
+    const database = await freshDatabase(kind, places)
+    findings.push(...(await run(database).catch(error => [String(error?.stack ?? error)])))
+    await database.drop()
+  }
+  if (wishes.kills > 0) {
+    await onFresh(({ url }) => killQuickly(kind, url, wishes))
+    await onFresh(({ url }) => killByDefault(kind, url, wishes.seed))
+  }
+  if (wishes.stops > 0) await onFresh(({ url }) => stopWorkers(kind, url, wishes.stops))
+  if (wishes.migrators > 0) {
+    await onFresh(async ({ url }) => {
+      const wrong = await migrateRun(url, wishes.migrators)
+      say(`${kind}: ${wishes.migrators} processes migrated an empty database at once`)
+      return wrong
+    })
+  }
+  return findings
+}
+
+/** Short leases, so that many kills fit into little time. */
+export const quickKills: Omit<KillRunOptions, 'url' | 'kills' | 'seed' | 'say'> = {
+  atFailpoints: true,
+  workers: 3,
+  options: { lease: 1000, poll: 50, concurrency: 10 },
+  bodyMs: [5, 40],
+  load: 150,
+  betweenMs: [100, 600],
+}
+
+async function killQuickly(kind: DatabaseKind, url: string, { kills, seed }: Wishes): Promise<readonly string[]> {
+  const report = await killRun({ ...quickKills, url, kills, seed, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: kills with a lease of one second`, killLines(report))
+  return report.findings
+}
+
+/** Nothing but the defaults, to see how long the work of the dead lies about. */
+export const defaultKills: Omit<KillRunOptions, 'url' | 'seed' | 'say'> = {
+  kills: 3,
+  atFailpoints: false,
+  workers: 3,
+  options: {},
+  bodyMs: [20, 60],
+  load: 100,
+  betweenMs: [300, 900],
+}
+
+async function killByDefault(kind: DatabaseKind, url: string, seed: number): Promise<readonly string[]> {
+  const report = await killRun({ ...defaultKills, url, seed, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: kills at the default settings`, killLines(report))
+  return [...report.findings, ...lateRetakes(report)]
+}
+
+export function lateRetakes({ retakes }: KillReport): string[] {
+  const late = retakes.filter(retake => !(retake.calledMs <= retakeLimitMs))
+  return late.map(
+    retake => `The work of process ${retake.death.pid} was called again only after ${retake.calledMs} ms.`,
+  )
+}
+
+async function stopWorkers(kind: DatabaseKind, url: string, rounds: number): Promise<readonly string[]> {
+  const report: StopReport = await stopRun({ url, rounds, leaseMs: 500, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: workers stopped past their lease`, [
+    ['stops, late results refused', `${report.rounds}`],
+    ['done elsewhere after', spread(report.retakenMs)],
+    ['stops that held the lock of the file', `${report.blocked}`],
+  ])
+  return report.findings
+}
+
+function killLines(report: KillReport): Line[] {
+  const { deaths, retakes } = report
+  const atFailpoints = deaths.filter(death => death.cause !== 'random')
+  const names = [...new Set(atFailpoints.map(death => death.cause))]
+  return [
+    ['kills', `${deaths.length}, of which ${atFailpoints.length} at ${names.length} failpoints`],
+    ['kills that hit work under way', `${report.hits}`],
+    ['workflows finished', `${report.workflows}`],
+    ['steps called', `${report.calls}`],
+    ['steps taken over from the dead', `${retakes.length}`],
+    ['noticed after', spread(retakes.map(retake => retake.noticedMs))],
+    ['claimed again after', spread(retakes.map(retake => retake.claimedMs))],
+    ['called again after', spread(retakes.map(retake => retake.calledMs))],
+    ['given up after three crashes', `${report.parked}`],
+    ['taken over from the living', `${report.needless}`],
+    ['errors of workers', [...report.workerErrors].map(([error, count]) => `${count} x ${error}`).join('; ') || 'none'],
+    ['seconds', `${report.seconds}`],
+  ]
+}
+
+function spread(ms: readonly number[]): string {
+  const sorted = ms.filter(Number.isFinite).sort((a, b) => a - b)
+  if (sorted.length === 0) return 'never'
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
+  return `median ${at(0.5)} ms, 95 % ${at(0.95)} ms, longest ${sorted.at(-1)} ms`
+}
+
+function printTable(title: string, lines: readonly Line[]): void {
+  say(title)
+  for (const [what, value] of lines) say(`  ${what.padEnd(36)} ${value}`)
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -5,7 +5,7 @@
 import { createPool } from 'mysql2/promise'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { defineHero, Geneva, Workflow } from '../../src/index.ts'
-import { databases, forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { type DatabaseName, databases, forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { BetterSqlite } from './transactional-start/better-sqlite.ts'
 import { type DriverConnection, type PlainDriver, plainDrivers } from './transactional-start/plain-drivers.ts'
@@ -145,6 +145,12 @@ forEachDatabase('an instance that was not used before', database => {
   })
 })
 
+/** The statements that look at the world before anything is started. */
+const snapshots: Partial<Record<DatabaseName, readonly string[]>> = {
+  postgres: ['begin isolation level repeatable read', 'select 1 from geneva_drive_workflows'],
+  mysql: ['set session transaction isolation level repeatable read', 'start transaction with consistent snapshot'],
+}
+
 /** Two transactions can only be open at once on a server. */
 for (const database of databases.filter(({ name }) => name !== 'sqlite')) {
   describe(`two transactions that start for one hero on ${database.name}`, () => {
@@ -174,6 +180,36 @@ for (const database of databases.filter(({ name }) => name !== 'sqlite')) {
         items: [{ id: ends === 'commits' ? winner.id : (await waiting).id }],
       })
     })
+
+    it('name the holder also to one whose snapshot is older', async () => {
+      const [connection, hero] = [await connect(), newOrder()]
+      for (const statement of snapshots[database.name] ?? []) await connection.query(statement)
+      const winner = await under.geneva.start(Parcel, { hero, input }, { idempotencyKey: hero.id })
+      const transaction = connection.handle
+      const start = (options: object) => under.geneva.start(Parcel, { hero, input }, { transaction, ...options })
+      await expect(start({})).rejects.toMatchObject({ code: 'ALREADY_ACTIVE', workflowId: winner.id })
+      expect((await start({ idempotencyKey: hero.id })).id).toBe(winner.id)
+      await connection.query('commit')
+    })
+
+    it('lock neither the holder nor the places beside it', async () => {
+      const [before, taken, after] = ['place 1', 'place 2', 'place 3'].map((id): Order => ({ id }))
+      const winner = await under.geneva.start(Parcel, { hero: taken as Order, input })
+      const connection = await connect()
+      await connection.query('begin')
+      const refused = under.geneva.start(Parcel, { hero: taken as Order, input }, { transaction: connection.handle })
+      await expect(refused).rejects.toMatchObject({ workflowId: winner.id })
+      await under.geneva.start(Parcel, { hero: before as Order, input })
+      await under.geneva.start(Parcel, { hero: after as Order, input })
+      await winner.cancel()
+      const retried = await under.geneva.start(
+        Parcel,
+        { hero: taken as Order, input },
+        { transaction: connection.handle },
+      )
+      expect(retried.id).not.toBe(winner.id)
+      await connection.query('commit')
+    })
   })
 }
 
@@ -181,17 +217,6 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
   describe('a start in a transaction of PostgreSQL', () => {
     const under = useGeneva(database, { workflows: [Parcel] })
     const connect = useConnections(database, under)
-
-    it('fails like any other write when its snapshot is older than the holder, and can be undone alone', async () => {
-      const [connection, hero] = [await connect(), newOrder()]
-      await connection.query('begin isolation level repeatable read')
-      await connection.query('create temporary table own (a int) on commit drop')
-      await under.geneva.start(Parcel, { hero, input })
-      const started = under.geneva.start(Parcel, { hero, input }, { transaction: connection.handle })
-      await expect(started).rejects.toMatchObject({ code: '40001' })
-      await connection.query('insert into own values (1)')
-      await connection.query('commit')
-    })
 
     it('is refused when the transaction has failed before', async () => {
       const connection = await connect()
@@ -208,19 +233,6 @@ for (const database of databases.filter(({ name }) => name === 'mysql')) {
   describe('a start in a transaction of MySQL', () => {
     const under = useGeneva(database, { workflows: [Parcel] })
     const connect = useConnections(database, under)
-
-    it('names the holder also when its snapshot is older', async () => {
-      const [connection, hero] = [await connect(), newOrder()]
-      await connection.query('set session transaction isolation level repeatable read')
-      await connection.query('start transaction with consistent snapshot')
-      const winner = await under.geneva.start(Parcel, { hero, input }, { idempotencyKey: hero.id })
-      expect(await connection.query(`select id from geneva_drive_workflows where id = ${winner.id}`)).toEqual([])
-      const start = (options: object) =>
-        under.geneva.start(Parcel, { hero, input }, { transaction: connection.handle, ...options })
-      await expect(start({})).rejects.toMatchObject({ code: 'ALREADY_ACTIVE', workflowId: winner.id })
-      expect((await start({ idempotencyKey: hero.id })).id).toBe(winner.id)
-      await connection.query('commit')
-    })
 
     it.each(['NO_BACKSLASH_ESCAPES', 'ANSI', 'TRADITIONAL', ''])('stores every text under sql_mode %j', async mode => {
       const connection = await connect()

@@ -1,10 +1,10 @@
 /** One execution, one owner: whoever lost a claim can neither report nor begin, however it came to lose it. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Contest, Contestants } from '../programs/harness/contest.ts'
 import { Blocker, LongStep } from '../programs/harness/load-workflows.ts'
 import { stopRun } from '../programs/harness/stop-run.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { CrashWorld } from './crash-world.ts'
+import { CrashWorld, servers } from './crash-world.ts'
 import { useRacers } from './use-racers.ts'
 
 const claimRounds = 50
@@ -68,6 +68,31 @@ forEachDatabase('a worker that lost its lease', database => {
     expect(journal.map(entry => [entry.step, entry.attempt, entry.pid, entry.tooLate])).toEqual([
       ['linger', 2, other.pid, false],
       ['after', 1, other.pid, false],
+    ])
+  })
+})
+
+describe.concurrent.each(servers.map(database => [database.name, database] as const))('on %s', (_, database) => {
+  it('a worker that stands still inside a transaction does not keep its work from others', async () => {
+    await using world = await CrashWorld.open(database)
+    const worker = await world.worker({ stallMs: 9000 })
+    const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
+    await worker.nextMessage((message: { stalling?: string }) => message.stalling === wf.id)
+    const other = await world.worker()
+    await wf.waitUntilFinished({ timeout: '8s' })
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toEqual({ code: 0, signal: null })
+    const history = (await wf.history()).map(row => [row.step, row.attempt, row.outcome])
+    expect(history).toEqual([
+      ['linger', 1, 'recovered'],
+      ['linger', 2, 'success'],
+      ['after', 1, 'success'],
+    ])
+    const journal = (await world.journal()).map(entry => [entry.step, entry.attempt, entry.pid])
+    expect(journal).toEqual([
+      ['linger', 1, worker.pid],
+      ['linger', 2, other.pid],
+      ['after', 1, other.pid],
     ])
   })
 })

@@ -65,7 +65,9 @@ function write(block: CodeBlock): string {
   return path
 }
 
-/** Says with each message of the compiler which block it is about. */
+/** Says with each message of the compiler which block it is about. Mistakes in the source are found by the typecheck. */
 function inPages(messages: string): string {
-  return messages.replace(/^\S*?\.build\/docs\/(\S+)\/([\w-]+\.ts)/gm, '$1.md, $2')
+  return messages
+    .replace(/^(?:\.\.\/)*src\/.*\n(?: .*\n)*/gm, '')
+    .replace(/^\S*?\.build\/docs\/(\S+)\/([\w-]+\.ts)/gm, '$1.md, $2')
 }

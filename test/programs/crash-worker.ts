@@ -12,6 +12,8 @@ export interface CrashWorkerConfig {
   readonly bodyMs?: readonly [number, number]
   /** How far off this process believes the time to be. */
   readonly clockOffsetMs?: number
+  /** Stand still for so long inside the first transaction that records a step, as a stopped process would. */
+  readonly stallMs?: number
   /** Tell of every change that the engine asks for, and how much of it was applied. */
   readonly tellChanges?: boolean
 }
@@ -36,6 +38,7 @@ const geneva = new Geneva({
 })
 await geneva.migrate()
 if (config.tellChanges) await tellChanges()
+if (config.stallMs !== undefined) await stallOnce(config.stallMs)
 tell({ ready: process.pid })
 await geneva.work(config.options)
 tell({ stopped: process.pid })
@@ -67,4 +70,23 @@ async function tellChanges(): Promise<void> {
     tell({ asked: targets.map(target => target.workflowId), refused })
     return applied
   }
+}
+
+async function stallOnce(ms: number): Promise<void> {
+  const store = await geneva.openedStore()
+  const change = store.change.bind(store)
+  let stalled = false
+  store.change = (targets, decide, workerId) =>
+    change(
+      targets,
+      (facts, alive) => {
+        if (!stalled && workerId !== undefined) {
+          stalled = true
+          tell({ stalling: facts.workflow.id })
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+        }
+        return decide(facts, alive)
+      },
+      workerId,
+    )
 }

@@ -22,7 +22,10 @@ const sessionSettings = [
   // Strict, and with backslash escapes, which the driver relies on when it quotes values.
   `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'`,
   'set session innodb_lock_wait_timeout = 20',
-].join('; ')
+]
+
+/** A process that was stopped in mid-transaction keeps its locks no longer than that. MySQL has no such setting. */
+const limitIdleTransactions = 'set session idle_transaction_timeout = 5'
 
 export async function openMysql(options: MysqlOptions): Promise<Database> {
   const driver = await import('mysql2/promise').catch(error => {
@@ -39,7 +42,9 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
     timezone: 'Z',
   } as Parameters<typeof driver.createPool>[0])
   try {
-    return new MysqlDatabase(pool, mysqlDialect(await probe(pool)))
+    const flavor = await probe(pool)
+    const settings = flavor.limitsIdleTransactions ? [...sessionSettings, limitIdleTransactions] : sessionSettings
+    return new MysqlDatabase(pool, mysqlDialect(flavor), settings.join('; '))
   } catch (error) {
     await pool.end()
     throw error
@@ -55,21 +60,23 @@ async function probe(pool: Pool): Promise<MysqlFlavor> {
     if (major < 10 || (major === 10 && minor < 6)) {
       throw new UnsupportedDatabaseError(`MariaDB 10.6 or newer is needed; this server reports ${version}.`)
     }
-    return { binaryCollation: 'utf8mb4_nopad_bin' }
+    return { binaryCollation: 'utf8mb4_nopad_bin', limitsIdleTransactions: true }
   }
   if (major < 8) throw new UnsupportedDatabaseError(`MySQL 8.0 or newer is needed; this server reports ${version}.`)
-  return { binaryCollation: 'utf8mb4_0900_bin' }
+  return { binaryCollation: 'utf8mb4_0900_bin', limitsIdleTransactions: false }
 }
 
 class MysqlDatabase implements Database {
   readonly dialect: Dialect
   readonly pipelines = false
   readonly #pool: Pool
+  readonly #settings: string
   readonly #prepared = new WeakSet<object>()
 
-  constructor(pool: Pool, dialect: Dialect) {
+  constructor(pool: Pool, dialect: Dialect, settings: string) {
     this.#pool = pool
     this.dialect = dialect
+    this.#settings = settings
   }
 
   query(statement: Sql): Promise<Row[]> {
@@ -122,7 +129,7 @@ class MysqlDatabase implements Database {
     streamOf(connection)?.ref()
     if (!this.#prepared.has(underlying)) {
       try {
-        await connection.query(sessionSettings)
+        await connection.query(this.#settings)
       } catch (error) {
         connection.destroy()
         throw error

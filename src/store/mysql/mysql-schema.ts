@@ -10,6 +10,8 @@ import { raw, type Sql, sql } from '../sql/sql.ts'
 export interface MysqlFlavor {
   /** The collation that compares bytes and counts trailing spaces; the two servers name it differently. */
   readonly binaryCollation: string
+  /** The server can be told to end a session that leaves its transaction open. */
+  readonly limitsIdleTransactions: boolean
 }
 
 const migrationTimeoutSeconds = 60

@@ -19,6 +19,9 @@ export interface PostgresOptions {
 
 const oldestVersion = 130000
 
+/** A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. */
+const limitIdleTransactions = `set idle_in_transaction_session_timeout = '5s'`
+
 /** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
 const maxNamed = 500
 
@@ -36,7 +39,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   } as pg.PoolConfig)
   // A connection that breaks, idle or in use, is replaced. Its statements fail; without listeners the process would end.
   pool.on('error', () => {})
-  pool.on('connect', client => client.on('error', () => {}))
+  pool.on('connect', client => {
+    client.on('error', () => {})
+    // Behind a pooler the setting would fall on whoever gets the server's connection next.
+    if (options.preparedStatements) client.query(limitIdleTransactions).catch(() => {})
+  })
   const database = new PostgresDatabase(pool, options.preparedStatements)
   try {
     await checkVersion(database)

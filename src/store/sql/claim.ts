@@ -123,11 +123,9 @@ function startedEvent(execution: ActiveExecution) {
 
 /** True while the claim is still ours. */
 export async function markStarted(context: SqlContext, execution: ActiveExecution): Promise<boolean> {
-  const touched = await runTransaction(context.database, transaction =>
-    transaction.run(
-      sql`update ${context.tables.active} set start_mark = 1 where workflow_id = ${context.id(execution.workflowId)}
-        and slot = ${execution.slot} and fence = ${execution.fence} and state = 'in_progress'`,
-    ),
+  const touched = await context.write(
+    sql`update ${context.tables.active} set start_mark = 1 where workflow_id = ${context.id(execution.workflowId)}
+      and slot = ${execution.slot} and fence = ${execution.fence} and state = 'in_progress'`,
   )
   return touched > 0
 }

@@ -47,6 +47,11 @@ export class SqlContext {
     return retrying(this.dialect, () => this.database.query(statement))
   }
 
+  /** One write that may be repeated, as a transaction of its own: no lock outlives the statement, whatever becomes of us. */
+  write(statement: Sql): Promise<number> {
+    return retrying(this.dialect, () => this.database.run(statement))
+  }
+
   id(id: string): Param {
     return this.dialect.idParam(id, this.keyType)
   }

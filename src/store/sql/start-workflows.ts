@@ -9,13 +9,16 @@ import type { StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
-import { type Executor, runAll } from './dialect.ts'
+import { type Executor, type Row, runAll } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertActive, insertEvents, insertFirst, insertFirstEvents } from './write-changes.ts'
 
 /** How often a conflict may vanish between the insert and the look at its holder. */
 const maxRounds = 10
+
+/** Starts in a transaction of the application are looked up first, one by one, unless there are more than this. */
+const maxLooks = 20
 
 /** The input as text: some drivers parse JSON, and then a text and the JSON of a text look alike. */
 const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
@@ -31,7 +34,7 @@ export function startWorkflows(
 ): Promise<StartResult[]> {
   return runTransaction(context.database, async (transaction, attempt) => {
     const known = attempt === 1 ? new Map() : await existing(context, transaction, orders)
-    const results = await startAll(context, transaction, orders, known)
+    const results = await startAll(context, transaction, orders, started(known.values()))
     check(results)
     return results
   })
@@ -44,9 +47,10 @@ export async function startInside(
   orders: readonly StartOrder[],
   check: CheckResults,
 ): Promise<StartResult[]> {
+  const held = orders.length > maxLooks ? new Map() : await findHolders(context, outside(context), orders)
   await executor.run(raw('savepoint geneva_start'))
   try {
-    const results = await startAll(context, executor, orders, new Map())
+    const results = await startAll(context, executor, orders, held)
     check(results)
     await executor.run(raw('release savepoint geneva_start'))
     return results
@@ -66,16 +70,16 @@ async function startAll(
   context: SqlContext,
   executor: Executor,
   orders: readonly StartOrder[],
-  known: ReadonlyMap<string, WorkflowRecord>,
+  known: ReadonlyMap<string, StartResult>,
 ): Promise<StartResult[]> {
-  const results = new Map<string, StartResult>()
-  const note = (workflow: WorkflowRecord) => results.set(workflow.id, { kind: 'started', workflow })
-  for (const workflow of known.values()) note(workflow)
-  let open = orders.filter(order => !known.has(order.id))
+  const results = new Map(known)
+  const add = (found: ReadonlyMap<string, StartResult>) => found.forEach((result, id) => results.set(id, result))
+  const look: Look = { query: statement => executor.query(statement), mode: context.dialect.freshRead }
+  let open = orders.filter(order => !results.has(order.id))
   for (let round = 0; open.length > 0 && round < maxRounds; round++) {
-    for (const workflow of (await insert(context, executor, open)).values()) note(workflow)
+    add(started((await insert(context, executor, open)).values()))
     const refused = open.filter(order => !results.has(order.id))
-    for (const [id, holder] of await findHolders(context, executor, refused)) results.set(id, holder)
+    add(await findHolders(context, look, refused))
     open = refused.filter(order => !results.has(order.id))
   }
   return orders.map(order => {
@@ -83,6 +87,10 @@ async function startAll(
     if (!result) throw new InvariantError(`The start of ${order.type} was refused ${maxRounds} times without a holder.`)
     return result
   })
+}
+
+function started(workflows: Iterable<WorkflowRecord>): Map<string, StartResult> {
+  return new Map([...workflows].map(workflow => [workflow.id, { kind: 'started', workflow }]))
 }
 
 /** Inserts what breaks no rule, with its first rows, and returns it. */
@@ -206,36 +214,50 @@ async function existing(
   return new Map(rows.map(row => [text(row, 'w_id'), workflowRecord(row)]))
 }
 
+/** Where to look for holders, and what to append to the statement. */
+interface Look {
+  readonly query: (statement: Sql) => Promise<Row[]>
+  readonly mode: Sql
+}
+
+/**
+ * What is committed, seen from a connection of our own. A holder that is found here is not run into, which would lock it,
+ * and the places beside it, for as long as the application's transaction lasts.
+ */
+function outside(context: SqlContext): Look {
+  return { query: statement => context.read(statement), mode: raw('') }
+}
+
 /** The key speaks before the hero: a repeated request must find its own workflow, also when it is still active. */
 async function findHolders(
   context: SqlContext,
-  executor: Executor,
+  look: Look,
   orders: readonly StartOrder[],
 ): Promise<Map<string, StartResult>> {
   const holders = new Map<string, StartResult>()
   for (const order of orders) {
-    const holder = (await findKeyed(context, executor, order)) ?? (await findActive(context, executor, order))
+    const holder = (await findKeyed(context, look, order)) ?? (await findActive(context, look, order))
     if (holder) holders.set(order.id, holder)
   }
   return holders
 }
 
-async function findKeyed(context: SqlContext, executor: Executor, order: StartOrder): Promise<StartResult | null> {
+async function findKeyed(context: SqlContext, look: Look, order: StartOrder): Promise<StartResult | null> {
   if (order.idempotencyKey === null) return null
-  const rows = await executor.query(
+  const rows = await look.query(
     sql`select ${workflowColumns}, ${inputText} as input from ${context.tables.workflows} w
-      where w.type = ${order.type} and w.idempotency_key = ${order.idempotencyKey}${context.dialect.freshRead}`,
+      where w.type = ${order.type} and w.idempotency_key = ${order.idempotencyKey}${look.mode}`,
   )
   const row = rows[0]
   return row ? { kind: 'keyed', workflow: workflowRecord(row), input: json(row, 'input') } : null
 }
 
-async function findActive(context: SqlContext, executor: Executor, order: StartOrder): Promise<StartResult | null> {
+async function findActive(context: SqlContext, look: Look, order: StartOrder): Promise<StartResult | null> {
   if (order.hero === null || order.allowMultiple) return null
-  const rows = await executor.query(
+  const rows = await look.query(
     sql`select ${workflowColumns} from ${context.tables.workflows} w where w.type = ${order.type}
       and w.hero_type = ${order.hero.type} and w.hero_id = ${order.hero.idText}
-      and ${context.dialect.holdsPlace}${context.dialect.freshRead}`,
+      and ${context.dialect.holdsPlace}${look.mode}`,
   )
   return rows[0] ? { kind: 'active', workflow: workflowRecord(rows[0]) } : null
 }

@@ -44,11 +44,9 @@ export async function heartbeat(
   leaseMs: number,
 ): Promise<HeldExecution[] | null> {
   const { workers, active, workflows } = context.tables
-  const renewed = await runTransaction(context.database, transaction =>
-    transaction.run(
-      sql`update ${workers} set lease_until = ${context.leaseNow} + ${leaseMs * 1000}
-        where id = ${workerId} and state = 'alive'`,
-    ),
+  const renewed = await context.write(
+    sql`update ${workers} set lease_until = ${context.leaseNow} + ${leaseMs * 1000}
+      where id = ${workerId} and state = 'alive'`,
   )
   if (renewed === 0) return null
   const rows = await context.read(
@@ -75,9 +73,7 @@ export async function heldBy(context: SqlContext, workerId: string): Promise<Cla
 
 /** A worker that leaves in good order. What it still holds, if anything, is found at once. */
 export async function retireWorker(context: SqlContext, workerId: string): Promise<void> {
-  await runTransaction(context.database, async transaction => {
-    await transaction.run(sql`update ${context.tables.workers} set state = 'dead' where id = ${workerId}`)
-  })
+  await context.write(sql`update ${context.tables.workers} set state = 'dead' where id = ${workerId}`)
   await removeBuried(context)
 }
 

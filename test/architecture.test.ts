@@ -64,7 +64,9 @@ const drivers: readonly PackageOwner[] = [
 const namesDatabases =
   /^src\/(store\/(sqlite|postgres|mysql|sql\/handles)\/|store\/open-store\.ts$|(sqlite|postgres|mysql|errors)\.ts$)/
 
-const entryPoints = ['index', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line'].map(name => `src/${name}.ts`)
+const entryPoints = ['index', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line'].map(
+  name => `src/${name}.ts`,
+)
 const source = sourceFiles('src')
 const tests = sourceFiles('test')
 const examples = sourceFiles('examples')

@@ -152,12 +152,21 @@ export class Geneva {
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
-    const worker = await this.startWorker(options)
-    const stop = () => void worker.stop()
+    const told = new AbortController()
+    const tell = () => told.abort()
     const signals = options?.handleSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const)
-    for (const signal of signals) process.once(signal, stop)
-    await worker.stopped
-    for (const signal of signals) process.off(signal, stop)
+    // Listens before anything is waited for: the signal may come while the worker begins.
+    for (const signal of signals) process.once(signal, tell)
+    try {
+      const worker = await this.#makeWorker(options)
+      const stop = () => void worker.stop().catch(error => this.#onError.report(error, null))
+      told.signal.addEventListener('abort', stop)
+      if (told.signal.aborted) stop()
+      else await worker.start()
+      await worker.stopped
+    } finally {
+      for (const signal of signals) process.off(signal, tell)
+    }
   }
 
   /** A worker in this process that the caller stops itself, or `close()` does. */

@@ -1,14 +1,14 @@
 /** Application clocks that are off by years change nothing that is due: only the clock of the database counts. */
 import { expect, it } from 'vitest'
 import { FiveSteps } from '../programs/harness/load-workflows.ts'
-import { forEachDatabase } from '../support/databases.ts'
-import { CrashWorld } from './crash-world.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { CrashWorld, forEachDatabaseAtOnce } from './crash-world.ts'
 
 const tenYears = 10 * 365 * 24 * 3600 * 1000
 /** The wait of step `pack`, in microseconds. */
 const waited = 30_000
 
-forEachDatabase('a worker whose clock is wrong', database => {
+forEachDatabaseAtOnce('a worker whose clock is wrong', database => {
   it.each([
     ['ten years ahead', tenYears],
     ['ten years behind', -tenYears],
@@ -20,7 +20,7 @@ forEachDatabase('a worker whose clock is wrong', database => {
     const right = await world.worker()
     await world.geneva.start(FiveSteps, {}, { delay: 300 })
     const open = `select id from ${world.access.table('geneva_drive_workflows')} where state <> 'finished'`
-    await expect.poll(() => world.access.query(open), { timeout: 10_000 }).toHaveLength(1)
+    await waitFor(async () => (await world.access.query(open)).length === 1)
 
     const { history, journal, workflows } = await world.rows()
     expect(history.filter(row => row.outcome !== 'success')).toEqual([])

@@ -3,9 +3,10 @@
  * and the process survives. Servers only: a file has no connection that others can cut.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { PlainAccess } from '../programs/harness/plain-access.ts'
-import { CrashWorld, servers } from './crash-world.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { CrashWorld, forEachServerAtOnce } from './crash-world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 
 /** Cuts every connection that an engine has to this database. */
@@ -22,12 +23,12 @@ async function cutConnections(access: PlainAccess): Promise<number> {
   return found.length
 }
 
-describe.each(servers.map(database => [database.name, database] as const))('cut connections on %s', (_, database) => {
+forEachServerAtOnce('cut connections', database => {
   it('lose no recorded outcome and run nothing twice when the answer to a commit is lost', async () => {
     await using world = await CrashWorld.open(database)
-    let every = 4
+    let every = 5
     const proxy = await startLossyProxy(world.url, () => every)
-    await world.startLoad(40)
+    await world.startLoad(20)
     const options = { lease: '3s', heartbeat: 100, poll: 20, concurrency: 10 } as const
     const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [0, 5] })
     await world.allEnded(25_000)
@@ -66,7 +67,7 @@ describe.each(servers.map(database => [database.name, database] as const))('cut 
       world.worker({ bodyMs: [30, 60] }),
       world.worker({ bodyMs: [30, 60] }),
     ])
-    await victim.nextMessage(() => true, 1).catch(() => {})
+    await waitFor(async () => (await world.journal()).some(entry => entry.pid === victim.pid))
     victim.kill()
     for (let i = 0; i < 12; i++) {
       await cutConnections(world.access)

@@ -1,10 +1,10 @@
 /** One execution, one owner: whoever lost a claim can neither report nor begin, however it came to lose it. */
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { Contest, Contestants } from '../programs/harness/contest.ts'
 import { Blocker, LongStep } from '../programs/harness/load-workflows.ts'
 import { stopRun } from '../programs/harness/stop-run.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { CrashWorld, servers } from './crash-world.ts'
+import { CrashWorld, forEachDatabaseAtOnce, forEachServerAtOnce } from './crash-world.ts'
 import { useRacers } from './use-racers.ts'
 
 const claimRounds = 50
@@ -28,7 +28,7 @@ forEachDatabase('two workers at the same instant', database => {
   })
 })
 
-forEachDatabase('two workers', database => {
+forEachDatabaseAtOnce('two workers', database => {
   it('run every step of a load once, and both take part', async () => {
     await using world = await CrashWorld.open(database)
     const options = { lease: '30s', poll: 5, concurrency: 4 } as const
@@ -42,7 +42,7 @@ forEachDatabase('two workers', database => {
   })
 })
 
-forEachDatabase('a worker that lost its lease', database => {
+forEachDatabaseAtOnce('a worker that lost its lease', database => {
   it('has its late result refused, when it was stopped in mid-step and another has done the work', async () => {
     const { url } = await database.isolated()
     const report = await stopRun({ url, rounds: stops, leaseMs: 500, say: () => {} })
@@ -72,8 +72,8 @@ forEachDatabase('a worker that lost its lease', database => {
   })
 })
 
-describe.concurrent.each(servers.map(database => [database.name, database] as const))('on %s', (_, database) => {
-  it('a worker that stands still inside a transaction does not keep its work from others', async () => {
+forEachServerAtOnce('a worker that stands still inside a transaction', database => {
+  it('does not keep its work from others', async () => {
     await using world = await CrashWorld.open(database)
     const worker = await world.worker({ stallMs: 9000 })
     const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })

@@ -2,22 +2,28 @@
  * A request from outside that meets a claim half-way. The request has looked at an idle row and is about to write; whoever
  * claims now must not get that row. Servers only: a file has one writer at a time.
  */
-import { describe, expect, it } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it } from 'vitest'
 import { openerFor } from '../../src/store/open-store.ts'
 import { LongStep } from '../programs/harness/load-workflows.ts'
 import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
-import { CrashWorld, servers } from './crash-world.ts'
+import { CrashWorld, forEachServerAtOnce } from './crash-world.ts'
 
-/** Somebody waits for a lock in this database. */
-async function somebodyWaits(access: PlainAccess): Promise<boolean> {
+/** Resolves when somebody waits for a lock in this database. */
+async function somebodyWaits(access: PlainAccess): Promise<void> {
   const waiting =
     access.kind === 'postgres'
       ? `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       : `select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`
-  return (await access.query(waiting)).length > 0
+  for (let i = 0; i < 50; i++) {
+    if ((await access.query(waiting)).length > 0) return
+    // MariaDB refreshes what it tells only when nobody has asked for a tenth of a second.
+    await pause(150)
+  }
+  throw new Error('Nobody waits for a lock.')
 }
 
-describe.each(servers.map(database => [database.name, database] as const))('a request on %s', (_, database) => {
+forEachServerAtOnce('a request', database => {
   it('that ends an idle step is not overtaken by a claim of that step', async () => {
     await using world = await CrashWorld.open(database)
     const { id } = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
@@ -27,25 +33,26 @@ describe.each(servers.map(database => [database.name, database] as const))('a re
     await store.registerWorker({ id: 'eager', host: 'here', pid: 1, leaseMs: 60_000, handlers: ['LongStep'] })
 
     // The same id in the history, uncommitted, makes the request wait between its look and its write.
-    const blocker = await openAccess(world.url)
-    const end = await holdHistoryRow(blocker, Number(row?.id))
-    const canceled = world.geneva.cancel(id)
-    // MariaDB refreshes what it tells only when nobody has asked for a tenth of a second.
-    await expect.poll(() => somebodyWaits(world.access), { interval: 150, timeout: 10_000 }).toBe(true)
-    const sources = [{ queue: 'default', handler: 'LongStep', generation: 1 }]
-    const claimed = await store.claim({ workerId: 'eager', sources, limit: 10 })
-    await end()
+    let canceled = Promise.resolve()
+    let claimed: unknown[] = []
+    {
+      await using _ = await heldHistoryRow(world.url, Number(row?.id))
+      canceled = world.geneva.cancel(id)
+      await somebodyWaits(world.access)
+      const sources = [{ queue: 'default', handler: 'LongStep', generation: 1 }]
+      claimed = await store.claim({ workerId: 'eager', sources, limit: 10 })
+    }
     await canceled
 
     expect(claimed).toEqual([])
     expect(await store.findWorkflow(id)).toMatchObject({ workflow: { state: 'canceled' }, performing: false })
     await store.close()
-    await blocker.close()
   })
 })
 
-/** Inserts the row in a transaction that stays open until the returned function rolls it back. */
-async function holdHistoryRow(access: PlainAccess, id: number): Promise<() => Promise<void>> {
+/** Inserts the row in a transaction that stays open until it is disposed of, and is then rolled back. */
+async function heldHistoryRow(url: string, id: number): Promise<AsyncDisposable> {
+  const access = await openAccess(url)
   const history = access.table('geneva_drive_step_executions')
   await access.query('begin')
   await access.query(
@@ -53,7 +60,10 @@ async function holdHistoryRow(access: PlainAccess, id: number): Promise<() => Pr
      values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0)`,
     [id],
   )
-  return async () => {
-    await access.query('rollback')
+  return {
+    async [Symbol.asyncDispose]() {
+      await access.query('rollback')
+      await access.close()
+    },
   }
 }

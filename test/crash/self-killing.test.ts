@@ -1,13 +1,12 @@
 /** A step that ends its own process: it is given up after three crashes, and its neighbours are spared. */
 import { expect, it } from 'vitest'
 import { FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
-import { forEachDatabase } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld } from './crash-world.ts'
+import { CrashWorld, forEachDatabaseAtOnce } from './crash-world.ts'
 
 const neighbours = 8
 
-forEachDatabase('a step that kills its process', database => {
+forEachDatabaseAtOnce('a step that kills its process', database => {
   it('is paused after three crashes, while what was claimed with it finishes', async () => {
     await using world = await CrashWorld.open(database)
     const killer = await world.geneva.start(Killer)

@@ -2,9 +2,8 @@
 import { expect, it } from 'vitest'
 import { Geneva } from '../../src/index.ts'
 import { LongStep, loadWorkflows } from '../programs/harness/load-workflows.ts'
-import { forEachDatabase } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld } from './crash-world.ts'
+import { CrashWorld, forEachDatabaseAtOnce } from './crash-world.ts'
 
 /** A lease so long that whatever happens soon did not wait for it. */
 const longLease = { lease: '60s', poll: 20 } as const
@@ -17,13 +16,14 @@ interface Left {
 const hasLeft = (message: Left) => message.left !== undefined
 const hasBegun = (message: { began?: string }) => message.began !== undefined
 
-forEachDatabase('a worker that is told to end', database => {
+forEachDatabaseAtOnce('a worker that is told to end', database => {
   it('lets its step end within the grace time, claims nothing more, and exits by itself', async () => {
     await using world = await CrashWorld.open(database)
     const worker = await world.worker({ options: { ...longLease, grace: '10s' } })
     const wf = await world.geneva.start(LongStep, { input: { ms: 300, onAbort: 'throw' } })
     await worker.nextMessage(hasBegun)
     worker.kill('SIGTERM')
+    await worker.nextMessage((message: { told?: boolean }) => message.told === true)
     await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'throw' } })
     expect(await worker.nextMessage(hasLeft)).toMatchObject({ left: wf.id, reason: null })
     expect(await worker.exited).toEqual({ code: 0, signal: null })
@@ -33,6 +33,14 @@ forEachDatabase('a worker that is told to end', database => {
       ['after', 'scheduled', 1],
     ])
     expect((await world.journal()).map(entry => entry.workflowId)).toEqual([wf.id])
+    expect(await world.access.query(`select id from ${world.access.table('geneva_drive_workers')}`)).toEqual([])
+  })
+
+  it('exits by itself also when it has only just begun', async () => {
+    await using world = await CrashWorld.open(database)
+    const worker = await world.worker({ options: longLease })
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toEqual({ code: 0, signal: null })
     expect(await world.access.query(`select id from ${world.access.table('geneva_drive_workers')}`)).toEqual([])
   })
 

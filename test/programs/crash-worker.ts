@@ -39,8 +39,11 @@ const geneva = new Geneva({
 await geneva.migrate()
 if (config.tellChanges) await tellChanges()
 if (config.stallMs !== undefined) await stallOnce(config.stallMs)
+const working = geneva.work(config.options)
+// After the engine's own listener, so whoever hears of it knows that the engine knows.
+process.once('SIGTERM', () => tell({ told: true }))
 tell({ ready: process.pid })
-await geneva.work(config.options)
+await working
 tell({ stopped: process.pid })
 await access.close()
 // From here on nothing of ours keeps the process alive, if the engine keeps nothing either.

@@ -110,6 +110,7 @@ async function runOn(kind: DatabaseKind, places: Places, wishes: Wishes): Promis
 /** Short leases, so that many kills fit into little time. */
 export const quickKills: Omit<KillRunOptions, 'url' | 'kills' | 'seed' | 'say'> = {
   atFailpoints: true,
+  victims: 'random',
   workers: 3,
   options: { lease: 1000, poll: 50, concurrency: 10 },
   bodyMs: [5, 40],
@@ -127,6 +128,7 @@ async function killQuickly(kind: DatabaseKind, url: string, { kills, seed }: Wis
 export const defaultKills: Omit<KillRunOptions, 'url' | 'seed' | 'say'> = {
   kills: 3,
   atFailpoints: false,
+  victims: 'busy',
   workers: 3,
   options: {},
   bodyMs: [20, 60],

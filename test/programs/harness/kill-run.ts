@@ -18,7 +18,7 @@ import { createJournal } from './journal.ts'
 import { FiveSteps, loadWorkflows, stepsOfLoad } from './load-workflows.ts'
 import { openAccess, type PlainAccess } from './plain-access.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
-import { type Death, type FleetWorker, WorkerFleet } from './worker-fleet.ts'
+import { type Death, WorkerFleet } from './worker-fleet.ts'
 
 export const failpoints = [
   'claim.before-commit',
@@ -35,6 +35,8 @@ export interface KillRunOptions {
   readonly kills: number
   /** Kill at every failpoint too; these count as kills. */
   readonly atFailpoints: boolean
+  /** Any worker that is up, whatever it does; or the one that has most under way. */
+  readonly victims: 'random' | 'busy'
   readonly seed: number
   readonly workers: number
   readonly options: WorkerOptions
@@ -97,24 +99,27 @@ async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<voi
   const named = options.atFailpoints ? failpoints : []
   const plain = Array.from({ length: Math.max(0, options.kills - named.length) }, () => null)
   const plan = random.shuffle<string | null>([...named, ...plain])
+  const dying: Promise<void>[] = []
   for (const [index, failpoint] of plan.entries()) {
     await pause(random.between(...options.betweenMs))
-    if (failpoint === null) await killOne(fleet, random)
-    else await killAtFailpoint(fleet, failpoint, random)
+    if (failpoint === null) await killOne(fleet, random, options.victims)
+    else dying.push(dieAtFailpoint(fleet, failpoint, random.between(1, 8)))
     if ((index + 1) % 10 === 0) options.say(`${index + 1} of ${plan.length} kills`)
   }
+  await Promise.all(dying)
 }
 
-async function killOne(fleet: WorkerFleet, random: Random): Promise<void> {
-  await Promise.race(fleet.living.map(worker => worker.ready))
-  const victim = random.pick(fleet.living.filter(worker => worker.isReady))
+async function killOne(fleet: WorkerFleet, random: Random, victims: KillRunOptions['victims']): Promise<void> {
+  await Promise.race(fleet.killable.map(worker => worker.ready))
+  const ready = fleet.killable.filter(worker => worker.isReady)
+  const victim = victims === 'busy' ? await fleet.busiest() : random.pick(ready)
   await fleet.kill(victim)
   fleet.start()
 }
 
 /** An extra worker that dies by its own hand at the nth time that it comes to the place. */
-async function killAtFailpoint(fleet: WorkerFleet, failpoint: string, random: Random): Promise<void> {
-  const worker: FleetWorker = fleet.start(`${failpoint}:${random.between(1, 8)}`)
+async function dieAtFailpoint(fleet: WorkerFleet, failpoint: string, nth: number): Promise<void> {
+  const worker = fleet.start(`${failpoint}:${nth}`)
   const late = setTimeout(() => worker.child.kill('SIGABRT'), 30_000)
   await fleet.bury(worker, failpoint)
   clearTimeout(late)

@@ -3,9 +3,6 @@
  * and for an auditor who must not depend on the code that he audits.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { DatabaseSync } from '@photostructure/sqlite'
-import mysql from 'mysql2/promise'
-import pg from 'pg'
 
 export type DatabaseKind = 'sqlite' | 'postgres' | 'mysql'
 export type Value = string | number | null
@@ -35,7 +32,9 @@ export function openAccess(url: string): Promise<PlainAccess> {
   return kind === 'mysql' ? openMysql(url) : openSqlite(url)
 }
 
+// Drivers are loaded when they are needed, as many short-lived processes need one of them.
 async function openPostgres(url: string): Promise<PlainAccess> {
+  const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString: url, application_name: 'crash-harness', max: 1 })
   pool.on('error', () => {})
   return {
@@ -56,6 +55,7 @@ async function openPostgres(url: string): Promise<PlainAccess> {
 }
 
 async function openMysql(url: string): Promise<PlainAccess> {
+  const { default: mysql } = await import('mysql2/promise')
   const address = new URL(url)
   const database = address.pathname.slice(1)
   address.pathname = '/'
@@ -75,6 +75,7 @@ async function openMysql(url: string): Promise<PlainAccess> {
 const busyTimeoutMs = 60_000
 
 async function openSqlite(url: string): Promise<PlainAccess> {
+  const { DatabaseSync } = await import('@photostructure/sqlite')
   const handle = new DatabaseSync(url.replace(/^(sqlite|file):/, ''))
   const patiently = async <T>(work: () => T): Promise<T> => {
     const until = performance.now() + busyTimeoutMs

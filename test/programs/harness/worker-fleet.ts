@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import type { CrashWorkerConfig } from '../crash-worker.ts'
 import type { PlainAccess } from './plain-access.ts'
 import { spawnNode } from './spawn-node.ts'
+import { until } from './until.ts'
 
 export interface Death {
   /** A failpoint by name, or `random`. */
@@ -36,6 +37,8 @@ export interface WorkerMessage extends Partial<WorkerError> {
 
 export class FleetWorker {
   readonly child: ChildProcess
+  /** Where it will end by its own hand. */
+  readonly failpoint: string | null
   readonly ready: Promise<void>
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   readonly errors: WorkerError[] = []
@@ -46,6 +49,7 @@ export class FleetWorker {
   isOver = false
 
   constructor(config: CrashWorkerConfig, failpoint: string | null) {
+    this.failpoint = failpoint
     this.child = spawnNode(
       'crash-worker',
       [JSON.stringify(config)],
@@ -91,6 +95,11 @@ export class WorkerFleet {
     return this.#all.filter(worker => !worker.isOver)
   }
 
+  /** Those that do not end by themselves. */
+  get killable(): readonly FleetWorker[] {
+    return this.living.filter(worker => worker.failpoint === null)
+  }
+
   get errors(): readonly WorkerError[] {
     return this.#all.flatMap(worker => worker.errors)
   }
@@ -104,6 +113,18 @@ export class WorkerFleet {
     const worker = new FleetWorker(this.#config, failpoint)
     this.#all.push(worker)
     return worker
+  }
+
+  /** The worker that holds most executions, as soon as one holds any. */
+  async busiest(): Promise<FleetWorker> {
+    const held = `select k.pid from ${this.#access.table('geneva_drive_active_executions')} a
+      join ${this.#access.table('geneva_drive_workers')} k on k.id = a.owner group by k.pid order by count(*) desc`
+    const found = await until(async () => {
+      const [row] = await this.#access.query(held)
+      return this.killable.find(worker => worker.pid === Number(row?.pid))
+    }, 10_000)
+    if (found === null) throw new Error('No worker has anything under way.')
+    return found
   }
 
   async kill(worker: FleetWorker): Promise<void> {
@@ -125,6 +146,8 @@ export class WorkerFleet {
   /** Asks all to leave, and fails if one does not do so in good order. */
   async retire(): Promise<void> {
     const leaving = this.living
+    // Before that a process does not listen to the signal yet.
+    await Promise.all(leaving.map(worker => worker.ready))
     for (const worker of leaving) worker.child.kill('SIGTERM')
     for (const worker of leaving) {
       const { code, signal } = await worker.exited

@@ -100,10 +100,25 @@ export class Engine {
 
   /** Ends attempts that nobody will report on, and begins the next ones. A row that cannot be taken over stops no other. */
   async takeOver(rows: readonly ActiveExecution[]): Promise<void> {
-    const failures: unknown[] = []
-    for (const row of rows) await this.#takeOver(row).catch(error => failures.push(error))
+    // A workflow can have left a step and a timer; one change at a time.
+    const steps = rows.filter(row => row.kind === 'forward')
+    const timers = rows.filter(row => row.kind === 'timer')
+    const failures = [...(await this.#takeOverEach(steps)), ...(await this.#takeOverEach(timers))]
     if (failures.length > 0)
       throw new AggregateError(failures, `${failures.length} abandoned steps were not taken over.`)
+  }
+
+  /** In one transaction; if the database will never take that, in halves, until the culprit stands alone. */
+  async #takeOverEach(rows: readonly ActiveExecution[]): Promise<unknown[]> {
+    if (rows.length === 0) return []
+    try {
+      await this.#takeOverTogether(rows)
+      return []
+    } catch (error) {
+      if (rows.length === 1 || !this.store.isLasting(error)) return [error]
+      const middle = Math.ceil(rows.length / 2)
+      return [...(await this.#takeOverEach(rows.slice(0, middle))), ...(await this.#takeOverEach(rows.slice(middle)))]
+    }
   }
 
   /** A timer has fallen due and was claimed. */
@@ -114,11 +129,18 @@ export class Engine {
     this.ends.noteAll(changes)
   }
 
-  async #takeOver(row: ActiveExecution): Promise<void> {
-    const planFor = await this.#plans(row.handler)
-    const changes = await this.store.change([{ workflowId: row.workflowId }], facts =>
-      holds(facts, row) ? decideTakeover(facts, row, planFor(facts)) : null,
-    )
+  async #takeOverTogether(rows: readonly ActiveExecution[]): Promise<void> {
+    const ids = await this.store.takeIds(rows.length)
+    const found = new Map(rows.map((row, index) => [row.workflowId, { row, nextId: ids[index] ?? '' }]))
+    const planners = new Map<string, (facts: WorkflowFacts) => Plan>()
+    for (const handler of new Set(rows.map(row => row.handler))) planners.set(handler, await this.#plans(handler))
+    const targets = rows.map(({ workflowId }) => ({ workflowId }))
+    const changes = await this.store.change(targets, facts => {
+      const { row, nextId } = found.get(facts.workflow.id) ?? {}
+      const plan = row && planners.get(row.handler)?.(facts)
+      if (!row || !plan || nextId === undefined || !holds(facts, row)) return null
+      return decideTakeover(facts, row, { ...plan, nextId })
+    })
     this.ends.noteAll(changes)
   }
 

@@ -98,7 +98,8 @@ export class Lease {
       if (this.#stopped) return
       // The database may be away for a moment, or not answer at all. Past the lease, others own what runs here.
       const renewal = this.#renew().catch(() => {})
-      await within(renewal, this.#renewedAt + this.#settings.leaseMs - performance.now())
+      const left = this.#renewedAt + this.#settings.leaseMs - performance.now()
+      await within(renewal, Math.max(left, this.#settings.heartbeatMs))
       if (!this.healthy && !this.#stopped) this.#running.stopAll('claim lost')
       await renewal
       this.#tellConfirmed()

@@ -114,8 +114,10 @@ export class StepRunner {
 
   #mayBegin(step: RunningStep): boolean | Promise<boolean> {
     const { lease } = this.#parts
-    if (isInterrupted(step)) return false
-    return lease.healthy || lease.confirm().then(confirmed => confirmed && !isInterrupted(step))
+    // The answer to a claim may come so late that the lease it was made under is lost, and another one holds.
+    const mine = () => !isInterrupted(step) && step.claimed.execution.owner === lease.workerId
+    if (!mine()) return false
+    return lease.healthy || lease.confirm().then(confirmed => confirmed && mine())
   }
 
   /** A report that the database will never take becomes a failure of the step, which it will. */

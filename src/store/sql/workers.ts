@@ -112,18 +112,22 @@ async function bury(context: SqlContext): Promise<void> {
 
 async function removeBuried(context: SqlContext): Promise<void> {
   const { workers, active } = context.tables
-  const empty = sql`select k.id from ${workers} k where k.state = 'dead'
-    and not exists (select 1 from ${active} a where a.owner = k.id) limit ${burialLimit}`
-  if ((await context.read(empty)).length === 0) return
+  const empty = sql`k.state = 'dead' and not exists (select 1 from ${active} a where a.owner = k.id)`
+  const found = await context.read(sql`select k.id from ${workers} k where ${empty} limit ${burialLimit}`)
+  if (found.length === 0) return
+  const ids = join(
+    found.map(row => sql`${text(row, 'id')}`),
+    ', ',
+  )
   await runTransaction(context.database, async transaction => {
     // Whoever still commits in its name holds its row, and may leave work behind: that worker is not removed yet.
-    const free = await transaction.query(
-      sql`select a.id from ${workers} a where a.state = 'dead' order by a.id limit ${burialLimit}${context.dialect.lockSkipping}`,
+    const locked = await transaction.query(
+      sql`select a.id from ${workers} a where a.id in (${ids}) order by a.id${context.dialect.lockSkipping}`,
     )
-    const locked = new Set(free.map(row => text(row, 'id')))
-    for (const row of await transaction.query(empty)) {
-      const id = text(row, 'id')
-      if (locked.has(id)) await transaction.run(sql`delete from ${workers} where id = ${id}`)
+    const free = new Set(locked.map(row => text(row, 'id')))
+    const still = await transaction.query(sql`select k.id from ${workers} k where k.id in (${ids}) and ${empty}`)
+    for (const id of still.map(row => text(row, 'id'))) {
+      if (free.has(id)) await transaction.run(sql`delete from ${workers} where id = ${id}`)
     }
   })
 }

@@ -70,17 +70,16 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
   const geneva = new Geneva({ database: options.url, workflows: loadWorkflows })
   const { url, bodyMs } = options
   const fleet = new WorkerFleet({ url, bodyMs, options: options.options }, access)
+  const load = new Load(geneva, access, options.load)
   const startedAt = performance.now()
   try {
     await createJournal(access)
     await geneva.migrate()
-    const load = new Load(geneva, access, options.load)
-    const keeping = load.keepUp()
+    load.begin()
     for (let i = 0; i < options.workers; i++) fleet.start()
     await Promise.all(fleet.living.map(worker => worker.ready))
     await killAll(fleet, options)
     await load.stop()
-    await keeping
     const findings = await waitForEnd(access, geneva, fleet)
     await fleet.retire()
     return report(await readCrashRows(access), fleet, {
@@ -88,6 +87,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
       seconds: Math.round((performance.now() - startedAt) / 1000),
     })
   } finally {
+    await load.stop().catch(() => {})
     await fleet.end()
     await geneva.close()
     await access.close()
@@ -131,6 +131,7 @@ class Load {
   readonly #access: PlainAccess
   readonly #wanted: number
   #stopped = false
+  #keeping: Promise<void> = Promise.resolve()
 
   constructor(geneva: Geneva, access: PlainAccess, wanted: number) {
     this.#geneva = geneva
@@ -138,7 +139,13 @@ class Load {
     this.#wanted = wanted
   }
 
-  async keepUp(): Promise<void> {
+  begin(): void {
+    this.#keeping = this.#keepUp()
+    // Whoever stops it hears of what went wrong.
+    this.#keeping.catch(() => {})
+  }
+
+  async #keepUp(): Promise<void> {
     while (!this.#stopped) {
       const missing = this.#wanted - (await countUnfinished(this.#access))
       if (missing > 0)
@@ -151,8 +158,9 @@ class Load {
     }
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
     this.#stopped = true
+    return this.#keeping
   }
 }
 

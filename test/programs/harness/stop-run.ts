@@ -45,8 +45,7 @@ export async function stopRun(options: StopRunOptions): Promise<StopReport> {
     while (retakenMs.length < options.rounds && blocked <= options.rounds) {
       const ms = await stopOnce(geneva, access, fleet)
       if (ms === null) blocked++
-      else retakenMs.push(ms)
-      if (retakenMs.length % 10 === 0) options.say(`${retakenMs.length} of ${options.rounds} stops`)
+      else if (retakenMs.push(ms) % 10 === 0) options.say(`${retakenMs.length} of ${options.rounds} stops`)
     }
     await fleet.retire()
     const findings = auditStops(await readCrashRows(access), blocked)

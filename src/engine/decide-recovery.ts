@@ -11,6 +11,8 @@ import { type Plan, repeat } from './schedule.ts'
 
 /** How many takeovers in a row a step survives. */
 export const crashLimit = 3
+/** After so many the next one is the last. */
+export const lastChance = crashLimit - 1
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
 export function decideTakeover(facts: WorkflowFacts, found: ActiveExecution, plan: Plan): WorkflowChange {

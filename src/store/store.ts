@@ -46,6 +46,8 @@ export interface ClaimRequest {
   readonly limit: number
   /** Restricts the claim to one workflow, for the test kit. */
   readonly workflowId?: string
+  /** Of the rows that have crashed so often, no more than `take`; the rest is left to others. */
+  readonly crashed?: { readonly times: number; readonly take: number }
 }
 
 /** A workflow to lock and look at before a change. */

@@ -2,7 +2,7 @@
  * Runs one claimed execution, records what it came to, and goes on with the next step of the same workflow while it may.
  */
 
-import { crashLimit } from '../engine/decide-recovery.ts'
+import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-steps.ts'
@@ -73,7 +73,7 @@ export class StepRunner {
       const mine = await this.#parts.engine.store.markStarted(execution)
       return mine && this.#runStep(workerId, step, true)
     }
-    const alone = execution.crashes >= crashLimit - 1
+    const alone = isOnLastChance(step.claimed)
     const turn = alone ? this.#suspects.then(begin) : begin()
     if (alone) this.#suspects = turn.catch(() => {})
     if (await turn) await this.#runChain(workerId, step)
@@ -137,6 +137,11 @@ export class StepRunner {
         : null
     return this.#parts.finisher.finish(workerId, { claimed: step.claimed, report, runOn })
   }
+}
+
+/** One more crash, and the step is given up. */
+export function isOnLastChance({ execution }: ClaimedExecution): boolean {
+  return execution.crashes >= lastChance
 }
 
 /** A step that gave up because it was told to has not failed: it is given back, if it is still ours to give. */

@@ -2,6 +2,7 @@
  * Many executions over time: claims what is due, runs it, records it, keeps its lease, and takes over what dead workers
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
+import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
@@ -11,7 +12,7 @@ import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
-import { StepRunner } from './step-runner.ts'
+import { isOnLastChance, StepRunner } from './step-runner.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
@@ -151,11 +152,12 @@ export class Worker {
       const count = await this.#running.whileKept(share.queue, limit, async () => {
         const claimed = await this.#claim({ sources: share.sources, limit }, options.workflowId)
         for (const item of claimed) this.#perform(item)
+        // One on its last chance may have kept out what stood behind it.
+        more ||= claimed.length === limit || claimed.some(isOnLastChance)
         return claimed.length
       })
       this.#claimedCount += count
       left -= count
-      more ||= count === limit
     }
     return more && this.#running.size < this.#parts.settings.concurrency
   }
@@ -173,7 +175,11 @@ export class Worker {
 
   #claim(share: { sources: Parameters<Engine['store']['claim']>[0]['sources']; limit: number }, workflowId?: string) {
     const workerId = this.#lease?.workerId ?? ''
-    return this.#parts.engine.store.claim({ ...share, workerId, ...(workflowId === undefined ? {} : { workflowId }) })
+    const only = workflowId === undefined ? {} : { workflowId }
+    // They run alone, so more than one would only keep room from others.
+    const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
+    const crashed = { times: lastChance, take }
+    return this.#parts.engine.store.claim({ ...share, workerId, crashed, ...only })
   }
 
   #perform(claimed: ClaimedExecution): void {

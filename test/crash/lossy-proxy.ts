@@ -13,7 +13,7 @@ export interface LossyProxy {
   close(): Promise<void>
 }
 
-/** The server is silent for so long when it has answered. */
+/** The server has answered in full when it was silent for so long. */
 const quietMs = 15
 
 /** Loses the answer to every nth commit; `every` may change its mind by returning 0. */
@@ -22,9 +22,12 @@ export async function startLossyProxy(target: string, every: () => number): Prom
   const sockets = new Set<Socket>()
   let commits = 0
   let lost = 0
+  const mustLose = (chunk: Buffer) => {
+    const nth = every()
+    return /commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0
+  }
   const server = createServer(client => {
     const upstream = connect(Number(address.port), address.hostname)
-    let losing = false
     const end = () => {
       client.destroy()
       upstream.destroy()
@@ -36,10 +39,9 @@ export async function startLossyProxy(target: string, every: () => number): Prom
         end()
       })
     }
-    const silence = setTimeout(() => {}, 0)
+    let losing = false
     client.on('data', chunk => {
-      const nth = every()
-      if (/commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0) {
+      if (!losing && mustLose(chunk)) {
         losing = true
         lost++
         upstream.once('data', () => setTimeout(end, quietMs))
@@ -47,7 +49,6 @@ export async function startLossyProxy(target: string, every: () => number): Prom
       upstream.write(chunk)
     })
     upstream.on('data', chunk => void (losing || client.write(chunk)))
-    client.once('close', () => clearTimeout(silence))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

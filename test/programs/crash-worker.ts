@@ -14,8 +14,8 @@ export interface CrashWorkerConfig {
   readonly clockOffsetMs?: number
   /** Stand still for so long inside the first transaction that records a step, as a stopped process would. */
   readonly stallMs?: number
-  /** Tell of every change that the engine asks for, and how much of it was applied. */
-  readonly tellChanges?: boolean
+  /** Tell of reports that were refused. */
+  readonly tellRefusals?: boolean
 }
 
 const config: CrashWorkerConfig = JSON.parse(process.argv[2] ?? '')
@@ -37,7 +37,7 @@ const geneva = new Geneva({
   onError: (error, context) => tell({ error: String(error), step: context?.step ?? null }),
 })
 await geneva.migrate()
-if (config.tellChanges) await tellChanges()
+if (config.tellRefusals) await tellRefusals()
 if (config.stallMs !== undefined) await stallOnce(config.stallMs)
 const working = geneva.work(config.options)
 // After the engine's own listener, so whoever hears of it knows that the engine knows.
@@ -63,14 +63,15 @@ function shiftClock(offsetMs: number): void {
   } as DateConstructor
 }
 
-async function tellChanges(): Promise<void> {
+async function tellRefusals(): Promise<void> {
   const store = await geneva.openedStore()
   const change = store.change.bind(store)
   store.change = async (targets, decide, workerId) => {
     const applied = await change(targets, decide, workerId)
     const done = new Set(applied.map(each => each.workflowId))
     const refused = targets.map(target => target.workflowId).filter(id => !done.has(id))
-    tell({ asked: targets.map(target => target.workflowId), refused })
+    // With a worker it is a report on steps, else a request or a takeover.
+    if (workerId !== undefined) tell({ refused })
     return applied
   }
 }

@@ -26,7 +26,11 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
       ])
       if (!alive || keys.length === 0) return []
       const rows = await transaction.query(selectClaimed(context, keys))
-      const claimed = rows.map(row => take(claimedExecution(row), request.workerId, int(row, 'now')))
+      const claimed = wanted(
+        request,
+        rows.map(row => take(claimedExecution(row), request.workerId, int(row, 'now'))),
+      )
+      if (claimed.length === 0) return []
       failpoint?.('claim.before-commit')
       await transaction.commitWith([
         startExecutions(
@@ -45,7 +49,16 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
   )
 }
 
-/** One probe of the index per source, merged in order, then locked by key. */
+/** What is too much stays as it is, and its lock ends with the claim. */
+function wanted({ crashed }: ClaimRequest, claimed: readonly ClaimedExecution[]): ClaimedExecution[] {
+  let left = crashed?.take ?? Number.POSITIVE_INFINITY
+  return claimed.filter(({ execution }) => !crashed || execution.crashes < crashed.times || left-- > 0)
+}
+
+/**
+ * One probe of the index per source, merged in order, then locked by key. The key must still be the same under the lock:
+ * a row that has moved on meanwhile may not be due, or not for this worker.
+ */
 export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
   const { active } = context.tables
   const probes = request.sources.map(
@@ -54,15 +67,17 @@ export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
   return sql`select a.workflow_id, a.slot from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
     ${context.dialect.keyedJoin} ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
-    where a.sort_key is not null${context.dialect.lockSkipping}`
+    where a.sort_key = due.sort_key${context.dialect.lockSkipping}`
 }
 
 function probe(context: SqlContext, request: ClaimRequest, source: ClaimSource): Sql {
   const { now, tables } = context
-  const only = request.workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(request.workflowId)}`
+  const { workflowId, crashed } = request
+  const only = workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(workflowId)}`
+  const sound = crashed?.take === 0 ? sql` and crashes < ${crashed.times}` : raw('')
   return sql`select workflow_id, slot, sort_key from ${tables.active}
     where queue = ${source.queue} and handler = ${source.handler} and sort_key <= ${now} and due_at <= ${now}
-      and generation <= ${source.generation}${only} order by sort_key limit ${request.limit}`
+      and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`
 }
 
 function keyRows(context: SqlContext, keys: readonly { workflowId: string; slot: string }[]): Sql {

@@ -141,7 +141,8 @@ export interface Retake {
   /** From the death to the record of it, to the next claim of the row, and to the next call of its body. */
   readonly noticedMs: number
   readonly claimedMs: number
-  readonly calledMs: number
+  /** `null` when the next attempt was killed before it was called. */
+  readonly calledMs: number | null
 }
 
 /** What the dead have left in mid-work, and how long it took until others had it. */
@@ -149,16 +150,21 @@ export function retakes(rows: CrashRows, deaths: readonly Death[]): Retake[] {
   const deathOf = new Map(deaths.flatMap(death => death.workerIds.map(id => [id, death] as const)))
   const key = (workflowId: string, step: string, attempt: number) => `${workflowId}/${step}/${attempt}`
   const next = new Map(rows.history.map(row => [key(row.workflowId, row.step, row.attempt), row]))
-  const calls = groupBy(rows.journal, entry => `${entry.workflowId}/${entry.step}`)
+  const calls = new Map(rows.journal.map(entry => [entry.executionId, entry.at]))
   return rows.history.flatMap(row => {
     const death = row.outcome === 'recovered' ? deathOf.get(row.owner ?? '') : undefined
     const again = next.get(key(row.workflowId, row.step, row.attempt + 1))
     if (!death || !again || row.errorClass !== null) return []
-    // The next attempt may have been killed before it was called, so the next call may be a later one.
-    const call = calls.get(`${row.workflowId}/${row.step}`)?.find(entry => entry.attempt > row.attempt)
     const since = (micros: number) => Math.round((micros - death.at) / 1000)
-    const claimedMs = since(again.startedAt)
-    return [{ death, noticedMs: since(row.endedAt), claimedMs, calledMs: since(call?.at ?? Number.NaN) }]
+    const called = calls.get(again.id)
+    return [
+      {
+        death,
+        noticedMs: since(row.endedAt),
+        claimedMs: since(again.startedAt),
+        calledMs: called === undefined ? null : since(called),
+      },
+    ]
   })
 }
 

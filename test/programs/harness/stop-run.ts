@@ -34,7 +34,7 @@ export async function stopRun(options: StopRunOptions): Promise<StopReport> {
   const access = await openAccess(options.url)
   const geneva = new Geneva({ database: options.url, workflows: loadWorkflows })
   const worker = { lease: options.leaseMs, poll: 20, concurrency: 10 }
-  const fleet = new WorkerFleet({ url: options.url, options: worker, tellChanges: true }, access)
+  const fleet = new WorkerFleet({ url: options.url, options: worker, tellRefusals: true }, access)
   const retakenMs: number[] = []
   let blocked = 0
   try {

@@ -31,7 +31,7 @@ export interface WorkerMessage extends Partial<WorkerError> {
   readonly began?: string
   readonly left?: string
   readonly attempt?: number
-  /** Workflows for which the store was asked for a change and applied none. */
+  /** Workflows whose step was reported on, in vain. */
   readonly refused?: readonly string[]
 }
 
@@ -120,8 +120,8 @@ export class WorkerFleet {
     const held = `select k.pid from ${this.#access.table('geneva_drive_active_executions')} a
       join ${this.#access.table('geneva_drive_workers')} k on k.id = a.owner group by k.pid order by count(*) desc`
     const found = await until(async () => {
-      const [row] = await this.#access.query(held)
-      return this.killable.find(worker => worker.pid === Number(row?.pid))
+      const pids = (await this.#access.query(held)).map(row => Number(row.pid))
+      return pids.map(pid => this.killable.find(worker => worker.pid === pid)).find(worker => worker !== undefined)
     }, 10_000)
     if (found === null) throw new Error('No worker has anything under way.')
     return found

@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'STEP_MISSING'
   | 'CRASH_LIMIT'
   | 'STEP_LIMIT'
+  | 'ITERATION_LIMIT'
   | 'DRIVER_MISSING'
   | 'UNSUPPORTED_DATABASE'
   | 'SCHEMA'
@@ -235,6 +236,16 @@ export class StepLimitError extends GenevaError {
     super(
       'STEP_LIMIT',
       `Workflow ${workflowId} has performed ${limit} steps and is not done. Raise \`maxSteps\` if that is right.`,
+    )
+  }
+}
+
+/** A resumable step has done more items than its `maxIterations` allows. */
+export class IterationLimitError extends GenevaError {
+  constructor(workflowId: string, node: string, limit: number) {
+    super(
+      'ITERATION_LIMIT',
+      `Step ${node} of workflow ${workflowId} has done ${limit} items and wants more. If it does not loop, raise \`maxIterations\` and resume.`,
     )
   }
 }

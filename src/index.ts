@@ -5,20 +5,39 @@ export type { Execution, WorkflowEvent } from './client/execution.ts'
 export { Geneva, type GenevaOptions } from './client/geneva.ts'
 export type { RequestOptions } from './client/request-options.ts'
 export type { StartOptions } from './client/start-orders.ts'
+export type { StepProgress } from './client/step-progress.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
 export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType } from './definition/hero.ts'
+export type {
+  FetchPage,
+  Iteration,
+  IterationTransaction,
+  NestedCursor,
+  PageOptions,
+  RecordSource,
+} from './definition/iteration.ts'
 export type { NodeRef } from './definition/node-ref.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
 export type { OutputOf, StepName } from './definition/step-names.ts'
-export type { ExceptionNotation, JobOptions, PolicyNotation, StepOptions } from './definition/step-options.ts'
+export type {
+  ExceptionNotation,
+  JobOptions,
+  PolicyNotation,
+  ResumableStepOptions,
+  StepOptions,
+} from './definition/step-options.ts'
 export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } from './definition/workflow.ts'
 export type { StepInfo } from './definition/workflow-definition.ts'
 export * from './errors.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'
+export { type DrizzlePage, type DrizzleSource, fromDrizzle } from './records/from-drizzle.ts'
+export { fromKysely, type KyselySource } from './records/from-kysely.ts'
+export { fromSql, type SqlSource } from './records/from-sql.ts'
+export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
 export type { EndedState, ExecutionState, Outcome, WorkflowState } from './store/records.ts'

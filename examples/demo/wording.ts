@@ -52,6 +52,7 @@ export function marked(step: string, execution: Execution | undefined): string {
     case 'in_progress':
       return styled('cyan', `▶ ${name}`)
     case 'scheduled':
+    case 'suspended':
     case 'paused':
       return styled('yellow', `⏳ ${name}`)
     case 'failed':

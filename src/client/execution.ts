@@ -3,6 +3,7 @@
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type { ActiveExecution, EndedExecution, EventRecord, ExecutionState, Outcome } from '../store/records.ts'
+import { progressOf, type StepProgress } from './step-progress.ts'
 
 export interface Execution {
   readonly id: string
@@ -16,39 +17,53 @@ export interface Execution {
   readonly endedAt: Date | null
   readonly error: ErrorRecord | null
   readonly reason: string | null
+  /** How far a resumable step has come; `null` for any other. */
+  readonly progress: StepProgress | null
+}
+
+export type ExecutionRow = ActiveExecution | EndedExecution
+
+/** What is needed besides the rows to tell how far they have come. */
+export interface ProgressFacts {
+  isResumable(row: ExecutionRow): boolean
+  /** The time of the database; `null` where no row needs it. */
+  readonly now: number | null
 }
 
 export interface WorkflowEvent extends Omit<EventRecord, 'at'> {
   readonly at: Date
 }
 
-export function fromEnded(row: EndedExecution): Execution {
-  return {
-    id: row.id,
-    step: row.node,
-    attempt: row.attempt,
-    state: row.state,
-    outcome: row.outcome,
-    scheduledFor: toDate(row.dueAt),
-    startedAt: toOptionalDate(row.startedAt),
-    endedAt: toDate(row.endedAt),
-    error: row.error,
-    reason: row.reason,
-  }
+/** The attempts in order: `rows` are shown, `earlier` only tells what they took over. */
+export function executionsFrom(
+  rows: readonly ExecutionRow[],
+  facts: ProgressFacts,
+  earlier: readonly EndedExecution[] = [],
+): Execution[] {
+  const attempts = new Map([...earlier, ...rows].map(row => [keyOf(row.node, row.attempt), row]))
+  return rows.map(row => {
+    const before = attempts.get(keyOf(row.node, row.attempt - 1)) ?? null
+    return { ...fromRow(row), progress: facts.isResumable(row) ? progressOf(row, before, facts.now) : null }
+  })
 }
 
-export function fromActive(row: ActiveExecution): Execution {
+function keyOf(node: string, attempt: number): string {
+  return JSON.stringify([node, attempt])
+}
+
+function fromRow(row: ExecutionRow): Omit<Execution, 'progress'> {
+  const end = 'endedAt' in row ? row : null
   return {
     id: row.id,
     step: row.node,
     attempt: row.attempt,
     state: row.state,
-    outcome: null,
+    outcome: end?.outcome ?? null,
     scheduledFor: toDate(row.dueAt),
     startedAt: toOptionalDate(row.startedAt),
-    endedAt: null,
-    error: null,
-    reason: null,
+    endedAt: toOptionalDate(end?.endedAt ?? null),
+    error: end?.error ?? null,
+    reason: end?.reason ?? null,
   }
 }
 

@@ -181,10 +181,11 @@ export class Geneva {
     options: WorkerOptions & { readonly maxMs?: Duration } & Omit<DrainOptions, 'maxMs'> = {},
   ): Promise<number> {
     const worker = await this.#makeWorker(options)
-    const { workflowId, maxSteps, maxMs } = options
+    const { workflowId, maxSteps, maxItems, maxMs } = options
     return worker.drain({
       ...(workflowId === undefined ? {} : { workflowId }),
       ...(maxSteps === undefined ? {} : { maxSteps }),
+      ...(maxItems === undefined ? {} : { maxItems }),
       ...(maxMs === undefined ? {} : { maxMs: toMilliseconds(maxMs, 'maxMs') }),
     })
   }

@@ -12,7 +12,7 @@ import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { Due } from '../store/change.ts'
-import type { HeroKey } from '../store/records.ts'
+import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import { checkKey } from './check-key.ts'
 
@@ -146,6 +146,7 @@ export function startOrder(
           fence: 0,
           failures: 0,
           crashes: 0,
+          progress: noProgress,
         }
       : null,
   }

@@ -15,6 +15,8 @@ type What = { readonly hero?: unknown; readonly input?: unknown }
 
 const maxMany = 10_000
 const maxGroup = 500
+/** Well below what servers accept in one packet. */
+const maxBytes = 4 * 1024 * 1024
 
 export class Starter {
   readonly #engine: Engine
@@ -24,7 +26,12 @@ export class Starter {
   constructor(engine: Engine, maxInputBytes: number) {
     this.#engine = engine
     this.#maxInputBytes = maxInputBytes
-    this.#batcher = new Batcher({ write: orders => engine.store.start(orders), maxGroup })
+    this.#batcher = new Batcher({
+      write: (orders, repeated) => engine.store.start(orders, { repeated }),
+      maxGroup,
+      sizeOf: order => order.input?.length ?? 0,
+      maxBytes,
+    })
   }
 
   /** A new workflow, or the one that the idempotency key belongs to. */
@@ -35,7 +42,7 @@ export class Starter {
     const result =
       options.transaction === undefined
         ? await this.#batcher.add(order)
-        : (await this.#engine.store.start([order], options.transaction))[0]
+        : (await this.#engine.store.start([order], { transaction: options.transaction }))[0]
     const workflow = accept(order, prepared, result)
     if (options.transaction === undefined) this.#engine.ends.noteWork()
     return workflow
@@ -57,7 +64,10 @@ export class Starter {
     const orders = await this.#orders(definition, prepared, options.transaction)
     const acceptAll = (results: readonly StartResult[]) =>
       orders.map((order, index) => accept(order, prepared[index] as Prepared, results[index]))
-    const results = await this.#engine.store.start(orders, options.transaction, acceptAll)
+    const results = await this.#engine.store.start(orders, {
+      check: acceptAll,
+      ...(options.transaction === undefined ? {} : { transaction: options.transaction }),
+    })
     if (options.transaction === undefined) this.#engine.ends.noteWork()
     return acceptAll(results)
   }

@@ -1,7 +1,7 @@
 /**
  * One workflow, seen from outside: what it was when it was looked at, and what can be asked of it.
  */
-import { nodeAfter } from '../definition/graph.ts'
+import { findNode, nodeAfter } from '../definition/graph.ts'
 import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
 import type { OutputOf, StepName } from '../definition/step-names.ts'
@@ -11,14 +11,15 @@ import type { Engine } from '../engine/engine.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
-import type { WorkflowState } from '../store/records.ts'
+import type { ActiveExecution, WorkflowState } from '../store/records.ts'
 import type { WorkflowSnapshot } from '../store/store.ts'
 import { checkKey } from './check-key.ts'
 import {
   type Execution,
-  fromActive,
-  fromEnded,
+  type ExecutionRow,
+  executionsFrom,
   fromEvent,
+  type ProgressFacts,
   toDate,
   toOptionalDate,
   type WorkflowEvent,
@@ -115,12 +116,15 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     const ended = (await store.history(this.id)).filter(row => row.kind === 'forward')
     const known = new Set(ended.map(row => row.id))
     const open = active.filter(row => row.kind === 'forward' && !known.has(row.id))
-    return [...ended.map(fromEnded), ...open.map(fromActive)]
+    return executionsFrom([...ended, ...open], await this.#progressFacts(open))
   }
 
   async currentExecutions(): Promise<Execution[]> {
-    const rows = await this.#parts.engine.store.activeExecutions(this.id)
-    return rows.filter(row => row.kind === 'forward').map(fromActive)
+    const { store } = this.#parts.engine
+    const rows = (await store.activeExecutions(this.id)).filter(row => row.kind === 'forward')
+    const facts = await this.#progressFacts(rows)
+    const needsEarlier = rows.some(row => row.attempt > 1 && facts.isResumable(row))
+    return executionsFrom(rows, facts, needsEarlier ? await store.history(this.id) : [])
   }
 
   /** The step that comes after the current one, or the one that a resume would run; `null` when none is left. */
@@ -179,6 +183,17 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     if (this.state === 'finished') return this.#result()
     if (!isEnd(this.state)) throw new WaitTimeoutError(this.id, this.state, timeoutMs)
     throw new WorkflowNotFinishedError(this.id, this.state, await this.#whyEnded())
+  }
+
+  /** The clock is read only for steps that run or go on by themselves. */
+  async #progressFacts(open: readonly ActiveExecution[]): Promise<ProgressFacts> {
+    const { engine } = this.#parts
+    const { graph } = await engine.graphFor(this.type)
+    // A step that the newest code has lost is told by what it has left.
+    const isResumable = ({ node, progress }: ExecutionRow) =>
+      findNode(graph, node)?.kind === 'resumable' || progress.cursor !== null
+    const isUnderWay = open.some(row => isResumable(row) && row.startedAt !== null && row.state !== 'paused')
+    return { isResumable, now: isUnderWay ? await engine.store.now() : null }
   }
 
   async #result(): Promise<unknown> {

@@ -5,17 +5,25 @@ import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
 import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import { resumableSettings } from './resumable-settings.ts'
 import type { Condition, NodeDefinition } from './workflow-definition.ts'
 
 /** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */
 type RawOptions = Readonly<Record<string, unknown>>
 
-const knownOptions = ['wait', 'if', 'skipIf', 'onException', 'beforeStep', 'afterStep', 'queue', 'priority']
+const stepOptions = ['wait', 'if', 'skipIf', 'onException', 'beforeStep', 'afterStep', 'queue', 'priority']
+const resumableOptions = [...stepOptions, 'yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
 
 export function declareStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
   const declarations = openDeclarations(workflowClass)
   const checked = freeName(declarations, name)
-  return addNode(declarations, checked, checked, options)
+  return addNode(declarations, { name: checked, kind: 'step', body: checked }, options)
+}
+
+export function declareResumableStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  return addNode(declarations, { name: checked, kind: 'resumable', body: checked }, options)
 }
 
 /** Takes `(body)`, `(name or options, body)` or `(name, options, body)`. */
@@ -31,19 +39,23 @@ export function declareInline(workflowClass: DeclaringClass, given: readonly unk
       `${declarations.className}, step ${name}: inline takes (body), (name, body) or (name, options, body).`,
     )
   }
-  const ref = addNode(declarations, name, body as NodeDefinition['body'], options)
+  const ref = addNode(declarations, { name, kind: 'step', body: body as NodeDefinition['body'] }, options)
   if (!named) declarations.anonymousSteps++
   return ref
 }
 
-function addNode(declarations: Declarations, name: string, body: NodeDefinition['body'], given: unknown): NodeRef<any> {
+function addNode(
+  declarations: Declarations,
+  node: Pick<NodeDefinition, 'name' | 'kind' | 'body'>,
+  given: unknown,
+): NodeRef<any> {
+  const { name } = node
   const where = `${declarations.className}, step ${name}`
-  const options = optionsIn(given, where)
+  const options = optionsIn(given, node.kind === 'resumable' ? resumableOptions : stepOptions, where)
   const { wait, onException, queue, priority } = options
   const definition: NodeDefinition = Object.freeze({
-    name,
-    kind: 'step',
-    body,
+    ...node,
+    resumable: node.kind === 'resumable' ? resumableSettings(options, where) : null,
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
     condition: conditionIn(options, where),
     onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
@@ -55,14 +67,14 @@ function addNode(declarations: Declarations, name: string, body: NodeDefinition[
   return ref
 }
 
-function optionsIn(given: unknown, where: string): RawOptions {
+function optionsIn(given: unknown, known: readonly string[], where: string): RawOptions {
   if (given === undefined) return {}
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new DefinitionError(
       `${where}: the options must be an object. A step with its code in place is declared with \`inline\`.`,
     )
   }
-  refuseUnknownKeys(given, knownOptions, where)
+  refuseUnknownKeys(given, known, where)
   return given as RawOptions
 }
 

@@ -7,11 +7,13 @@ import { sanitizeText } from '../primitives/sanitize-text.ts'
 const brand = Symbol.for('geneva-drive.flow-control')
 const maxReasonBytes = 10_000
 
-export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt'
+/** `suspend` is what a resumable step throws when it stops between two items. */
+export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt' | 'suspend'
 
 export interface FlowControlOptions {
   readonly reason?: string | undefined
   readonly waitMs?: number
+  readonly rewind?: boolean
   readonly result?: unknown
 }
 
@@ -19,8 +21,10 @@ export interface FlowControlOptions {
 export class FlowControl {
   readonly action: FlowControlAction
   readonly reason: string | null
-  /** How long a reattempt waits; 0 for every other action. */
+  /** How long a reattempt or a suspended step waits; 0 for every other action. */
   readonly waitMs: number
+  /** A reattempt of a resumable step begins from the start. */
+  readonly rewind: boolean
   /** What `finish` was given; `undefined` for every other action. */
   readonly result: unknown
 
@@ -30,6 +34,7 @@ export class FlowControl {
     this.reason =
       options.reason === undefined || options.reason === null ? null : sanitizeText(options.reason, maxReasonBytes)
     this.waitMs = options.waitMs ?? 0
+    this.rewind = options.rewind ?? false
     this.result = options.result
     Object.defineProperty(this, brand, { value: true })
     Object.freeze(this)

@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from './workflow-definition.ts'
 
 export interface GraphNode {
   readonly name: string
-  readonly kind: 'step'
+  readonly kind: 'step' | 'resumable'
   readonly waitMs: number
   readonly queue: string
   readonly priority: number

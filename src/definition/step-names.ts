@@ -2,6 +2,8 @@
  * The names a workflow class offers to its verbs, computed from its methods. Each class is looked at once (`Names`),
  * whatever the number of steps, and reasons are given as literal types, which editors show in messages and lists.
  */
+
+import type { Iteration } from './iteration.ts'
 import type { WorkflowMember } from './node-name.ts'
 import type { Unstorable } from './storable.ts'
 
@@ -9,7 +11,13 @@ import type { Unstorable } from './storable.ts'
 type OwnKey<W> = Exclude<keyof W, WorkflowMember> & string
 
 /** Which verb a method belongs to, told by what it receives. */
-type Kind<Method> = Method extends () => any ? 'step' : never
+type Kind<Method> = Method extends () => any
+  ? 'step'
+  : Method extends (first: infer First, ...rest: any[]) => any
+    ? First extends Iteration<any>
+      ? 'resumable'
+      : never
+    : never
 
 type Named<W, Wanted> = {
   [K in OwnKey<W>]: [Kind<W[K]>] extends [never] ? never : Kind<W[K]> extends Wanted ? K : never
@@ -33,8 +41,10 @@ type Asking<W> = {
 export interface Names<W> {
   /** Methods that can be declared with `step`. */
   readonly step: Storing<W, 'step'>[OwnKey<W>]
+  /** Methods that can be declared with `resumableStep`. */
+  readonly resumable: Storing<W, 'resumable'>[OwnKey<W>]
   /** Methods that can be pointed at as steps. */
-  readonly node: Named<W, 'step'>[OwnKey<W>]
+  readonly node: Named<W, 'step' | 'resumable'>[OwnKey<W>]
   /** Methods that answer yes or no. */
   readonly test: Asking<W>[OwnKey<W>]
 }

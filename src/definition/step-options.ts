@@ -54,6 +54,24 @@ export interface StepOptions<W> {
   readonly priority?: number
 }
 
+/** When a resumable step writes down how far it has come. */
+export type CheckpointOption =
+  /** After every item, waiting until it is durable. */
+  | 'each'
+  /** After so many items, or after so much time, whichever comes first. */
+  | { readonly items?: number; readonly time?: Duration }
+
+export interface ResumableStepOptions<W> extends StepOptions<W> {
+  /** Gives way to other work after so many items, and goes on later. */
+  readonly yieldEvery?: number
+  /** Gives way to other work after so much time, and goes on later. */
+  readonly maxRuntime?: Duration
+  /** More items than this in its whole life are a failure: something loops. */
+  readonly maxIterations?: number
+  /** Default: after every item, without waiting; what comes while one is being written goes into the next. */
+  readonly checkpoint?: CheckpointOption
+}
+
 export interface JobOptions {
   /** Default: `default`. */
   readonly queue?: string

@@ -39,11 +39,22 @@ export interface Condition {
   readonly runsWhen: boolean
 }
 
+/** How a resumable step is interrupted and writes down its progress. */
+export interface ResumableSettings {
+  readonly yieldEvery: number | null
+  readonly maxRuntimeMs: number | null
+  readonly maxIterations: number | null
+  /** `coalesced`: after every item, never more than one write under way, without waiting for it. */
+  readonly checkpoint: 'coalesced' | 'each' | { readonly items: number | null; readonly timeMs: number | null }
+}
+
 export interface NodeDefinition {
   readonly name: string
-  readonly kind: 'step'
+  readonly kind: 'step' | 'resumable'
+  /** Set exactly for resumable steps. */
+  readonly resumable: ResumableSettings | null
   /** The code: the name of a method, or an inline function of the workflow. */
-  readonly body: string | ((workflow: any) => unknown)
+  readonly body: string | ((workflow: any, argument?: any) => unknown)
   readonly waitMs: number
   readonly condition: Condition | null
   /** The step's own rules, first match wins. Empty: the class decides. */

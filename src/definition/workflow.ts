@@ -7,7 +7,7 @@ import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
 import { asRootClass } from './declarations.ts'
-import { declareInline, declareStep } from './declare-node.ts'
+import { declareInline, declareResumableStep, declareStep } from './declare-node.ts'
 import * as rules from './declare-rules.ts'
 import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
 import type { HeroType } from './hero.ts'
@@ -19,6 +19,7 @@ import type {
   AroundStepHook,
   ExceptionNotation,
   JobOptions,
+  ResumableStepOptions,
   StepHook,
   StepOptions,
   WorkflowTest,
@@ -61,6 +62,15 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     options?: StepOptions<I<C>>,
   ): NodeRef<OutputOf<I<C>, K>> {
     return declareStep(this, name, options)
+  }
+
+  /** Declares a method that iterates: it can stop between any two items and go on there, in another process or after a crash. */
+  static resumableStep<C extends WorkflowClass, const K extends Names<I<C>>['resumable']>(
+    this: C,
+    name: K,
+    options?: ResumableStepOptions<I<C>>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareResumableStep(this, name, options)
   }
 
   /** Declares a step whose code stands in the static block. Without a name it is called `step_1`, `step_2` and so on. */
@@ -196,10 +206,10 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     return steer(this, 'finish', { result })
   }
 
-  /** Runs this step again, at once or after a while. */
-  reattempt(options?: { readonly wait?: Duration }): never {
+  /** Runs this step again, at once or after a while. A resumable step goes on where it is, unless it is rewound. */
+  reattempt(options?: { readonly wait?: Duration; readonly rewind?: boolean }): never {
     const waitMs = options?.wait === undefined ? 0 : toMilliseconds(options.wait, 'The wait of a reattempt')
-    return steer(this, 'reattempt', { waitMs })
+    return steer(this, 'reattempt', { waitMs, rewind: options?.rewind === true })
   }
 }
 

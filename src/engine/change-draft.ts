@@ -14,7 +14,14 @@ import type {
   WorkflowChange,
   WorkflowFacts,
 } from '../store/change.ts'
-import type { ActiveExecution, EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
+import type {
+  ActiveExecution,
+  EndedState,
+  Outcome,
+  PauseCause,
+  Progress,
+  StoredWorkflowState,
+} from '../store/records.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
 /** Who asked for a change from outside, and why. */
@@ -28,6 +35,13 @@ export interface EndingDetails {
   readonly reason?: string | null
   readonly output?: string | null
   readonly by?: string | null
+}
+
+export interface MoveDetails {
+  readonly heldFrom?: RowMove['heldFrom']
+  readonly progress?: Progress
+  readonly due?: Due
+  readonly reason?: string | null
 }
 
 export type NextExecution = Omit<NewExecution, 'workflowId' | 'due'> & { readonly due: Due }
@@ -93,11 +107,21 @@ export class ChangeDraft {
   }
 
   /** The same row in another state: held, let go or released. */
-  move(execution: ActiveExecution, state: RowMove['state']): void {
+  move(execution: ActiveExecution, state: RowMove['state'], details: MoveDetails = {}): void {
     checkExecutionTransition(execution.id, execution.state, state)
-    const fence = execution.state === 'in_progress' ? execution.fence + 1 : execution.fence
-    this.#moves.push({ slot: execution.slot, state, fence })
-    this.#event(`step.${state === 'paused' ? 'held' : 'released'}`, execution, { from: execution.state, to: state })
+    this.#moves.push({
+      slot: execution.slot,
+      state,
+      fence: execution.state === 'in_progress' ? execution.fence + 1 : execution.fence,
+      heldFrom: state === 'paused' ? (details.heldFrom ?? 'scheduled') : null,
+      progress: details.progress ?? null,
+      due: details.due ?? null,
+    })
+    this.#event(`step.${moveName(execution.state, state)}`, execution, {
+      from: execution.state,
+      to: state,
+      reason: details.reason ?? null,
+    })
   }
 
   /** A timer that is no longer needed, or that has done its work. */
@@ -149,6 +173,12 @@ export class ChangeDraft {
       ...rest,
     })
   }
+}
+
+/** A held row that is let go was suspended before, and is not suspended by that. */
+function moveName(from: ActiveExecution['state'], to: RowMove['state']): string {
+  if (to === 'paused') return 'held'
+  return from === 'in_progress' && to === 'suspended' ? 'suspended' : 'released'
 }
 
 function eventName(state: NewExecution['state']): string {

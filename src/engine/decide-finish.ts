@@ -14,7 +14,10 @@ export interface FinishDecision {
   readonly next: NewExecution | null
 }
 
-/** The caller has made sure that `row` is in progress under the reporter's fence. */
+/**
+ * The caller has made sure that `row` is in progress under the reporter's fence. A resumable step brings its progress,
+ * which is then part of the row.
+ */
 export function decideFinish(
   facts: WorkflowFacts,
   row: ActiveExecution,
@@ -37,7 +40,15 @@ function apply(draft: ChangeDraft, row: ActiveExecution, report: StepReport, pla
       return advance(draft, plan, row)
     case 'reattempt':
       draft.end(row, 'completed', 'reattempted', { reason: report.reason })
-      return repeat(draft, plan, row, { due: { inMs: report.waitMs }, failures: 0, crashes: 0 })
+      return repeat(draft, plan, row, {
+        due: { inMs: report.waitMs },
+        failures: 0,
+        crashes: 0,
+        rewind: report.rewind,
+      })
+    case 'suspend':
+      suspend(draft, row, report)
+      return null
     case 'finish':
       draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
       if (draft.state === 'paused') draft.changePauseCause('finishing')
@@ -48,7 +59,8 @@ function apply(draft: ChangeDraft, row: ActiveExecution, report: StepReport, pla
       draft.moveWorkflow('canceled', { by: null, reason: report.reason })
       return null
     case 'pause':
-      draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
+      if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
+      else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
       if (draft.state !== 'paused') draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
       return null
     case 'threw':
@@ -57,6 +69,16 @@ function apply(draft: ChangeDraft, row: ActiveExecution, report: StepReport, pla
       draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled')
       return null
   }
+}
+
+/** Same row, same attempt. In a paused workflow it is held, to be suspended again when that goes on. */
+function suspend(
+  draft: ChangeDraft,
+  row: ActiveExecution,
+  { waitMs, reason }: { waitMs: number; reason: string | null },
+  into: 'suspended' | 'paused' = draft.state === 'paused' ? 'paused' : 'suspended',
+): void {
+  draft.move(row, into, { heldFrom: 'suspended', progress: row.progress, due: { inMs: waitMs }, reason })
 }
 
 function applyPolicy(

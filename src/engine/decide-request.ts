@@ -5,7 +5,7 @@
 
 import { InvalidStateError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution } from '../store/records.ts'
+import { type ActiveExecution, noProgress } from '../store/records.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { advance, chainSlot, nextNode, type Plan, type Predecessor, repeat, timerQueue } from './schedule.ts'
 
@@ -19,7 +19,9 @@ export function decidePause(facts: WorkflowFacts, request: Request): WorkflowCha
   if (state === 'paused') return null
   if (state !== 'ready') throw refusal(facts, 'pause', 'Only a workflow that is ready or performing can be paused.')
   const draft = new ChangeDraft(facts)
-  for (const row of facts.active) if (row.state === 'scheduled') draft.move(row, 'paused')
+  for (const row of facts.active) {
+    if (row.state === 'scheduled' || row.state === 'suspended') draft.move(row, 'paused', { heldFrom: row.state })
+  }
   draft.moveWorkflow('paused', request, 'request')
   return draft.build()
 }
@@ -31,7 +33,7 @@ export function decideResume(facts: WorkflowFacts, request: Request, plan: Plan)
   const { latest } = facts
   if (facts.active.length > 0) {
     draft.moveWorkflow('ready', request)
-    for (const row of facts.active) if (row.state === 'paused') draft.move(row, 'scheduled')
+    for (const row of facts.active) if (row.state === 'paused') draft.move(row, row.heldFrom ?? 'scheduled')
   } else if (latest === null || facts.workflow.pauseCause === 'finishing') {
     draft.moveWorkflow('finished', request)
   } else if (latest.state === 'failed' || latest.state === 'canceled') {
@@ -68,11 +70,15 @@ export function decideCancel(facts: WorkflowFacts, request: Request, plan: Plan)
   const draft = new ChangeDraft(facts)
   const running = facts.active.filter(row => row.state === 'in_progress')
   for (const row of facts.active) {
-    if (row.state !== 'in_progress') draft.end(row, 'canceled', 'stopped', { ...request })
+    if (row.state !== 'in_progress') draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
   draft.moveWorkflow(running.length > 0 ? 'rolling_back' : 'canceled', request)
   if (running[0]) insertStopTimer(draft, running[0], plan)
   return draft.build()
+}
+
+function wasBegun(row: ActiveExecution): boolean {
+  return row.state === 'suspended' || row.heldFrom === 'suspended'
 }
 
 function insertStopTimer(draft: ChangeDraft, running: ActiveExecution, plan: Plan): void {
@@ -93,6 +99,7 @@ function insertStopTimer(draft: ChangeDraft, running: ActiveExecution, plan: Pla
     fence: 0,
     failures: 0,
     crashes: 0,
+    progress: noProgress,
   })
 }
 

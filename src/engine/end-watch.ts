@@ -2,9 +2,11 @@
  * Passes on, inside this process, that a workflow has ended or may have new work, so that nobody has to ask the database.
  */
 import type { WorkflowChange } from '../store/change.ts'
-import type { StoredWorkflowState } from '../store/records.ts'
+import type { ActiveState, StoredWorkflowState } from '../store/records.ts'
 
 const ends: ReadonlySet<StoredWorkflowState> = new Set(['finished', 'canceled'])
+
+const claimable: ReadonlySet<ActiveState> = new Set(['scheduled', 'suspended'])
 
 export function isEnd(state: string): boolean {
   return ends.has(state as StoredWorkflowState)
@@ -26,7 +28,7 @@ export class EndWatch {
     return () => this.#woken.delete(listener)
   }
 
-  /** A workflow with a running step is to be stopped. */
+  /** A workflow whose step may be running is to be stopped or paused. */
   onStop(listener: () => void): () => void {
     this.#stopping.add(listener)
     return () => this.#stopping.delete(listener)
@@ -37,8 +39,8 @@ export class EndWatch {
     let stop = false
     for (const change of changes) {
       if (change.state && isEnd(change.state.to)) for (const listener of this.#ended) listener(change.workflowId)
-      if (change.state?.to === 'rolling_back') stop = true
-      work ||= [...change.insertions, ...change.replacements, ...change.moves].some(row => row.state === 'scheduled')
+      if (change.state?.to === 'rolling_back' || change.state?.to === 'paused') stop = true
+      work ||= [...change.insertions, ...change.replacements, ...change.moves].some(row => claimable.has(row.state))
     }
     if (stop) for (const listener of this.#stopping) listener()
     if (work) this.noteWork()

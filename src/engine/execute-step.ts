@@ -11,7 +11,10 @@ import { StepMissingError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
-import type { ClaimedExecution } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import { IterationCore } from './iteration/iteration-core.ts'
+import type { IterationHost } from './iteration/iteration-host.ts'
+import { StepIteration } from './iteration/step-iteration.ts'
 import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { runBody } from './run-body.ts'
@@ -23,6 +26,8 @@ export interface StepJob {
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   readonly readOutput: OutputReader
+  /** What resumable steps need of the worker. */
+  readonly host: IterationHost
   /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
   mayBegin(): boolean | Promise<boolean>
 }
@@ -32,36 +37,52 @@ export interface StepRun {
   readonly report: StepReport | null
   /** What user code threw, for `onError`, once the report is recorded. */
   readonly errors: readonly unknown[]
+  /** How far a resumable step has come; `null` for any other. */
+  readonly progress: Progress | null
 }
 
 export async function executeStep(job: StepJob): Promise<StepRun> {
-  const { definition, claimed } = job
+  const { definition, claimed, host } = job
   const node = definition.nodes[definition.nodeIndex.get(claimed.execution.node) ?? -1]
-  if (node === undefined) return missingStep(job)
+  if (node === undefined) return { ...missingStep(job), progress: null }
   let context: ReturnType<typeof stepContext>
   try {
     context = stepContext(job)
   } catch (unreadable) {
-    return failed(definition, node, unreadable)
+    return { ...(await failed(definition, node, unreadable)), progress: null }
   }
+  const core = node.resumable === null ? null : new IterationCore({ host, settings: node.resumable, context })
+  const outcome = await runToOutcome({ job, node, context, core })
+  return { ...outcome, progress: core === null ? null : await core.end() }
+}
+
+interface Attempt {
+  readonly job: StepJob
+  readonly node: NodeDefinition
+  readonly context: ReturnType<typeof stepContext>
+  /** Set exactly for resumable steps. */
+  readonly core: IterationCore | null
+}
+
+type StepOutcome = Omit<StepRun, 'progress'>
+
+async function runToOutcome(attempt: Attempt): Promise<StepOutcome> {
+  const { node, context } = attempt
+  const { definition } = attempt.job
   try {
-    const report = await runPhases(job, node, context)
-    return { report: context.flowControl ? steered(job, context.flowControl) : report, errors: [] }
+    const report = await runPhases(attempt)
+    return { report: context.flowControl ? steered(attempt, context.flowControl) : report, errors: [] }
   } catch (thrown) {
     if (context.flowControl === null) return failed(definition, node, thrown)
     try {
-      return { report: steered(job, context.flowControl), errors: [] }
+      return { report: steered(attempt, context.flowControl), errors: [] }
     } catch (unstorable) {
       return failed(definition, node, unstorable)
     }
   }
 }
 
-async function runPhases(
-  job: StepJob,
-  node: NodeDefinition,
-  context: ReturnType<typeof stepContext>,
-): Promise<StepReport | null> {
+async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {
   const { definition, claimed } = job
   context.loaded = await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {
@@ -71,16 +92,24 @@ async function runPhases(
   for (const test of definition.cancelIf) {
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
-  if (node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
+  const asked = core === null || !hasBegun(claimed.execution)
+  if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   failpoint?.('step.before')
-  const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt })
+  core?.begins()
+  const argument = core === null ? undefined : StepIteration.outermost(core)
+  const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt, argument })
   failpoint?.('step.after')
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
+}
+
+/** A resumable step is asked once: what has begun goes on. After a crash before any checkpoint nobody knows that it has. */
+function hasBegun({ progress, crashes }: ActiveExecution): boolean {
+  return progress.runs > 1 && (crashes === 0 || progress.cursor !== null)
 }
 
 function whyCanceled(test: Test): string {
@@ -95,7 +124,7 @@ function encodeOutput(job: StepJob, output: unknown): string | null {
   })
 }
 
-function steered(job: StepJob, flow: FlowControl): StepReport {
+function steered({ job, core }: Attempt, flow: FlowControl): StepReport {
   const { reason } = flow
   switch (flow.action) {
     case 'cancel':
@@ -103,15 +132,17 @@ function steered(job: StepJob, flow: FlowControl): StepReport {
     case 'skip':
       return { kind: 'skip', by: 'flow_control', reason }
     case 'pause':
-      return { kind: 'pause', reason }
+      return { kind: 'pause', hold: core !== null, reason }
+    case 'suspend':
+      return { kind: 'suspend', waitMs: flow.waitMs, reason }
     case 'reattempt':
-      return { kind: 'reattempt', waitMs: flow.waitMs, reason }
+      return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
     case 'finish':
       return { kind: 'finish', output: encodeOutput(job, flow.result), reason }
   }
 }
 
-async function failed(definition: WorkflowDefinition, node: NodeDefinition, thrown: unknown): Promise<StepRun> {
+async function failed(definition: WorkflowDefinition, node: NodeDefinition, thrown: unknown): Promise<StepOutcome> {
   const { policy, ruleError } = await resolvePolicy(definition, node, thrown)
   const error = describeError(thrown)
   if (ruleError === null) return { report: { kind: 'threw', error, policy }, errors: [thrown] }
@@ -119,7 +150,7 @@ async function failed(definition: WorkflowDefinition, node: NodeDefinition, thro
   return { report: { kind: 'threw', error: both, policy }, errors: [thrown, ruleError.thrown] }
 }
 
-function missingStep({ claimed, definition }: StepJob): StepRun {
+function missingStep({ claimed, definition }: StepJob): StepOutcome {
   const error = new StepMissingError(claimed.workflow.id, definition.type, claimed.execution.node)
   return {
     report: {

@@ -3,7 +3,7 @@
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, ClaimedExecution } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds } from './engine.ts'
 import type { StepReport } from './step-report.ts'
@@ -11,6 +11,8 @@ import type { StepReport } from './step-report.ts'
 export interface FinishRequest {
   readonly claimed: ClaimedExecution
   readonly report: StepReport
+  /** How far a resumable step has come; `null` for any other. */
+  readonly progress: Progress | null
   /** The worker may go on at once with the next step of a queue it serves. */
   readonly runOn: { serves(queue: string): boolean } | null
   /** Reserved for what follows; the same over all tries, so that a lost answer can be settled. */
@@ -37,11 +39,12 @@ export async function finishSteps(
     const known = request && graphs.get(request.claimed.execution.handler)
     if (!request || !known) return null
     const { execution } = request.claimed
-    const row = facts.active.find(active => active.id === execution.id)
-    if (!row || !holds(facts, execution)) {
+    const found = facts.active.find(active => active.id === execution.id)
+    if (!found || !holds(facts, execution)) {
       results.set(facts.workflow.id, settle(facts, request, workerId))
       return null
     }
+    const row = request.progress === null ? found : { ...found, progress: request.progress }
     const runOn = alive && request.runOn ? { workerId, serves: request.runOn.serves } : null
     const plan = { ...known, others: [], nextId: request.nextId, skippedId: request.nextId, runOn }
     const { change, next } = decideFinish(facts, row, request.report, plan)

@@ -12,21 +12,25 @@ export interface BodyCall {
   readonly node: NodeDefinition
   readonly workflow: AnyWorkflow
   readonly attempt: number
+  /** What the method receives, if anything. */
+  readonly argument: unknown
 }
 
 /** Returns what the body returned, whatever the hooks around it return. */
-export async function runBody({ definition, node, workflow, attempt }: BodyCall): Promise<unknown> {
+export async function runBody({ definition, node, workflow, attempt, argument }: BodyCall): Promise<unknown> {
   const step: StepInfo = { name: node.name, attempt }
   for (const hook of definition.beforeEach) await hook(workflow, step)
   let output: unknown
   let next = async (): Promise<unknown> => {
-    output = await callBody(node, workflow)
+    output = await callBody(node, workflow, argument)
     return output
   }
   for (const hook of definition.aroundEach.toReversed()) {
     const inner = once(next, node)
     next = async () => {
       const returned = await hook(workflow, step, inner.call)
+      // A hook that forgot to wait must not end the step before its body. One that waited may handle what it threw.
+      await inner.ended()
       if (!inner.called())
         throw new InvalidArgumentError(`An aroundEach hook of step ${node.name} did not call \`next\`.`)
       return returned
@@ -37,21 +41,29 @@ export async function runBody({ definition, node, workflow, attempt }: BodyCall)
   return output
 }
 
-async function callBody(node: NodeDefinition, workflow: AnyWorkflow): Promise<unknown> {
+async function callBody(node: NodeDefinition, workflow: AnyWorkflow, argument: unknown): Promise<unknown> {
   const { body } = node
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
-  if (typeof body === 'function') return await body(workflow)
-  return await (workflow as unknown as Record<string, () => unknown>)[body]?.()
+  if (typeof body === 'function') return await body(workflow, argument)
+  return await (workflow as unknown as Record<string, (argument: unknown) => unknown>)[body]?.(argument)
 }
 
 function once(next: () => Promise<unknown>, node: NodeDefinition) {
-  let called = false
+  let running: Promise<unknown> | null = null
+  let settled = false
   return {
-    called: () => called,
+    called: () => running !== null,
+    ended: async () => {
+      if (!settled) await running
+    },
     call: () => {
-      if (called) throw new InvalidArgumentError(`An aroundEach hook of step ${node.name} called \`next\` twice.`)
-      called = true
-      return next()
+      if (running) throw new InvalidArgumentError(`An aroundEach hook of step ${node.name} called \`next\` twice.`)
+      running = next()
+      const settle = () => {
+        settled = true
+      }
+      running.then(settle, settle)
+      return running
     },
   }
 }

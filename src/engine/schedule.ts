@@ -5,6 +5,7 @@
 import { findNode, type Graph, type GraphNode, nodeAfter } from '../definition/graph.ts'
 import { StepMissingError } from '../errors.ts'
 import type { Due, NewExecution } from '../store/change.ts'
+import { noProgress, type Progress } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 
 /** The slot of a chain's row: the same for all its steps, so that only one can be active. */
@@ -34,6 +35,7 @@ export interface Predecessor {
   readonly attempt: number
   readonly ordinal: number
   readonly fence: number
+  readonly progress: Progress
 }
 
 /** Goes on after `node`: the next step, or the end of the workflow. A paused workflow stays paused at its end. */
@@ -51,6 +53,7 @@ export function advance(draft: ChangeDraft, plan: Plan, before: Predecessor): Ne
     due: { inMs: node.waitMs },
     failures: 0,
     crashes: 0,
+    progress: noProgress,
   })
 }
 
@@ -79,6 +82,8 @@ export interface Again {
   readonly due: Due
   readonly failures: number
   readonly crashes: number
+  /** A resumable step begins from the start; otherwise it goes on where it was. */
+  readonly rewind?: boolean
 }
 
 /** The next attempt at the same node. */
@@ -92,6 +97,7 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     due: again.due,
     failures: again.failures,
     crashes: again.crashes,
+    progress: again.rewind ? noProgress : before.progress,
   })
 }
 
@@ -108,6 +114,7 @@ interface Forward {
   readonly due: Due
   readonly failures: number
   readonly crashes: number
+  readonly progress: Progress
 }
 
 function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExecution {
@@ -132,5 +139,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     fence: forward.fence,
     failures: forward.failures,
     crashes: forward.crashes,
+    // Each claim counts as a run, and so does going on at once.
+    progress: owner === null ? forward.progress : { ...forward.progress, runs: forward.progress.runs + 1 },
   })
 }

@@ -7,10 +7,13 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 export type StepReport =
   | { readonly kind: 'completed'; readonly output: string | null }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
-  | { readonly kind: 'reattempt'; readonly waitMs: number; readonly reason: string | null }
+  | { readonly kind: 'reattempt'; readonly waitMs: number; readonly rewind: boolean; readonly reason: string | null }
+  /** A resumable step stops between two items and goes on later. */
+  | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
   | { readonly kind: 'cancel'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
-  | { readonly kind: 'pause'; readonly reason: string | null }
+  /** `hold`: a resumable step stays where it is; any other gets a new attempt when the workflow goes on. */
+  | { readonly kind: 'pause'; readonly hold: boolean; readonly reason: string | null }
   | { readonly kind: 'threw'; readonly error: ErrorRecord; readonly policy: ExceptionPolicy }
   /** Given back unfinished: the worker shuts down. */
   | { readonly kind: 'released' }

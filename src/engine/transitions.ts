@@ -21,8 +21,9 @@ export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkf
 export const executionTransitions: Table<ActiveState | 'new', ExecutionState> = {
   new: ['scheduled', 'in_progress', 'paused', 'skipped'],
   scheduled: ['in_progress', 'paused', 'canceled', 'skipped'],
-  paused: ['scheduled', 'canceled', 'skipped'],
-  in_progress: ['scheduled', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
+  suspended: ['in_progress', 'paused', 'skipped'],
+  paused: ['scheduled', 'suspended', 'canceled', 'skipped'],
+  in_progress: ['scheduled', 'suspended', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
 }
 
 export function checkWorkflowTransition(id: string, from: StoredWorkflowState | 'new', to: StoredWorkflowState): void {

@@ -4,8 +4,14 @@
  */
 
 export interface BatcherOptions<Item, Result> {
-  /** Writes a group and answers for each item in order. A rejection is tried again in halves, until one item stands alone. */
-  write(items: readonly Item[]): Promise<readonly Result[]>
+  /**
+   * Writes a group and answers for each item in order. A rejection is tried again in halves, until one item stands alone;
+   * `again` is then true, because the rejected write may have arrived all the same.
+   */
+  write(items: readonly Item[], again: boolean): Promise<readonly Result[]>
+  /** Bytes that an item adds to a write; a group stays below `maxBytes`, unless one item alone is larger. */
+  sizeOf?(item: Item): number
+  readonly maxBytes?: number
   readonly maxGroup: number
   /** Items with the same key never share a group; the later one waits for the next. */
   keyOf?(item: Item): string
@@ -41,34 +47,42 @@ export class Batcher<Item, Result> {
     if (this.#waiting.length < ready) return
     const group = this.#takeGroup()
     this.#writing++
-    void this.#write(group).finally(() => {
+    void this.#write(group, false).finally(() => {
       this.#writing--
       this.#pump()
     })
   }
 
   #takeGroup(): Waiting<Item, Result>[] {
-    const { maxGroup, keyOf } = this.#options
-    if (!keyOf) return this.#waiting.splice(0, maxGroup)
-    const group = new Map<string, Waiting<Item, Result>>()
+    const { maxGroup, keyOf, sizeOf, maxBytes = Number.POSITIVE_INFINITY } = this.#options
+    const group: Waiting<Item, Result>[] = []
+    const keys = new Set<string>()
+    let bytes = 0
     this.#waiting = this.#waiting.filter(waiting => {
-      const key = keyOf(waiting.item)
-      if (group.size >= maxGroup || group.has(key)) return true
-      group.set(key, waiting)
+      const key = keyOf?.(waiting.item)
+      const size = sizeOf?.(waiting.item) ?? 0
+      const fits = group.length === 0 || (group.length < maxGroup && bytes + size <= maxBytes)
+      if (!fits || (key !== undefined && keys.has(key))) return true
+      if (key !== undefined) keys.add(key)
+      bytes += size
+      group.push(waiting)
       return false
     })
-    return [...group.values()]
+    return group
   }
 
-  async #write(group: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #write(group: readonly Waiting<Item, Result>[], again: boolean): Promise<void> {
     try {
-      const results = await this.#options.write(group.map(waiting => waiting.item))
+      const results = await this.#options.write(
+        group.map(waiting => waiting.item),
+        again,
+      )
       group.forEach((waiting, index) => waiting.resolve(results[index] as Result))
     } catch (error) {
       if (group.length === 1) return group[0]?.reject(error)
       const middle = Math.ceil(group.length / 2)
-      await this.#write(group.slice(0, middle))
-      await this.#write(group.slice(middle))
+      await this.#write(group.slice(0, middle), true)
+      await this.#write(group.slice(middle), true)
     }
   }
 }

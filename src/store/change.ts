@@ -11,6 +11,7 @@ import type {
   ExecutionKind,
   Outcome,
   PauseCause,
+  Progress,
   StoredWorkflowState,
   WorkflowRecord,
 } from './records.ts'
@@ -37,12 +38,13 @@ export interface NewExecution {
   readonly fence: number
   readonly failures: number
   readonly crashes: number
+  readonly progress: Progress
 }
 
 /** The row of an ending. A row that is inserted already ended has no times of its own yet: they are now. */
 export type EndingRow = Pick<
   ActiveExecution,
-  'workflowId' | 'id' | 'node' | 'kind' | 'attempt' | 'ordinal' | 'startedAt' | 'owner'
+  'workflowId' | 'id' | 'node' | 'kind' | 'attempt' | 'ordinal' | 'startedAt' | 'owner' | 'progress'
 > & { readonly createdAt: number | null; readonly dueAt: number | null }
 
 /** An active row that ends: it moves to history as it was, with how it ended. */
@@ -63,6 +65,12 @@ export interface RowMove {
   readonly slot: string
   readonly state: Exclude<ActiveState, 'in_progress'>
   readonly fence: number
+  /** What a held row goes back to. */
+  readonly heldFrom: ActiveExecution['heldFrom']
+  /** How far a resumable step has come; `null` leaves it as it is. */
+  readonly progress: Progress | null
+  /** `null` keeps the due time. */
+  readonly due: Due | null
 }
 
 export interface WorkflowChange {
@@ -97,4 +105,5 @@ export interface LatestEnding {
   readonly ordinal: number
   readonly state: EndedState
   readonly outcome: Outcome
+  readonly progress: Progress
 }

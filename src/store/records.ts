@@ -10,7 +10,7 @@ export type StoredWorkflowState = 'ready' | 'paused' | 'rolling_back' | 'finishe
 /** States as people see them. */
 export type WorkflowState = StoredWorkflowState | 'performing'
 
-export type ActiveState = 'scheduled' | 'in_progress' | 'paused'
+export type ActiveState = 'scheduled' | 'in_progress' | 'suspended' | 'paused'
 export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled'
 export type ExecutionState = ActiveState | EndedState
 
@@ -57,6 +57,19 @@ export interface WorkflowRecord {
   readonly endedAt: number | null
 }
 
+/** How far a resumable step has come. It moves on from attempt to attempt, unless the step is rewound. */
+export interface Progress {
+  /** Encoded; `null` before the first item. */
+  readonly cursor: string | null
+  readonly completedIterations: number
+  /** How many items there are, if the step has said so. */
+  readonly total: number | null
+  /** How often the step was begun. */
+  readonly runs: number
+}
+
+export const noProgress: Progress = { cursor: null, completedIterations: 0, total: null, runs: 0 }
+
 /** An execution that has not ended. */
 export interface ActiveExecution {
   readonly workflowId: string
@@ -86,6 +99,9 @@ export interface ActiveExecution {
   readonly crashes: number
   /** The worker wrote down that it is about to call user code. */
   readonly startMark: boolean
+  /** What a held row goes back to. */
+  readonly heldFrom: 'scheduled' | 'suspended' | null
+  readonly progress: Progress
 }
 
 /** An execution that has ended. Written once. */
@@ -105,6 +121,7 @@ export interface EndedExecution {
   readonly owner: string | null
   readonly error: ErrorRecord | null
   readonly reason: string | null
+  readonly progress: Progress
 }
 
 /** What a worker gets when it claims an execution: all that is needed to run it. */

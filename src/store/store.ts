@@ -9,6 +9,7 @@ import type {
   EndedExecution,
   EventRecord,
   HeroKey,
+  Progress,
   WorkerRecord,
   WorkflowRecord,
   WorkflowState,
@@ -34,6 +35,15 @@ export type StartResult =
   /** The idempotency key belongs to an earlier workflow. */
   | { readonly kind: 'keyed'; readonly workflow: WorkflowRecord; readonly input: string | null }
 
+export interface StartCall {
+  /** The application's own transaction. */
+  readonly transaction?: TransactionHandle
+  /** Looks at the results before anything is committed; what it throws undoes the whole call. */
+  readonly check?: (results: readonly StartResult[]) => void
+  /** An earlier call with these orders may have been committed without its answer arriving. */
+  readonly repeated?: boolean
+}
+
 export interface ClaimSource {
   readonly queue: string
   readonly handler: string
@@ -57,6 +67,8 @@ export interface ChangeTarget {
   readonly withLatest?: boolean
   /** Asks which nodes have ended already. */
   readonly withPassed?: boolean
+  /** Keeps the active rows from being changed meanwhile by those who need no lock on the workflow: claims, checkpoints. */
+  readonly lockRows?: boolean
   /** An execution that the caller reports on: after a lost answer it is looked up whether it has ended already. */
   readonly settle?: string
   /** An earlier call may have been committed without its answer arriving. */
@@ -70,6 +82,8 @@ export interface HeldExecution {
   readonly fence: number
   /** The workflow is being stopped: the step should end soon. */
   readonly stopping: boolean
+  /** The workflow is paused: a resumable step should stop at its next checkpoint. */
+  readonly pausing: boolean
 }
 
 export interface DefinitionRecord {
@@ -95,6 +109,12 @@ export interface WorkflowFilter {
   readonly limit: number
 }
 
+/** A transaction of ours that the application may use. */
+export interface UserTransaction {
+  query(text: string, values?: readonly unknown[]): Promise<Readonly<Record<string, any>>[]>
+  readonly handle: unknown
+}
+
 /** A transaction of the application, as its own library hands it out. */
 export type TransactionHandle = object
 
@@ -116,13 +136,16 @@ export interface Store {
   /** Fresh ids; inside the application's transaction they are reserved there. */
   takeIds(count: number, transaction?: TransactionHandle): Promise<string[]>
 
-  /** `check` looks at the results before anything is committed; what it throws undoes the whole call. */
-  start(
-    orders: readonly StartOrder[],
-    transaction?: TransactionHandle,
-    check?: (results: readonly StartResult[]) => void,
-  ): Promise<StartResult[]>
+  start(orders: readonly StartOrder[], options?: StartCall): Promise<StartResult[]>
   claim(request: ClaimRequest): Promise<ClaimedExecution[]>
+  /** Writes down how far a resumable step has come; false if the claim is no longer ours. One narrow statement. */
+  checkpoint(execution: ActiveExecution, progress: Progress): Promise<boolean>
+  /** Runs the application's statements and a checkpoint in one transaction; `lost`, and undone, if the claim is. */
+  checkpointWith<Result>(
+    execution: ActiveExecution,
+    progress: Progress,
+    work: (transaction: UserTransaction) => Promise<Result>,
+  ): Promise<{ readonly result: Result } | 'lost'>
   /** Writes down that user code is about to be called; false if the claim is no longer ours. */
   markStarted(execution: ActiveExecution): Promise<boolean>
   /**
@@ -140,6 +163,9 @@ export interface Store {
   findDefinition(type: string): Promise<StoredGraph | null>
   /** Every graph that was ever registered for the types, newest first: rows may stand where only other code knows. */
   allGraphs(types: readonly string[]): Promise<StoredGraph[]>
+
+  /** The queues in which rows of the handlers stand, whatever code has put them there. */
+  queuesOf(handlers: readonly string[]): Promise<string[]>
 
   registerWorker(worker: WorkerRecord): Promise<void>
   /** Renews the lease. `null` when it was lost: everything that the worker held belongs to others. */

@@ -3,7 +3,9 @@
  * its message tells what the workflow has been through.
  */
 import { AssertionError } from 'node:assert'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import type { Execution } from '../client/execution.ts'
+import type { StepProgress } from '../client/step-progress.ts'
 import type { WorkflowHandle } from '../client/workflow-handle.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { Outcome, WorkflowState } from '../store/records.ts'
@@ -58,6 +60,24 @@ export function checkExecutedSteps(evidence: Evidence, expected: readonly string
   fail(evidence, `has executed ${list(steps)}, not ${list(expected)}`, steps, expected)
 }
 
+/** Of the resumable step that was reached last, whether it has ended or not. */
+export function checkCursor(evidence: Evidence, expected: unknown): void {
+  const { cursor } = latestProgress(evidence)
+  if (isDeepStrictEqual(cursor, expected)) return
+  fail(evidence, `has the cursor ${inspect(cursor)}, not ${inspect(expected)}`, cursor, expected)
+}
+
+export function checkIterations(evidence: Evidence, expected: number): void {
+  const { completed } = latestProgress(evidence)
+  if (completed !== expected) fail(evidence, `has done ${completed} items, not ${expected}`, completed, expected)
+}
+
+function latestProgress({ workflow, history }: Evidence): StepProgress {
+  const latest = history.findLast(execution => execution.progress !== null)
+  if (latest?.progress) return latest.progress
+  throw new InvalidArgumentError(`Workflow ${workflow.id} (${workflow.type}) has not reached a resumable step.`)
+}
+
 /** A misspelled step was never executed either, so that a test would pass for the wrong reason. */
 function requireStep({ workflow, history, declared }: Evidence, step: string): void {
   if (declared.includes(step) || history.some(execution => execution.step === step)) return
@@ -77,8 +97,9 @@ function fail(evidence: Evidence, what: string, actual: unknown, expected: unkno
   throw error
 }
 
-function describe({ step, attempt, state, outcome, error, reason, scheduledFor }: Execution): string {
-  const end = outcome === null ? `due ${scheduledFor.toISOString()}` : outcome
+function describe({ step, attempt, state, outcome, error, reason, scheduledFor, progress }: Execution): string {
+  const due = outcome === null ? `due ${scheduledFor.toISOString()}` : outcome
+  const end = progress ? `${due}, ${progress.completed} items, cursor ${inspect(progress.cursor)}` : due
   const why = error ? `: ${error.className}: ${error.message}` : reason ? `: ${reason}` : ''
   return `  ${step}, attempt ${attempt}: ${state} (${end})${why}`
 }

@@ -14,8 +14,10 @@ import { pauseFor } from '../primitives/pause-for.ts'
 import type { WorkflowState } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import {
+  checkCursor,
   checkExecuted,
   checkExecutedSteps,
+  checkIterations,
   checkSkipped,
   checkState,
   type Evidence,
@@ -41,6 +43,7 @@ export interface TestKitParts {
 }
 
 const pollMs = 5
+const claimable: ReadonlySet<string> = new Set(['scheduled', 'suspended'])
 /** A step that was due twice and not taken is one that this code may not run. */
 const maxIdleRounds = 2
 
@@ -81,17 +84,44 @@ export class TestKit {
     return this.#clock.moveTo(time)
   }
 
-  /** Performs one step of the workflow and returns how it ended; `null` when none is due. */
+  /**
+   * Performs one step of the workflow and returns how it ended, or, of a resumable step, one run and how it stands. `null`
+   * when none is due.
+   */
   async performNextStep(workflow: WorkflowHandle<any>): Promise<Execution | null> {
     const performed = await this.#perform(1, workflow.id)
     await workflow.refresh()
-    if (performed === 0) return null
-    return (await workflow.history()).findLast(execution => execution.endedAt !== null) ?? null
+    return performed === 0 ? null : latestPerformed(await workflow.history())
+  }
+
+  /**
+   * Runs so many items of the resumable step at which the workflow stands, and interrupts it there, in as many runs as it
+   * takes. Fewer if the step ends or waits before. Returns how the attempt stands then; `null` when none is due.
+   */
+  async runIterations(workflow: WorkflowHandle<any>, count: number): Promise<Execution | null> {
+    checkCount(count, 'The count of iterations')
+    const [standing] = await workflow.currentExecutions()
+    if (standing && standing.progress === null) {
+      throw new InvalidArgumentError(
+        `Workflow ${workflow.id} (${workflow.type}) stands at step ${standing.step}, which is not resumable.`,
+      )
+    }
+    let latest: Execution | null = null
+    const goal = (standing?.progress?.completed ?? 0) + count
+    for (let done = goal - count; done < goal; ) {
+      if ((await this.#perform(1, workflow.id, goal - done)) === 0) break
+      latest = latestPerformed(await workflow.history())
+      const now = latest?.progress?.completed ?? 0
+      if (latest?.id !== standing?.id || latest?.state !== 'suspended' || now <= done) break
+      done = now
+    }
+    await workflow.refresh()
+    return latest
   }
 
   /** Works off everything that is due now, of all workflows. Returns how many steps that were. */
   async runDue({ maxSteps = 10_000 }: StepLimit = {}): Promise<number> {
-    checkLimit(maxSteps)
+    checkCount(maxSteps, '`maxSteps`')
     const performed = await this.#perform(maxSteps)
     if (performed === maxSteps && (await this.#isAnythingDue())) throw await this.#endless()
     return performed
@@ -105,7 +135,7 @@ export class TestKit {
     workflow: WorkflowHandle<W>,
     { maxSteps = 1000 }: StepLimit = {},
   ): Promise<WorkflowHandle<W>> {
-    checkLimit(maxSteps)
+    checkCount(maxSteps, '`maxSteps`')
     let left = maxSteps
     for (let idleRounds = 0; idleRounds < maxIdleRounds; ) {
       const performed = await this.#perform(left, workflow.id)
@@ -116,7 +146,7 @@ export class TestKit {
         await pauseFor(pollMs)
         continue
       }
-      const dueTimes = rows.filter(row => row.state === 'scheduled').map(row => row.dueAt)
+      const dueTimes = rows.filter(row => claimable.has(row.state)).map(row => row.dueAt)
       if (dueTimes.length === 0) break
       if (left === 0) throw new StepLimitError(workflow.id, maxSteps)
       const jumped = await this.#clock.reach(Math.min(...dueTimes))
@@ -161,6 +191,16 @@ export class TestKit {
     checkExecutedSteps(await this.#evidence(workflow), steps)
   }
 
+  /** Where the resumable step that was reached last would go on; `null` before its first item. */
+  async assertCursor(workflow: WorkflowHandle<any>, cursor: unknown): Promise<void> {
+    checkCursor(await this.#evidence(workflow), cursor)
+  }
+
+  /** How many items the resumable step that was reached last has done, over all its runs. */
+  async assertIterations(workflow: WorkflowHandle<any>, count: number): Promise<void> {
+    checkIterations(await this.#evidence(workflow), count)
+  }
+
   /** Closes everything and deletes the database that the kit made. A step that still runs is told to stop. */
   close(): Promise<void> {
     this.#closing ??= this.geneva.close().finally(() => this.#parts.dispose())
@@ -172,8 +212,13 @@ export class TestKit {
   }
 
   /** A step that hangs must not hold up `close`, so the worker has no grace time. */
-  #perform(maxSteps: number, workflowId?: string): Promise<number> {
-    return this.geneva.runDue({ maxSteps, grace: 0, ...(workflowId === undefined ? {} : { workflowId }) })
+  #perform(maxSteps: number, workflowId?: string, maxItems?: number): Promise<number> {
+    return this.geneva.runDue({
+      maxSteps,
+      grace: 0,
+      ...(workflowId === undefined ? {} : { workflowId }),
+      ...(maxItems === undefined ? {} : { maxItems }),
+    })
   }
 
   async #isAnythingDue(): Promise<boolean> {
@@ -205,7 +250,14 @@ export class TestKit {
   }
 }
 
-function checkLimit(maxSteps: number): void {
-  if (Number.isSafeInteger(maxSteps) && maxSteps > 0) return
-  throw new InvalidArgumentError(`\`maxSteps\` must be a whole number above 0, not ${String(maxSteps)}.`)
+/** A resumable step that was interrupted has not ended, but was performed. */
+function latestPerformed(history: readonly Execution[]): Execution | null {
+  const last = history.at(-1)
+  if (last?.progress && last.startedAt !== null) return last
+  return history.findLast(execution => execution.endedAt !== null) ?? null
+}
+
+function checkCount(count: number, what: string): void {
+  if (Number.isSafeInteger(count) && count > 0) return
+  throw new InvalidArgumentError(`${what} must be a whole number above 0, not ${String(count)}.`)
 }

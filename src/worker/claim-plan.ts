@@ -1,7 +1,7 @@
 /**
  * What a worker may claim: which queues and handlers, and how many of each.
  */
-import { type Graph, graphOf } from '../definition/graph.ts'
+import { graphOf } from '../definition/graph.ts'
 import { type Engine, typesOf } from '../engine/engine.ts'
 import { timerQueue } from '../engine/schedule.ts'
 import type { ClaimSource } from '../store/store.ts'
@@ -27,13 +27,14 @@ export class ClaimPlan {
     this.#settings = settings
   }
 
-  /** Looks up every queue that the code names, and those that only older code has named. */
+  /** Looks up every queue that the code names, and those in which older or newer code has left rows. */
   static async make(engine: Engine, settings: WorkerSettings): Promise<ClaimPlan> {
     const types = engine.registry.definitions.flatMap(typesOf)
-    const stored = (await engine.store.allGraphs(types)).map(({ graph }) => JSON.parse(graph) as Graph)
-    // A graph is stored once for its shape, so the queues that the code names now may be others.
-    const graphs = [...stored, ...engine.registry.definitions.map(graphOf)]
-    const queues = new Set(graphs.flatMap(graph => [graph.queue, ...graph.nodes.map(node => node.queue)]))
+    const left = settings.queues === null ? await engine.store.queuesOf(types) : []
+    const named = engine.registry.definitions
+      .map(graphOf)
+      .flatMap(({ queue, nodes }) => [queue, ...nodes.map(node => node.queue)])
+    const queues = new Set([...left, ...named].filter(queue => queue !== timerQueue))
     const served = settings.queues === null ? [...queues] : [...settings.queues.keys()]
     const sources = [...served, timerQueue].flatMap(queue =>
       types.map(handler => ({ queue, handler, generation: engine.generationOf(handler) })),

@@ -15,6 +15,8 @@ interface Item {
 }
 
 const maxGroup = 500
+/** Well below what servers accept in one packet. */
+const maxBytes = 4 * 1024 * 1024
 const longestPauseMs = 5000
 
 export class Finisher {
@@ -27,6 +29,8 @@ export class Finisher {
       write: items => this.#write(items),
       maxGroup,
       keyOf: item => item.report.claimed.workflow.id,
+      sizeOf: ({ report }) => bytesOf(report),
+      maxBytes,
     })
   }
 
@@ -68,4 +72,12 @@ export class Finisher {
       }
     }
   }
+}
+
+/** About how much a report adds to the packet that carries it. */
+function bytesOf({ report, progress }: Report): number {
+  const output = report !== null && 'output' in report ? (report.output?.length ?? 0) : 0
+  const error =
+    report !== null && report.kind === 'threw' ? report.error.message.length + (report.error.stack?.length ?? 0) : 0
+  return output + error + (progress?.cursor?.length ?? 0)
 }

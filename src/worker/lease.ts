@@ -3,12 +3,15 @@
  * learns in the same breath what it should stop. When the lease is lost, it begins a new life.
  */
 import { hostname } from 'node:os'
+import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { randomId } from '../primitives/random-id.ts'
 import { within } from '../primitives/within.ts'
 import type { HeldExecution, Store } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
+
+const longestPauseMs = 250
 
 export interface LeaseParts {
   readonly store: Store
@@ -31,6 +34,7 @@ export class Lease {
   readonly #bell = new WakeUp()
   /** Executions that the database calls ours and that do not run here, each with the time when that was first seen. */
   #strays: ReadonlyMap<string, number> = new Map()
+  #takingOver = false
   #id = randomId()
   /** When the renewal was asked for, not when it was answered: the lease is never believed to last longer than it does. */
   #renewedAt = performance.now()
@@ -57,17 +61,17 @@ export class Lease {
   }
 
   /**
-   * Waits until it is known whether the lease holds. After a long silence, because the process was stopped or its event
-   * loop was blocked, others may own by now what was claimed before. False when there is no lease any more.
+   * Asks the database whether the lease holds. After a long silence, because the process was stopped or its event loop was
+   * blocked, others may own by now what was claimed before. False when that cannot be ruled out.
    */
   async confirm(): Promise<boolean> {
-    while (!this.healthy && !this.#stopped) {
+    if (!this.healthy && !this.#stopped) {
       await new Promise<void>(resolve => {
         this.#confirming.push(resolve)
         this.#bell.ring()
       })
     }
-    return !this.#stopped
+    return this.healthy
   }
 
   async begin(): Promise<void> {
@@ -97,12 +101,17 @@ export class Lease {
       await this.#bell.wait(this.#settings.heartbeatMs)
       if (this.#stopped) return
       // The database may be away for a moment, or not answer at all. Past the lease, others own what runs here.
-      const renewal = this.#renew().catch(() => {})
+      let failed = false
+      const renewal = this.#renew().catch(() => {
+        failed = true
+      })
       const left = this.#renewedAt + this.#settings.leaseMs - performance.now()
       await within(renewal, Math.max(left, this.#settings.heartbeatMs))
       if (!this.healthy && !this.#stopped) this.#running.stopAll('claim lost')
       await renewal
       this.#tellConfirmed()
+      // Whoever rings meanwhile gets the same answer; a server that is away must not be hammered.
+      if (failed && !this.#stopped) await pauseFor(jittered(Math.min(this.#settings.heartbeatMs, longestPauseMs)))
     }
   }
 
@@ -117,7 +126,7 @@ export class Lease {
     if (held !== null) {
       this.#renewedAt = askedAt
       this.#running.compare(known, held)
-      await this.#findOrphans(held)
+      this.#findOrphans(held)
     } else {
       this.#running.stopAll('claim lost')
       this.#id = randomId()
@@ -126,13 +135,18 @@ export class Lease {
   }
 
   /** A row may be unknown here for a moment, while its claim is on the way; for half a lease, it was forgotten. */
-  async #findOrphans(held: readonly HeldExecution[]): Promise<void> {
+  #findOrphans(held: readonly HeldExecution[]): void {
     const now = performance.now()
     const running = this.#running.ids()
     const strays = held.map(row => row.id).filter(id => !running.has(id))
     this.#strays = new Map(strays.map(id => [id, this.#strays.get(id) ?? now]))
     const orphans = strays.filter(id => now - (this.#strays.get(id) ?? now) > this.#settings.leaseMs / 2)
-    if (orphans.length > 0) await this.#onOrphans(this.#id, new Set(orphans))
+    // Beside the heartbeat, which must not wait for it.
+    if (orphans.length === 0 || this.#takingOver) return
+    this.#takingOver = true
+    void this.#onOrphans(this.#id, new Set(orphans)).finally(() => {
+      this.#takingOver = false
+    })
   }
 
   async #register(): Promise<void> {

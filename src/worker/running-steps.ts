@@ -13,6 +13,10 @@ export interface RunningStep {
   changes: number
   /** The queue in which room is kept for the step that may follow. */
   keptIn: string | null
+  /** Why a resumable step should stop at its next checkpoint. */
+  interruption: string | null
+  /** A resumable step has written a checkpoint in this run, so it is not what has ended a process before. */
+  readonly proven: { readonly reached: Promise<void>; reach(): void }
 }
 
 /** Why a signal was aborted. It is the signal's `reason`. */
@@ -21,6 +25,8 @@ export type StopReason = 'canceled' | 'claim lost' | 'shutting down'
 export class RunningSteps {
   readonly #steps = new Set<RunningStep>()
   readonly #perQueue = new Map<string, number>()
+  /** Why all should stop, also those that begin only now. */
+  #interruption: StopReason | null = null
   #onFree: (() => void) | null = null
 
   get size(): number {
@@ -46,7 +52,15 @@ export class RunningSteps {
   }
 
   add(claimed: ClaimedExecution): RunningStep {
-    const step = { claimed, abort: new AbortController(), reporting: false, changes: 0, keptIn: null }
+    const step = {
+      claimed,
+      abort: new AbortController(),
+      reporting: false,
+      changes: 0,
+      keptIn: null,
+      interruption: this.#interruption,
+      proven: makeProven(),
+    }
     this.#steps.add(step)
     this.#count(claimed.execution.queue, 1)
     return step
@@ -58,6 +72,7 @@ export class RunningSteps {
     this.#count(step.claimed.execution.queue, -1)
     this.#count(next.execution.queue, 1)
     step.claimed = next
+    step.interruption = this.#interruption
     step.reporting = false
     step.changes++
   }
@@ -103,12 +118,19 @@ export class RunningSteps {
       const row = byId.get(execution.id)
       if (!row || row.fence !== execution.fence) stop(step, 'claim lost')
       else if (row.stopping) stop(step, 'canceled')
+      else if (row.pausing) step.interruption ??= 'paused'
     }
   }
 
   /** What runs, each with its counter, to be compared later. */
   snapshot(): Map<RunningStep, number> {
     return new Map([...this.#steps].filter(step => !step.reporting).map(step => [step, step.changes]))
+  }
+
+  /** Asks resumable steps to stop at their next checkpoint, now and from now on. Others are not disturbed. */
+  interruptAll(reason: StopReason): void {
+    this.#interruption = reason
+    for (const step of this.#steps) step.interruption ??= reason
   }
 
   stopAll(reason: StopReason): void {
@@ -130,6 +152,15 @@ export function placeOf(execution: Pick<ActiveExecution, 'workflowId' | 'slot'>)
   return JSON.stringify([execution.workflowId, execution.slot])
 }
 
+function makeProven(): RunningStep['proven'] {
+  let reach = () => {}
+  const reached = new Promise<void>(resolve => {
+    reach = resolve
+  })
+  return { reached, reach }
+}
+
 function stop(step: RunningStep, reason: StopReason): void {
+  step.interruption ??= reason
   if (!step.abort.signal.aborted) step.abort.abort(reason)
 }

@@ -2,15 +2,17 @@
  * Runs one claimed execution, records what it came to, and goes on with the next step of the same workflow while it may.
  */
 
+import { setTimeout as wait } from 'node:timers/promises'
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-steps.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import { describeError } from '../primitives/describe-error.ts'
-import type { ClaimedExecution } from '../store/records.ts'
+import type { ClaimedExecution, Progress } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { Finisher } from './finisher.ts'
+import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
 
@@ -27,12 +29,20 @@ export interface RunnerParts {
 
 /** After so many steps in a row a workflow stands in line again, so that none keeps others waiting. */
 const maxRunOn = 100
+const longestAloneMs = 60_000
+
+/** What is recorded of a run. */
+interface Outcome {
+  readonly report: StepReport
+  readonly progress: Progress | null
+}
 
 export class StepRunner {
   readonly #parts: RunnerParts
   /** Work on its last chance runs one at a time, so that it cannot take neighbours with it again. */
   #suspects: Promise<unknown> = Promise.resolve()
   #runsOn = true
+  #maxItems: number | null = null
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -41,6 +51,11 @@ export class StepRunner {
   /** From now on every workflow stops after the step that it is in. */
   stopRunningOn(): void {
     this.#runsOn = false
+  }
+
+  /** From now on no run of a resumable step gets further than so many items. */
+  limitItems(maxItems: number): void {
+    this.#maxItems = maxItems
   }
 
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
@@ -60,12 +75,13 @@ export class StepRunner {
   /** Gives a step back unfinished. Its late result will be refused. */
   async release(workerId: string, step: RunningStep): Promise<void> {
     step.reporting = true
-    await this.#finish(workerId, step, { kind: 'released' }, false)
+    await this.#finish(workerId, step, { report: { kind: 'released' }, progress: null }, false)
   }
 
   /**
    * A step that was taken over once runs like any other, but after a durable mark. On its last chance it runs alone among
-   * its like, so that the one that ends the process is told from those that were only there.
+   * its like, so that the one that ends the process is told from those that were only there: a resumable one only until
+   * its first checkpoint, because it may go on for hours.
    */
   async #runMarked(workerId: string, step: RunningStep): Promise<void> {
     const { execution } = step.claimed
@@ -75,7 +91,9 @@ export class StepRunner {
     }
     const alone = isOnLastChance(step.claimed)
     const turn = alone ? this.#suspects.then(begin) : begin()
-    if (alone) this.#suspects = turn.catch(() => {})
+    // One that never ends keeps the others waiting for a while only.
+    const bound = wait(longestAloneMs, undefined, { ref: false })
+    if (alone) this.#suspects = Promise.race([turn.catch(() => {}), step.proven.reached, bound])
     if (await turn) await this.#runChain(workerId, step)
   }
 
@@ -92,7 +110,7 @@ export class StepRunner {
     if (step.reporting) return false
     step.reporting = true
     const report = reportOf(step, run)
-    const result = await this.#record(workerId, step, report, mayRunOn)
+    const result = await this.#record(workerId, step, { report, progress: run.progress }, mayRunOn)
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)
@@ -108,6 +126,7 @@ export class StepRunner {
       signal: abort.signal,
       maxOutputBytes,
       readOutput: (workflowId, node) => engine.store.findOutput(workflowId, node),
+      host: iterationHost(engine.store, step, this.#maxItems),
       mayBegin: () => this.#mayBegin(step),
     })
   }
@@ -121,21 +140,28 @@ export class StepRunner {
   }
 
   /** A report that the database will never take becomes a failure of the step, which it will. */
-  async #record(workerId: string, step: RunningStep, report: StepReport, mayRunOn: boolean): Promise<FinishResult> {
+  async #record(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {
     try {
-      return await this.#finish(workerId, step, report, mayRunOn)
+      return await this.#finish(workerId, step, run, mayRunOn)
     } catch (error) {
       const policy = { action: 'pause', waitMs: 0, limit: null, then: 'pause' } as const
-      return this.#finish(workerId, step, { kind: 'threw', error: describeError(error), policy }, false)
+      const report = { kind: 'threw', error: describeError(error), policy } as const
+      // Not the progress of this run, which may be what was not taken: the last that was written stays.
+      return this.#finish(workerId, step, { report, progress: null }, false)
     }
   }
 
-  #finish(workerId: string, step: RunningStep, report: StepReport, mayRunOn: boolean): Promise<FinishResult> {
+  #finish(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {
     const runOn =
       mayRunOn && this.#runsOn && !step.abort.signal.aborted
         ? { serves: (queue: string) => this.#parts.keepRoom(step, queue) }
         : null
-    return this.#parts.finisher.finish(workerId, { claimed: step.claimed, report, runOn })
+    return this.#parts.finisher.finish(workerId, {
+      claimed: step.claimed,
+      report: run.report,
+      progress: run.progress,
+      runOn,
+    })
   }
 }
 

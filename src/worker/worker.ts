@@ -28,11 +28,15 @@ export interface DrainOptions {
   readonly workflowId?: string
   /** Stop after so many steps have been claimed, and let none run on. */
   readonly maxSteps?: number
+  /** Interrupt every resumable step after so many items. For the test kit. */
+  readonly maxItems?: number
 }
 
 /** Dead workers are looked for every fifth of a lease, and at least so often. */
 const longestRecoveryMs = 2000
 const recoveryLimit = 100
+/** How often the queues are looked up anew. */
+const replanMs = 60_000
 /** How often timers are looked for. They take no room of steps, because they end what keeps it. */
 const timerMs = 250
 const timerLimit = 20
@@ -81,6 +85,7 @@ export class Worker {
   async drain(options: DrainOptions = {}): Promise<number> {
     await this.#begin()
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
+    if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
     const drained = this.#recover().then(() => this.#drain(options))
     // A claim that is under way when the worker is stopped must be known before what it holds is given back.
     this.#loops = drained.catch(() => {})
@@ -122,7 +127,10 @@ export class Worker {
       running: this.#running,
       finisher: this.#finisher,
       lease,
-      keepRoom: (step, queue) => plan.serves(queue) && this.#running.keepRoom(step, queue, plan.limitOf(queue)),
+      keepRoom: (step, queue) => {
+        const current = this.#plan ?? plan
+        return current.serves(queue) && this.#running.keepRoom(step, queue, current.limitOf(queue))
+      },
     })
   }
 
@@ -163,6 +171,7 @@ export class Worker {
   }
 
   #claimedCount = 0
+  #plannedAt = performance.now()
   #timersClaimedAt = Number.NEGATIVE_INFINITY
 
   async #claimTimers(workflowId?: string): Promise<void> {
@@ -204,16 +213,30 @@ export class Worker {
   /** A claim or a timer whose answer was lost: the row is ours and nobody runs it. */
   async #takeOverOrphans(workerId: string, ids: ReadonlySet<string>): Promise<void> {
     const { engine } = this.#parts
-    const held = await engine.store.heldBy(workerId)
-    await engine.takeOver(held.map(claimed => claimed.execution).filter(execution => ids.has(execution.id)))
+    try {
+      const held = await engine.store.heldBy(workerId)
+      const running = this.#running.ids()
+      const forgotten = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id) && !running.has(id))
+      await engine.takeOver(forgotten)
+    } catch (error) {
+      this.#parts.onError.report(error, null)
+    }
   }
 
   async #recoverAlways(): Promise<void> {
     const { leaseMs } = this.#parts.settings
     while (!this.#stop.signal.aborted) {
       await this.#recover().catch(error => this.#parts.onError.report(error, null))
+      await this.#replan().catch(error => this.#parts.onError.report(error, null))
       await pauseFor(jittered(Math.min(longestRecoveryMs, leaseMs / 5), 0.2), this.#stop.signal)
     }
+  }
+
+  /** A deploy elsewhere may put rows into queues that this code does not name. */
+  async #replan(): Promise<void> {
+    if (performance.now() - this.#plannedAt < replanMs) return
+    this.#plannedAt = performance.now()
+    this.#plan = await ClaimPlan.make(this.#parts.engine, this.#parts.settings)
   }
 
   async #recover(): Promise<void> {
@@ -244,7 +267,9 @@ export class Worker {
     // A lease that is just being taken must be given back, or it would be renewed for ever.
     await this.#beginning.catch(() => {})
     this.#runner?.stopRunningOn()
+    this.#running.interruptAll('shutting down')
     await within(this.#loops, farewellMs)
+    this.#running.interruptAll('shutting down')
     await this.#goneWithin(graceMs, () => this.#running.size === 0)
     this.#running.stopAll('shutting down')
     await this.#goneWithin(abortMs, () => this.#running.size === 0)
@@ -257,7 +282,8 @@ export class Worker {
   async #giveBack(): Promise<void> {
     const reporting = this.#running.all().filter(step => step.reporting)
     const rest = this.#running.all().filter(step => !step.reporting)
-    await Promise.all(rest.map(step => this.#runner?.release(step.claimed.execution.owner ?? '', step)))
+    // What cannot be given back is found by others when this worker is gone.
+    await Promise.allSettled(rest.map(step => this.#runner?.release(step.claimed.execution.owner ?? '', step)))
     await this.#goneWithin(farewellMs, () => !this.#running.all().some(step => reporting.includes(step)))
   }
 

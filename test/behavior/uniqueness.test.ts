@@ -138,7 +138,7 @@ forEachDatabase('uniqueness', database => {
     const { id } = await under.geneva.start(Onboarding, { hero: { id: 'single' } })
     const connection = await connectPlainly(database.name, under.url)
     const columns = `slot, node, kind, attempt, ordinal, state, queue, handler, generation, priority, created_at, due_at,
-      fence, failures, crashes, start_mark`
+      fence, failures, crashes, start_mark, completed_iterations, runs`
     const second = connection.query(`insert into geneva_drive_active_executions (workflow_id, id, ${columns})
       select workflow_id, 900000009, ${columns} from geneva_drive_active_executions where workflow_id = ${id}`)
     await expect(second).rejects.toThrow(/unique|duplicate/i)
@@ -149,7 +149,8 @@ forEachDatabase('uniqueness', database => {
     const wf = await under.geneva.start(Onboarding, { hero: { id: 'attempts' } })
     await wf.cancel()
     const connection = await connectPlainly(database.name, under.url)
-    const columns = 'workflow_id, node, kind, attempt, ordinal, state, outcome, created_at, due_at, ended_at'
+    const columns = `workflow_id, node, kind, attempt, ordinal, state, outcome, created_at, due_at, ended_at,
+      completed_iterations, runs`
     const second = connection.query(`insert into geneva_drive_step_executions (id, ${columns})
       select 900000010, ${columns} from geneva_drive_step_executions where workflow_id = ${wf.id}`)
     await expect(second).rejects.toThrow(/unique|duplicate/i)

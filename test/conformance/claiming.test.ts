@@ -1,5 +1,7 @@
 /** Claiming: who gets which rows, in which order, and what a claim is worth. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { WorkflowChange } from '../../src/store/change.ts'
+import type { ActiveExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
@@ -109,4 +111,56 @@ forEachDatabase('claiming', database => {
     expect(await store.markStarted(execution)).toBe(true)
     expect((await store.activeExecutions(execution.workflowId))[0]?.startMark).toBe(true)
   })
+
+  it('never takes a row that has moved on to a step which is not due', async () => {
+    const queue = 'moving'
+    await startSome(store, 300, { first: { queue } })
+    const second = await registerWorker(other, `worker-${++workers}`)
+    const sources = [{ ...sampleSource, queue }]
+    const taken: string[] = []
+    const mover = async () => {
+      for (;;) {
+        const claimed = await other.claim({ workerId: second, sources, limit: 20 })
+        if (claimed.length === 0) return
+        const ids = await other.takeIds(claimed.length)
+        const next = new Map(claimed.map((item, index) => [item.workflow.id, ids[index] ?? '']))
+        await other.change(
+          claimed.map(item => ({ workflowId: item.workflow.id })),
+          ({ workflow, active }) => movedOn(workflow.id, active[0], next.get(workflow.id) ?? ''),
+        )
+      }
+    }
+    const taker = async () => {
+      for (let i = 0; i < 30; i++) {
+        for (const item of await store.claim({ workerId: worker, sources, limit: 3 })) taken.push(item.execution.node)
+      }
+    }
+    await Promise.all([mover(), taker()])
+    expect(taken.length).toBeGreaterThan(0)
+    expect(taken.filter(node => node !== 'one')).toEqual([])
+  })
+
+  it('is told every queue in which rows of a handler stand, also those that are held', async () => {
+    await startSome(store, 1, { first: { queue: 'left-by-old-code', handler: 'Elsewhere' } })
+    await startSome(store, 1, { first: { queue: 'held', handler: 'Elsewhere', state: 'paused' } })
+    expect((await store.queuesOf(['Elsewhere'])).toSorted()).toEqual(['held', 'left-by-old-code'])
+    expect(await store.queuesOf([])).toEqual([])
+  })
 })
+
+/** As if its step had completed and the next one had to wait for a day. */
+function movedOn(workflowId: string, row: ActiveExecution | undefined, nextId: string): WorkflowChange | null {
+  if (row?.state !== 'in_progress') return null
+  const ending = {
+    execution: row,
+    state: 'completed',
+    outcome: 'success',
+    error: null,
+    reason: null,
+    output: null,
+  } as const
+  const due = { inMs: 86_400_000 }
+  const next = { ...row, id: nextId, node: 'two', state: 'scheduled', owner: null, fence: row.fence + 1, due } as const
+  const nothing = { insertions: [], removals: [], moves: [], events: [] }
+  return { ...nothing, workflowId, state: null, endings: [ending], replacements: [next] }
+}

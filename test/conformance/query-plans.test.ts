@@ -10,6 +10,7 @@ import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { makeOrder } from '../support/open-store.ts'
 import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
 
 interface Planner {
@@ -56,22 +57,14 @@ forEachDatabase('query plans', database => {
   let recording: Recording
   let store: SqlStore
 
-  async function order(type: string, hero: string, delayMs: number): Promise<StartOrder> {
-    const [id = '', first = ''] = await store.takeIds(2)
-    return {
-      id,
+  function order(type: string, hero: string, delayMs: number): Promise<StartOrder> {
+    const key = { type: 'User', idText: hero, idKind: 'string' } as const
+    return makeOrder(store, {
       type,
-      hero: { type: 'User', idText: hero, idKind: 'string' },
-      input: '{}',
-      allowMultiple: false,
+      hero: key,
       idempotencyKey: `key-${hero}`,
-      tags: [],
-      first: {
-        workflowId: id, slot: '', id: first, node: 'one', kind: 'forward', attempt: 1, ordinal: 1, state: 'scheduled',
-        queue: 'default', handler: type, generation: 1, priority: 0, due: { inMs: delayMs }, owner: null, fence: 0,
-        failures: 0, crashes: 0,
-      }, // biome-ignore format: a row reads better as a row
-    }
+      first: { handler: type, due: { inMs: delayMs } },
+    })
   }
 
   /** Every statement of the call that reads or changes rows, with its plan. */

@@ -31,6 +31,11 @@ it('the guide to steps lists the options of a step', () => {
   expect(documented('steps', 'Options')).toEqual(declared('definition/step-options.ts', 'StepOptions'))
 })
 
+it('the guide to resumable steps lists the options that only these have', () => {
+  const options = declared('definition/step-options.ts', 'ResumableStepOptions')
+  expect(documented('resumable-steps', 'Options')).toEqual(options)
+})
+
 it('a database without schemas, or without a pool, ignores the options for them', async () => {
   await using geneva = new Geneva({
     database: { url: `sqlite:${folder}/options.db`, prefix: 'flow_', schema: 'workflows', poolSize: 3 },

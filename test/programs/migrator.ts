@@ -49,6 +49,7 @@ function dyingDatabase(inner: Database, allowed: number): Database {
     dialect: inner.dialect,
     transaction: work => inner.transaction(work),
     session: work => inner.session(real => work(executor(real))),
+    userTransaction: work => inner.userTransaction(work),
     borrow: handle => inner.borrow(handle),
     close: () => inner.close(),
   }

@@ -4,6 +4,7 @@
 
 import type { NewExecution } from '../../src/store/change.ts'
 import { openerFor } from '../../src/store/open-store.ts'
+import { noProgress } from '../../src/store/records.ts'
 import type { StartOrder, Store } from '../../src/store/store.ts'
 import type { TestDatabase } from './databases.ts'
 
@@ -44,6 +45,7 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     fence: 0,
     failures: 0,
     crashes: 0,
+    progress: noProgress,
     ...first,
   }
   return {

@@ -12,6 +12,8 @@ export interface PlainConnection {
 export async function connectPlainly(name: DatabaseName, url: string): Promise<PlainConnection> {
   if (name === 'postgres') {
     const client = new Client(url)
+    // A test that fails leaves its connection to be ended with the database.
+    client.on('error', () => {})
     await client.connect()
     return { query: async statement => (await client.query(statement)).rows, close: () => client.end() }
   }

@@ -31,6 +31,7 @@ export function recordingDatabase(inner: Database): Recording {
     dialect: inner.dialect,
     transaction: work => inner.transaction(real => work(transaction(real))),
     session: work => inner.session(real => work(executor(real))),
+    userTransaction: work => inner.userTransaction(work),
     borrow: handle => inner.borrow(handle),
     close: () => inner.close(),
   }

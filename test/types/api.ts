@@ -1,5 +1,9 @@
 /** Everything here must compile: the foundation part of the examples in the API document, and the types they yield. */
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a word of exception policies.
+import { eq, getTableColumns, sql, and as sqlAnd } from 'drizzle-orm'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import { integer, pgTable, timestamp } from 'drizzle-orm/pg-core'
+import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { isFlowControl } from '../../src/definition/flow-control.ts'
 import { defineHero } from '../../src/definition/hero.ts'
@@ -7,11 +11,20 @@ import type { WorkflowMember } from '../../src/definition/node-name.ts'
 import type { HeroOf, InputOf, StartInput, StartsAlone, StartWhat } from '../../src/definition/start-types.ts'
 import type { OutputOf, StepName } from '../../src/definition/step-names.ts'
 import { type AnyWorkflow, type ConcreteClass, Workflow } from '../../src/definition/workflow.ts'
+import {
+  fromDrizzle,
+  fromKysely,
+  fromSql,
+  type Iteration,
+  type NestedCursor,
+  type RecordPlace,
+} from '../../src/index.ts'
 
 export interface Order {
   id: number
   total: number
   deletedAt: Date | null
+  items: string[]
 }
 interface User {
   id: string
@@ -29,7 +42,19 @@ class RateLimited extends Error {
 declare const db: {
   orders: { find(id: number): Promise<Order | undefined> }
   drafts: { remove(id: number): Promise<void> }
+  accounts(after: number | null): Promise<{ id: number }[]>
+  transactions(account: { id: number }, after: string | null): Promise<{ ref: string }[]>
+  byDate(after: [Date, number] | null, limit: number): Promise<{ createdAt: Date; id: number }[]>
+  query(text: string, values: unknown[]): Promise<Reading[]>
 }
+interface Reading {
+  id: number
+  takenAt: Date
+  value: number
+}
+declare function fetchPage(token: string | null): Promise<{ limited: boolean; next: string }>
+declare function readLines(after: bigint | null): AsyncIterable<readonly [string, bigint]>
+declare const kysely: Kysely<{ readings: Reading }>
 declare function pay(
   total: number,
   options: { key: string; signal: AbortSignal },
@@ -213,6 +238,97 @@ export class Careful extends Workflow<Order | null> {
   }
 }
 
+export class Imports extends Workflow<Order> {
+  static {
+    this.heroes(Orders)
+    this.resumableStep('rows')
+    this.resumableStep('mail', { maxRuntime: '5 min' })
+    this.resumableStep('ledger', { yieldEvery: 1000, maxIterations: 1e6, checkpoint: { items: 100, time: '1s' } })
+    this.resumableStep('files', { checkpoint: 'each', wait: '1 hour', skipIf: wf => wf.hero.total === 0 })
+    this.resumableStep('batches')
+    this.step('done', { afterStep: 'batches' })
+  }
+  async rows(iter: Iteration<number>) {
+    for await (const item of iter.over(this.hero.items)) await touch(item)
+    await iter.over(this.hero.items, item => touch(item))
+    await iter.advance({ start: 0 })
+  }
+  async mail(iter: Iteration<string>) {
+    for (;;) {
+      const page = await fetchPage(iter.cursor)
+      if (page.limited) return iter.skipTo(page.next, { wait: '1 min' })
+      if (!page.next) return
+      await iter.set(page.next)
+    }
+  }
+  async ledger(iter: Iteration<NestedCursor<number, string>>) {
+    for await (const [account, inner] of iter.nested(
+      after => db.accounts(after),
+      a => a.id,
+    )) {
+      const fetch = (after: string | null) => db.transactions(account, after)
+      for await (const t of inner.records(fetch, t => t.ref)) await touch(t.ref)
+    }
+  }
+  async files(iter: Iteration<bigint>) {
+    for await (const line of iter.pairs(after => readLines(after))) await touch(line)
+  }
+  async batches(iter: Iteration<[Date, number]>) {
+    iter.progress({ total: 1_000_000 })
+    for await (const batch of iter.batches(
+      (after, limit) => db.byDate(after, limit),
+      r => [r.createdAt, r.id],
+      { size: 500 },
+    )) {
+      await iter.transaction(async tx => {
+        await tx.query('update rows set done = true where id = any($1)', [batch.map(r => r.id)])
+      })
+    }
+    return { count: iter.completedIterations, resumed: iter.resumed, advanced: iter.advanced }
+  }
+  async done() {
+    const { count } = await this.output(this.batches)
+    expectType<Equal<typeof count, number>>()
+  }
+}
+
+const readings = pgTable('readings', { id: integer().primaryKey(), takenAt: timestamp().notNull() })
+declare const drizzle: NodePgDatabase
+
+export class Readings extends Workflow {
+  static {
+    this.resumableStep('plain')
+    this.resumableStep('built')
+    this.resumableStep('drizzled')
+  }
+  async plain(iter: Iteration<RecordPlace>) {
+    const source = fromSql({ select: 'select * from readings', by: 'takenAt', id: 'id', query: db.query })
+    for await (const reading of iter.records(source, { size: 500 })) expectType<Equal<typeof reading, Reading>>()
+  }
+  async built(iter: Iteration<RecordPlace>) {
+    const query = kysely.selectFrom('readings').select(['id', 'takenAt'])
+    const source = fromKysely(query, { by: 'takenAt', id: 'id', order: 'desc' })
+    for await (const { id, takenAt } of iter.records(source)) await touch(`${id} ${takenAt.toISOString()}`)
+    fromKysely(query, { by: 'readings.takenAt', id: 'readings.id' })
+  }
+  async drizzled(iter: Iteration<RecordPlace>) {
+    const source = fromDrizzle(
+      page =>
+        drizzle
+          .select({ ...getTableColumns(readings), ...page.place })
+          .from(readings)
+          .where(sqlAnd(eq(readings.id, 5), page.where))
+          .orderBy(...page.orderBy)
+          .limit(page.limit),
+      { by: readings.takenAt, id: readings.id, sql },
+    )
+    for await (const batch of iter.batches(source)) {
+      const [first] = batch
+      expectType<Equal<typeof first, { id: number; takenAt: Date } | undefined>>()
+    }
+  }
+}
+
 interface Cat {
   id: bigint
   meows: true
@@ -266,4 +382,5 @@ expectType<Equal<StartInput<OrderWorkflow>, { coupon?: string | undefined; giftW
 expectType<Equal<InputOf<InvoiceWorkflow>, { currency: 'EUR' | 'USD' }>>()
 expectType<Equal<StepName<AdminOnboarding>, 'greet' | 'done' | 'raise'>>()
 expectType<Equal<OutputOf<AdminOnboarding, 'raise'>, string>>()
+expectType<Equal<StepName<Imports>, 'rows' | 'mail' | 'ledger' | 'files' | 'batches' | 'done'>>()
 expectType<Equal<WorkflowMember, keyof AnyWorkflow & string>>()

@@ -1,9 +1,11 @@
 /** Each marked line must fail to compile; the sentence says what the compiler is to notice. */
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a word of exception policies.
+import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { defineHero } from '../../src/definition/hero.ts'
 import type { StartsAlone, StartWhat } from '../../src/definition/start-types.ts'
 import { type AnyWorkflow, type ConcreteClass, Workflow } from '../../src/definition/workflow.ts'
+import { fromKysely, fromSql, type Iteration, type NestedCursor, type RecordPlace } from '../../src/index.ts'
 import { InvoiceWorkflow, Nightly, type Order, Orders, OrderWorkflow } from './api.ts'
 
 declare const geneva: {
@@ -103,6 +105,84 @@ export class Mistaken extends Workflow<Order, { currency: string }> {
   /** Keeps the compiler from calling it unused. */
   protected useSecret() {
     return this.secret()
+  }
+}
+
+interface Reading {
+  id: number
+  takenAt: Date
+}
+declare const readings: {
+  query(text: string, values: unknown[]): Promise<Reading[]>
+  after(after: number | null): Promise<Reading[]>
+}
+declare const kysely: Kysely<{ readings: Reading }>
+
+export class Iterating extends Workflow<Order> {
+  static {
+    // @ts-expect-error a method that receives nothing is no resumable step
+    this.resumableStep('plain')
+    // @ts-expect-error a method that receives an iteration is no plain step
+    this.step('numbers')
+    // @ts-expect-error a method that asks for something else is neither
+    this.resumableStep('release')
+    // @ts-expect-error returns a value that cannot be stored: a function
+    this.resumableStep('leaks')
+    // @ts-expect-error a count is a number
+    this.resumableStep('numbers', { yieldEvery: '100' })
+    // @ts-expect-error checkpoints are written after items or after some time
+    this.resumableStep('numbers', { checkpoint: { rows: 100 } })
+    // @ts-expect-error there is no way not to write checkpoints
+    this.resumableStep('numbers', { checkpoint: 'never' })
+    // @ts-expect-error a plain step does not yield
+    this.step('plain', { yieldEvery: 100 })
+  }
+  async plain() {}
+  async release(amount: number) {
+    return amount
+  }
+  async leaks(_iter: Iteration<number>) {
+    return () => 1
+  }
+  async numbers(iter: Iteration<number>) {
+    // @ts-expect-error a cursor of another type
+    await iter.set('5')
+    // @ts-expect-error a cursor of another type
+    await iter.skipTo(new Date())
+    // @ts-expect-error the records have cursors of another type
+    iter.records(readings.after, r => r.takenAt)
+    // @ts-expect-error a fetch function needs to be told the cursor of a record
+    iter.records(readings.after)
+    // @ts-expect-error a source of records has places, and no numbers, as cursors
+    iter.records(fromSql({ select: 'select * from readings', id: 'id', query: readings.query }))
+    // @ts-expect-error two levels need a cursor of two levels
+    iter.nested(readings.after, r => r.id)
+    // @ts-expect-error a total is a number
+    iter.progress({ total: '5' })
+  }
+  async texts(iter: Iteration<string>) {
+    // @ts-expect-error only a number can be counted up
+    await iter.advance()
+    // @ts-expect-error the place in a list is a number
+    iter.over(['a', 'b'])
+    // @ts-expect-error the fetch function expects cursors of another type
+    iter.records(readings.after, r => String(r.id))
+    // @ts-expect-error the pairs have cursors of another type
+    iter.pairs(() => [['item', 5] as const])
+  }
+  async nested(iter: Iteration<NestedCursor<number, string>>) {
+    for await (const [, inner] of iter.nested(readings.after, r => r.id)) {
+      // @ts-expect-error the inner cursor is a text
+      await inner.set(5)
+    }
+  }
+  async sources(iter: Iteration<RecordPlace>) {
+    // @ts-expect-error a column that the records do not have
+    iter.records(fromSql({ select: '', by: 'takenOn', id: 'id', query: readings.query }))
+    // @ts-expect-error an order that does not exist
+    iter.records(fromKysely(kysely.selectFrom('readings').selectAll(), { id: 'id', order: 'up' }))
+    // @ts-expect-error a column that the query does not select
+    iter.records(fromKysely(kysely.selectFrom('readings').select('id'), { by: 'takenAt', id: 'id' }))
   }
 }
 

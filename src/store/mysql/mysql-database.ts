@@ -8,6 +8,7 @@ import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { Database, Dialect, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
+import type { UserTransaction } from '../store.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
 
@@ -34,6 +35,10 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
   const pool = driver.createPool({
     uri: options.url.replace(/^mariadb:/, 'mysql:'),
     connectionLimit: options.poolSize,
+    // A server that vanished without a word must not be waited for until a worker has lost its lease unnoticed.
+    enableKeepAlive: true,
+    keepAliveInitialDelay: 5000,
+    connectTimeout: 10_000,
     multipleStatements: true,
     supportBigNumbers: true,
     bigNumberStrings: true,
@@ -113,6 +118,32 @@ class MysqlDatabase implements Database {
         throw error
       }
     })
+  }
+
+  async userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T> {
+    const connection = await this.#connect()
+    let discard = false
+    try {
+      await connection.query('start transaction')
+      const query = async (text: string, values: readonly unknown[] = []) => {
+        const [rows] = await connection.query(text, [...values])
+        return (Array.isArray(rows) ? rows : []) as Record<string, unknown>[]
+      }
+      const result = await work({ query, handle: connection }, new MysqlSession(connection))
+      await connection.query('commit')
+      return result
+    } catch (error) {
+      discard = this.dialect.classify(error) === 'connection'
+      if (!discard) {
+        await connection.query('rollback').catch(() => {
+          discard = true
+        })
+      }
+      throw error
+    } finally {
+      if (discard) connection.destroy()
+      else this.#release(connection)
+    }
   }
 
   borrow(handle: unknown): Executor {

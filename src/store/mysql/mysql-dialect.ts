@@ -7,22 +7,25 @@ import { mysqlStatements } from './mysql-statements.ts'
 
 /** Lock wait, deadlock, snapshot too old, lock not available at once: the transaction may be run again. */
 const transientNumbers = new Set([1205, 1213, 1020, 3572])
-/** Read-only after a failover, shutdown, too many connections, killed in or between statements, idle too long. */
-const connectionNumbers = new Set([1290, 1836, 1053, 1040, 1152, 1317, 1927, 4031, 2006, 2013])
-const networkCodes = new Set([
-  'PROTOCOL_CONNECTION_LOST',
-  'ECONNRESET',
-  'ECONNREFUSED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
-])
+/**
+ * Errors that lie in the statement or its values: by class (cardinality, data, constraints, syntax and names), and those
+ * that the servers put into the general class. All others (connection, resources, disk, shutdown, read-only after a
+ * failover, credentials) are about the server, and may pass.
+ */
+const lastingClasses = new Set(['0A', '21', '22', '23', '42'])
+const lastingNumbers = new Set([1153, 1193, 1273, 1292, 1364, 1366, 1411, 3819, 4025])
+const deniedNumbers = new Set([1044, 1045, 1142])
 
 function classify(error: unknown): Failure {
-  const { errno, code, message } = error as { errno?: unknown; code?: unknown; message?: unknown }
-  if (typeof errno === 'number' && transientNumbers.has(errno)) return 'transient'
-  if (typeof errno === 'number' && connectionNumbers.has(errno)) return 'connection'
-  if (typeof code === 'string' && networkCodes.has(code)) return 'connection'
+  if (typeof error !== 'object' || error === null) return 'lasting'
+  const { errno, sqlState, code, message, syscall } = error as Record<string, unknown>
+  if (typeof errno === 'number' && typeof sqlState === 'string') {
+    if (transientNumbers.has(errno)) return 'transient'
+    if (lastingNumbers.has(errno)) return 'lasting'
+    return lastingClasses.has(sqlState.slice(0, 2)) && !deniedNumbers.has(errno) ? 'lasting' : 'connection'
+  }
+  if (typeof syscall === 'string') return 'connection'
+  if (typeof code === 'string' && /^(E[A-Z_]+|PROTOCOL_[A-Z_]+)$/.test(code)) return 'connection'
   return typeof message === 'string' && /closed state|connection lost/i.test(message) ? 'connection' : 'lasting'
 }
 

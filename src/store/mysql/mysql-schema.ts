@@ -14,7 +14,8 @@ export interface MysqlFlavor {
   readonly limitsIdleTransactions: boolean
 }
 
-const migrationTimeoutSeconds = 60
+/** Within the time that an answer is waited for. */
+const migrationTimeoutSeconds = 25
 const duplicateColumn = 1060
 const duplicateIndex = 1061
 

@@ -41,6 +41,7 @@ export const mysqlStatements: StatementDialect = {
   // Not unix_timestamp(now()): where summer time ends, an hour of a borrowed session's local time comes twice.
   now: raw(`timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`),
   idParam: (id, keyType) => idValue(id, keyType),
+  jsonParam: text => sql`${text}`,
 
   rows,
   among: (column, ids, keyType) => {

@@ -8,6 +8,7 @@ import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '..
 import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql, sql } from '../sql/sql.ts'
+import type { UserTransaction } from '../store.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 
 export interface PostgresOptions {
@@ -18,6 +19,9 @@ export interface PostgresOptions {
 }
 
 const oldestVersion = 130000
+
+/** How long an answer is waited for. Longer than any statement of ours takes, lock waits included. */
+const answerMs = 30_000
 
 /** A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. */
 const limitIdleTransactions = `set idle_in_transaction_session_timeout = '5s'`
@@ -33,6 +37,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     connectionString: options.url,
     max: options.poolSize,
     pipeline: true,
+    // A server that vanished without a word must not be waited for until a worker has lost its lease unnoticed.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5000,
+    connectionTimeoutMillis: answerMs,
+    query_timeout: answerMs,
     application_name: 'geneva-drive',
     // Idle connections do not keep a process alive that has nothing left to do.
     allowExitOnIdle: true,
@@ -108,6 +117,26 @@ class PostgresDatabase implements Database {
     })
   }
 
+  async userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect()
+    let failure: unknown
+    try {
+      const session = new PostgresSession(client, this.#names)
+      await session.run(raw('begin'))
+      const query = async (text: string, values: readonly unknown[] = []) =>
+        (await client.query(text, [...values])).rows
+      const result = await work({ query, handle: client }, session)
+      await new PostgresTransaction(session, true).commitWith([])
+      return result
+    } catch (error) {
+      failure = error
+      if (!this.#mustDiscard(error)) await client.query('rollback').catch(() => {})
+      throw error
+    } finally {
+      client.release(this.#mustDiscard(failure))
+    }
+  }
+
   borrow(handle: unknown): Executor {
     return borrowHandle(handle, { kind: 'postgres', placeholder: this.dialect.placeholder })
   }
@@ -156,8 +185,10 @@ class PostgresTransaction implements Transaction {
   #open: Promise<unknown> | null = null
   #ended = false
 
-  constructor(session: PostgresSession) {
+  /** `open`: the transaction has begun already. */
+  constructor(session: PostgresSession, open = false) {
     this.#session = session
+    if (open) this.#open = Promise.resolve()
   }
 
   query(statement: Sql): Promise<Row[]> {

@@ -37,18 +37,22 @@ const migrationLock: MigrationLock = {
 
 /** Deadlock, serialization failure, lock not available: the transaction may be run again. */
 const transientCodes = new Set(['40001', '40P01', '55P03'])
-/** Read-only after a failover, idle too long, shutting down, starting up, too many connections: another one may do. */
-const connectionCodes = new Set(['25006', '25P03', '57P01', '57P02', '57P03', '57P05', '53300'])
-const networkCodes = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTCONN'])
+/**
+ * Classes of errors that lie in the statement or its values: features, data, constraints, syntax and names, limits of a
+ * statement. All others (connection, resources, disk, shutdown, credentials) are about the server, and may pass.
+ */
+const lastingClasses = new Set(['0A', '21', '22', '23', '2F', '3D', '3F', '42', '44', '54'])
 
 function classify(error: unknown): Failure {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  if (typeof code === 'string') {
+  if (typeof error !== 'object' || error === null) return 'lasting'
+  const { code, message, syscall } = error as { code?: unknown; message?: unknown; syscall?: unknown }
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     if (transientCodes.has(code)) return 'transient'
-    if (connectionCodes.has(code) || code.startsWith('08') || networkCodes.has(code)) return 'connection'
-    return 'lasting'
+    return lastingClasses.has(code.slice(0, 2)) ? 'lasting' : 'connection'
   }
-  const lost = /connection (terminated|ended)|not queryable|connection error|timeout exceeded when trying to connect/i
+  if (typeof syscall === 'string' || (typeof code === 'string' && /^E[A-Z_]+$/.test(code))) return 'connection'
+  const lost =
+    /connection (terminated|ended)|not queryable|connection error|timeout exceeded when trying to connect|query read timeout/i
   return typeof message === 'string' && lost.test(message) ? 'connection' : 'lasting'
 }
 
@@ -66,6 +70,7 @@ export const postgresDialect: Dialect = {
     serial: 'bigint generated always as identity',
   }),
   idParam: id => id,
+  jsonParam: text => sql`${text}::json`,
 
   rows,
   among: (column, ids, keyType) => sql`${column} = any(${ids}::${raw(keyType)}[])`,

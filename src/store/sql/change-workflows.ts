@@ -1,6 +1,7 @@
 /**
  * Lock, look, decide, write: the only way in which a workflow that exists is changed. Lock order: worker, then
- * workflows by id; executions change only under the lock of their workflow, except that a claim takes what is idle.
+ * workflows by id; executions change only under the lock of their workflow, except that a claim takes what is idle and
+ * that a running resumable step writes its own checkpoints.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { LatestEnding, WorkflowChange, WorkflowFacts } from '../change.ts'
@@ -8,7 +9,7 @@ import type { ActiveExecution } from '../records.ts'
 import type { ChangeTarget } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, int, optionalText, text, workflowRecord } from './decode.ts'
+import { activeExecution, int, optionalText, progress, text, workflowRecord } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -48,10 +49,11 @@ async function lockFacts(
   const ids = [...new Set(targets.map(target => target.workflowId))]
   const withLatest = targets.filter(target => target.withLatest).map(target => target.workflowId)
   const withPassed = targets.filter(target => target.withPassed).map(target => target.workflowId)
+  const lockRows = targets.some(target => target.withLatest || target.lockRows)
   const settle = targets.flatMap(target => (target.repeated ? (target.settle ?? []) : []))
   const [workflows, active, latest, ended, passed] = await Promise.all([
     transaction.query(lockWorkflows(context, ids)),
-    transaction.query(selectActive(context, ids, withLatest.length > 0)),
+    transaction.query(selectActive(context, ids, lockRows)),
     withLatest.length === 0 ? [] : transaction.query(selectLatest(context, withLatest)),
     settle.length === 0 ? [] : transaction.query(selectEnded(context, settle)),
     withPassed.length === 0 ? [] : transaction.query(selectPassed(context, withPassed)),
@@ -76,7 +78,7 @@ function lockWorkflows(context: SqlContext, ids: readonly string[]): Sql {
     where ${context.among(raw('w.id'), ids)} order by w.id${context.dialect.lock}`
 }
 
-/** Whoever reports on a row owns it. A request may meet an idle row, which must not be claimed once it was looked at. */
+/** Whoever reports on a row owns it. Others lock it: it must not be claimed, nor moved on, once it was looked at. */
 function selectActive(context: SqlContext, ids: readonly string[], lock: boolean): Sql {
   return sql`select ${activeColumns} from ${context.tables.active} a${context.dialect.byKey}
     where ${context.among(raw('a.workflow_id'), ids)}${lock ? context.dialect.lock : raw('')}`
@@ -84,7 +86,8 @@ function selectActive(context: SqlContext, ids: readonly string[], lock: boolean
 
 function selectLatest(context: SqlContext, ids: readonly string[]): Sql {
   const { history } = context.tables
-  return sql`select e.workflow_id, e.node, e.attempt, e.ordinal, e.state, e.outcome from ${history} e
+  return sql`select e.workflow_id, e.node, e.attempt, e.ordinal, e.state, e.outcome, e.cursor_value, e.completed_iterations,
+      e.total_iterations, e.runs from ${history} e
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind = 'forward' and e.ordinal =
       (select max(l.ordinal) from ${history} l where l.workflow_id = e.workflow_id and l.kind = 'forward')`
 }
@@ -110,6 +113,7 @@ function latestEnding(row: Row): LatestEnding {
     ordinal: int(row, 'ordinal'),
     state: text(row, 'state') as LatestEnding['state'],
     outcome: text(row, 'outcome') as LatestEnding['outcome'],
+    progress: progress(row),
   }
 }
 

@@ -12,7 +12,7 @@ import type { Row } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { workerIsAlive } from './workers.ts'
-import { insertEvents } from './write-changes.ts'
+import { insertEvents } from './write-records.ts'
 
 /** Nothing when the worker's lease is lost. A lost answer is not retried here: the worker looks at what it holds. */
 export async function claim(context: SqlContext, request: ClaimRequest): Promise<ClaimedExecution[]> {
@@ -39,7 +39,7 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
         ),
         insertEvents(
           context,
-          claimed.map(item => startedEvent(item.execution)),
+          claimed.map((item, index) => startedEvent(item.execution, rows[index])),
         ),
       ])
       failpoint?.('claim.after-commit')
@@ -56,8 +56,8 @@ function wanted({ crashed }: ClaimRequest, claimed: readonly ClaimedExecution[])
 }
 
 /**
- * One probe of the index per source, merged in order, then locked by key. The key must still be the same under the lock:
- * a row that has moved on meanwhile may not be due, or not for this worker.
+ * One probe of the index per source, merged in order, then locked by key. Between the two a row may have moved on to its
+ * next step, which is not due: it must still be the same execution under the same fence.
  */
 export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
   const { active } = context.tables
@@ -67,7 +67,7 @@ export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
   return sql`select a.workflow_id, a.slot from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
     ${context.dialect.keyedJoin} ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
-    where a.sort_key = due.sort_key${context.dialect.lockSkipping}`
+    where a.sort_key is not null and a.id = due.id and a.fence = due.fence${context.dialect.lockSkipping}`
 }
 
 function probe(context: SqlContext, request: ClaimRequest, source: ClaimSource): Sql {
@@ -75,7 +75,7 @@ function probe(context: SqlContext, request: ClaimRequest, source: ClaimSource):
   const { workflowId, crashed } = request
   const only = workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(workflowId)}`
   const sound = crashed?.take === 0 ? sql` and crashes < ${crashed.times}` : raw('')
-  return sql`select workflow_id, slot, sort_key from ${tables.active}
+  return sql`select workflow_id, slot, sort_key, id, fence from ${tables.active}
     where queue = ${source.queue} and handler = ${source.handler} and sort_key <= ${now} and due_at <= ${now}
       and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`
 }
@@ -103,14 +103,22 @@ function take(claimed: ClaimedExecution, owner: string, startedAt: number): Clai
   const { execution } = claimed
   return {
     ...claimed,
-    execution: { ...execution, state: 'in_progress', owner, fence: execution.fence + 1, startedAt, startMark: false },
+    execution: {
+      ...execution,
+      state: 'in_progress',
+      owner,
+      fence: execution.fence + 1,
+      startedAt: execution.startedAt ?? startedAt,
+      startMark: false,
+      progress: { ...execution.progress, runs: execution.progress.runs + 1 },
+    },
   }
 }
 
 function startExecutions(context: SqlContext, executions: readonly ActiveExecution[]): Sql {
   const rows = context.rows('r', {
-    columns: { workflow_id: 'id', slot: 'text', owner: 'text', fence: 'int', started_at: 'int' },
-    rows: executions.map(row => [row.workflowId, row.slot, row.owner, row.fence, row.startedAt]),
+    columns: { workflow_id: 'id', slot: 'text', owner: 'text', fence: 'int', started_at: 'int', runs: 'int' },
+    rows: executions.map(row => [row.workflowId, row.slot, row.owner, row.fence, row.startedAt, row.progress.runs]),
   })
   const on = raw('a.workflow_id = r.workflow_id and a.slot = r.slot and a.fence = r.fence - 1')
   return context.dialect.updateFrom(context.tables.active, rows, on, [
@@ -118,19 +126,20 @@ function startExecutions(context: SqlContext, executions: readonly ActiveExecuti
     ['owner', raw('r.owner')],
     ['fence', raw('r.fence')],
     ['started_at', raw('r.started_at')],
+    ['runs', raw('r.runs')],
     ['sort_key', raw('null')],
     ['start_mark', raw('0')],
   ])
 }
 
-function startedEvent(execution: ActiveExecution) {
+function startedEvent(execution: ActiveExecution, before: Row | undefined) {
   return {
     workflowId: execution.workflowId,
     type: execution.kind === 'timer' ? 'timer.started' : 'step.started',
     executionId: execution.id,
     node: execution.node,
     attempt: execution.attempt,
-    from: 'scheduled',
+    from: before === undefined ? null : text(before, 'state'),
     to: 'in_progress',
     by: execution.owner,
   }
@@ -140,7 +149,8 @@ function startedEvent(execution: ActiveExecution) {
 export async function markStarted(context: SqlContext, execution: ActiveExecution): Promise<boolean> {
   const touched = await context.write(
     sql`update ${context.tables.active} set start_mark = 1 where workflow_id = ${context.id(execution.workflowId)}
-      and slot = ${execution.slot} and fence = ${execution.fence} and state = 'in_progress'`,
+      and slot = ${execution.slot} and id = ${context.id(execution.id)} and owner = ${execution.owner}
+      and fence = ${execution.fence} and state = 'in_progress'`,
   )
   return touched > 0
 }

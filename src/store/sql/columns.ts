@@ -12,11 +12,13 @@ export const workflowColumns: Sql = raw(
 /** An active execution under alias `a`. */
 export const activeColumns: Sql = raw(
   'a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.ordinal, a.state, a.queue, a.handler, a.generation, ' +
-    'a.priority, a.created_at, a.due_at, a.started_at, a.owner, a.fence, a.failures, a.crashes, a.start_mark',
+    'a.priority, a.created_at, a.due_at, a.started_at, a.owner, a.fence, a.failures, a.crashes, a.start_mark, ' +
+    'a.held_from, a.cursor_value, a.completed_iterations, a.total_iterations, a.runs',
 )
 
 /** An ended execution under alias `e`. */
 export const endedColumns: Sql = raw(
   'e.workflow_id, e.id, e.node, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.created_at, e.due_at, ' +
-    'e.started_at, e.ended_at, e.owner, e.error_class, e.error_message, e.error_stack, e.reason',
+    'e.started_at, e.ended_at, e.owner, e.error_class, e.error_message, e.error_stack, e.reason, ' +
+    'e.cursor_value, e.completed_iterations, e.total_iterations, e.runs',
 )

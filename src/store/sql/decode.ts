@@ -8,6 +8,7 @@ import type {
   EndedExecution,
   EventRecord,
   HeroKey,
+  Progress,
   WorkflowRecord,
 } from '../records.ts'
 import type { Row } from './dialect.ts'
@@ -81,6 +82,8 @@ export function activeExecution(row: Row): ActiveExecution {
     failures: int(row, 'failures'),
     crashes: int(row, 'crashes'),
     startMark: int(row, 'start_mark') === 1,
+    heldFrom: optionalText(row, 'held_from') as ActiveExecution['heldFrom'],
+    progress: progress(row),
   }
 }
 
@@ -109,6 +112,16 @@ export function endedExecution(row: Row): EndedExecution {
         ? null
         : { className: errorClass, message: text(row, 'error_message'), stack: optionalText(row, 'error_stack') },
     reason: optionalText(row, 'reason'),
+    progress: progress(row),
+  }
+}
+
+export function progress(row: Row): Progress {
+  return {
+    cursor: json(row, 'cursor_value'),
+    completedIterations: int(row, 'completed_iterations'),
+    total: optionalInt(row, 'total_iterations'),
+    runs: int(row, 'runs'),
   }
 }
 

@@ -2,6 +2,7 @@
  * Everything in which the databases differ, by name. The statements ask a dialect for a capability; they never ask
  * which database they talk to.
  */
+import type { UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
 import type { Tables } from './tables.ts'
 
@@ -43,6 +44,8 @@ export interface StatementDialect {
   /** Binds an id in the type of the key. */
   idParam(id: string, keyType: KeyType): Param
 
+  /** Binds encoded JSON for a column of that type. */
+  jsonParam(text: string | null): Sql
   /** A set of rows as a table expression, with its alias. */
   rows(alias: string, set: RowSet, keyType: KeyType): Sql
   /** `column` is one of the ids. */
@@ -132,6 +135,8 @@ export interface Database extends Executor {
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** One connection for a while, outside a transaction, for what only a session can do. */
   session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
+  /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */
+  userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
   borrow(handle: unknown): Executor
   close(): Promise<void>

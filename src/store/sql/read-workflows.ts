@@ -14,9 +14,9 @@ import { activeColumns, endedColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
 import type { Row } from './dialect.ts'
+import { endedStates } from './ended-states.ts'
 import { rareStateCondition, rareStates } from './rare-states.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { endedStates } from './write-changes.ts'
 
 /** 1 or 0. As a scalar, because a planner may answer EXISTS by reading all active rows. */
 function performing(context: SqlContext): Sql {
@@ -175,7 +175,15 @@ export async function workflowTags(context: SqlContext, workflowId: string): Pro
 export async function nextDueAt(context: SqlContext, workflowId?: string): Promise<number | null> {
   const only = workflowId === undefined ? raw('') : sql` and a.workflow_id = ${context.id(workflowId)}`
   const rows = await context.read(
-    sql`select min(a.due_at) as due from ${context.tables.active} a where a.state = 'scheduled'${only}`,
+    sql`select min(a.due_at) as due from ${context.tables.active} a where a.state in ('scheduled', 'suspended')${only}`,
   )
   return rows[0] ? optionalInt(rows[0], 'due') : null
+}
+
+export async function queuesOf(context: SqlContext, handlers: readonly string[]): Promise<string[]> {
+  if (handlers.length === 0) return []
+  const rows = await context.read(
+    sql`select distinct a.queue from ${context.tables.active} a where ${among(raw('a.handler'), handlers)}`,
+  )
+  return rows.map(row => text(row, 'queue'))
 }

@@ -2,17 +2,20 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 import type { DatabaseOptions } from '../database-options.ts'
-import type { ActiveExecution, HeroKey, WorkerRecord } from '../records.ts'
+import type { ActiveExecution, HeroKey, Progress, WorkerRecord } from '../records.ts'
 import type {
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
+  StartCall,
   StartOrder,
   Store,
   TransactionHandle,
+  UserTransaction,
   WorkflowFilter,
 } from '../store.ts'
 import { changeWorkflows, type Decide } from './change-workflows.ts'
+import { checkpoint, checkpointWith } from './checkpoint.ts'
 import { claim, markStarted } from './claim.ts'
 import { SqlContext } from './context.ts'
 import { int } from './decode.ts'
@@ -23,7 +26,7 @@ import { IdAllocator, isId } from './ids.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
-import { type CheckResults, startInside, startWorkflows } from './start-workflows.ts'
+import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
 import { findAbandoned, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
 
@@ -68,13 +71,24 @@ export class SqlStore implements Store {
     return inTurn(transaction, () => this.#ids.takeInside(executor, count))
   }
 
-  start(orders: readonly StartOrder[], transaction?: TransactionHandle, check: CheckResults = () => {}) {
-    if (transaction === undefined) return startWorkflows(this.#context, orders, check)
+  start(orders: readonly StartOrder[], options: StartCall = {}) {
+    const { transaction } = options
+    if (transaction === undefined) return startWorkflows(this.#context, orders, options)
     const executor = this.#context.database.borrow(transaction)
-    return inTurn(transaction, () => startInside(this.#context, executor, orders, check))
+    return inTurn(transaction, () => startInside(this.#context, executor, orders, options))
   }
   claim(request: ClaimRequest) {
     return claim(this.#context, request)
+  }
+  checkpoint(execution: ActiveExecution, progress: Progress) {
+    return checkpoint(this.#context, execution, progress)
+  }
+  checkpointWith<Result>(
+    execution: ActiveExecution,
+    progress: Progress,
+    work: (transaction: UserTransaction) => Promise<Result>,
+  ) {
+    return checkpointWith(this.#context, execution, progress, work)
   }
   markStarted(execution: ActiveExecution) {
     return markStarted(this.#context, execution)
@@ -92,6 +106,10 @@ export class SqlStore implements Store {
 
   allGraphs(types: readonly string[]) {
     return allGraphs(this.#context, types)
+  }
+
+  queuesOf(handlers: readonly string[]) {
+    return reads.queuesOf(this.#context, handlers)
   }
 
   registerWorker(worker: WorkerRecord) {

@@ -5,17 +5,22 @@
 import { InvariantError } from '../../errors.ts'
 import type { NewEvent, NewExecution } from '../change.ts'
 import type { WorkflowRecord } from '../records.ts'
-import type { StartOrder, StartResult } from '../store.ts'
+import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { insertActive, insertEvents, insertFirst, insertFirstEvents } from './write-changes.ts'
+import { insertActive, insertFirst } from './write-active.ts'
+import { insertEvents, insertFirstEvents } from './write-records.ts'
 
 /** How often a conflict may vanish between the insert and the look at its holder. */
 const maxRounds = 10
+
+const maxSlice = 1000
+/** Well below what servers accept in one packet. */
+const maxSliceBytes = 4 * 1024 * 1024
 
 /** Starts in a transaction of the application are looked up first, one by one, unless there are more than this. */
 const maxLooks = 20
@@ -23,19 +28,16 @@ const maxLooks = 20
 /** The input as text: some drivers parse JSON, and then a text and the JSON of a text look alike. */
 const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
 
-/** Looks at the results before they are committed; what it throws undoes the start. */
-export type CheckResults = (results: readonly StartResult[]) => void
-
 /** Starts in a transaction of our own. Orders keep their ids over a retry, so none is started twice. */
 export function startWorkflows(
   context: SqlContext,
   orders: readonly StartOrder[],
-  check: CheckResults,
+  { repeated, check }: StartCall,
 ): Promise<StartResult[]> {
   return runTransaction(context.database, async (transaction, attempt) => {
-    const known = attempt === 1 ? new Map() : await existing(context, transaction, orders)
+    const known = attempt > 1 || repeated ? await existing(context, transaction, orders) : new Map()
     const results = await startAll(context, transaction, orders, started(known.values()))
-    check(results)
+    check?.(results)
     return results
   })
 }
@@ -45,13 +47,13 @@ export async function startInside(
   context: SqlContext,
   executor: Executor,
   orders: readonly StartOrder[],
-  check: CheckResults,
+  { check }: StartCall,
 ): Promise<StartResult[]> {
   const held = orders.length > maxLooks ? new Map() : await findHolders(context, outside(context), orders)
   await executor.run(raw('savepoint geneva_start'))
   try {
     const results = await startAll(context, executor, orders, held)
-    check(results)
+    check?.(results)
     await executor.run(raw('release savepoint geneva_start'))
     return results
   } catch (error) {
@@ -77,7 +79,7 @@ async function startAll(
   const look: Look = { query: statement => executor.query(statement), mode: context.dialect.freshRead }
   let open = orders.filter(order => !results.has(order.id))
   for (let round = 0; open.length > 0 && round < maxRounds; round++) {
-    add(started((await insert(context, executor, open)).values()))
+    for (const slice of slices(open)) add(started((await insert(context, executor, slice)).values()))
     const refused = open.filter(order => !results.has(order.id))
     add(await findHolders(context, look, refused))
     open = refused.filter(order => !results.has(order.id))
@@ -87,6 +89,24 @@ async function startAll(
     if (!result) throw new InvariantError(`The start of ${order.type} was refused ${maxRounds} times without a holder.`)
     return result
   })
+}
+
+/** As many orders as fit into one statement, by number and by bytes. */
+function slices(orders: readonly StartOrder[]): StartOrder[][] {
+  const all: StartOrder[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const order of orders) {
+    const size = order.input?.length ?? 0
+    const last = all.at(-1)
+    if (last && last.length < maxSlice && bytes + size <= maxSliceBytes) {
+      last.push(order)
+      bytes += size
+    } else {
+      all.push([order])
+      bytes = size
+    }
+  }
+  return all
 }
 
 function started(workflows: Iterable<WorkflowRecord>): Map<string, StartResult> {

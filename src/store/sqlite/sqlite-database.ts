@@ -6,10 +6,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { InvalidArgumentError } from '../../errors.ts'
 import { pauseFor } from '../../primitives/pause-for.ts'
 import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
+import { retrying } from '../sql/retrying.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
+import type { UserTransaction } from '../store.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
 import { openSqliteHandle, type SqliteHandle, type SqliteLibrary, type SqliteStatement } from './sqlite-driver.ts'
@@ -20,16 +23,21 @@ export interface SqliteOptions {
   readonly synchronous: 'full' | 'normal'
   /** By default our own. */
   readonly library?: SqliteLibrary
+  /** How long a transaction of the application may stay open. Default: half of a worker's lease, which it keeps waiting. */
+  readonly userTransactionMs?: number
 }
 
 const openTimeoutMs = 60_000
+const defaultUserTransactionMs = 5000
+/** Others look for the lock every tenth of a second or so: shorter than this, and they find it free soon enough. */
+const longHoldMs = 30
 const maxCached = 500
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   mkdirSync(dirname(options.path), { recursive: true })
   const writer = await open(options)
   try {
-    return new SqliteDatabase(writer, await open(options))
+    return new SqliteDatabase(writer, await open(options), options)
   } catch (error) {
     writer.handle.close()
     throw error
@@ -83,17 +91,25 @@ class SqliteConnection implements Executor {
   }
 }
 
+type UserWork<T> = (transaction: UserTransaction, executor: Executor) => Promise<T>
+
 class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect
   readonly pipelines = false
   readonly #writer: SqliteConnection
   readonly #reader: SqliteConnection
+  readonly #options: SqliteOptions
   /** The end of the queue for the writing connection. */
   #turn: Promise<unknown> = Promise.resolve()
+  /** The connection for the application's own statements. */
+  #user: SqliteConnection | null = null
+  /** How long to leave the file to others before it is locked for the application again. */
+  #restMs = 0
 
-  constructor(writer: SqliteConnection, reader: SqliteConnection) {
+  constructor(writer: SqliteConnection, reader: SqliteConnection, options: SqliteOptions) {
     this.#writer = writer
     this.#reader = reader
+    this.#options = options
   }
 
   query(statement: Sql): Promise<Row[]> {
@@ -129,6 +145,49 @@ class SqliteDatabase implements Database {
     })
   }
 
+  /**
+   * On a connection of its own. Nobody else can write meanwhile, so it stands in one line with our own writers: those
+   * who wait for it come next. Other processes find the file free for a while after a transaction that took long.
+   */
+  async userTransaction<T>(work: UserWork<T>): Promise<T> {
+    if (this.#restMs > 0) await pauseFor(this.#restMs)
+    const outcome = await retrying(this.dialect, () => this.session(() => this.#runUserTransaction(work)))
+    if ('error' in outcome) throw outcome.error
+    return outcome.result
+  }
+
+  /** Rejects only when it could not begin, so that the work is never repeated. */
+  async #runUserTransaction<T>(work: UserWork<T>): Promise<{ result: T } | { error: unknown }> {
+    this.#user ??= await open(this.#options)
+    const connection = this.#user
+    // A turn of its own, so that a loop of these leaves room for others.
+    await setImmediate()
+    await connection.run(raw('begin immediate'))
+    const began = performance.now()
+    const query = async (text: string, values: readonly unknown[] = []) =>
+      connection.handle.prepare(text).all(...values) as Record<string, unknown>[]
+    const limit = new TimeLimit(this.#options.userTransactionMs ?? defaultUserTransactionMs)
+    try {
+      const result = await Promise.race([work({ query, handle: connection.handle }, connection), limit.passed])
+      await connection.run(raw('commit'))
+      return { result }
+    } catch (error) {
+      await connection.run(raw('rollback')).catch(() => {})
+      if (limit.isOver) this.#giveUpUser(connection)
+      return { error }
+    } finally {
+      limit.end()
+      const heldMs = performance.now() - began
+      this.#restMs = heldMs < longHoldMs ? 0 : heldMs / 10
+    }
+  }
+
+  /** The work was left behind unfinished, and may still use its connection. The next one gets another. */
+  #giveUpUser(connection: SqliteConnection): void {
+    this.#user = null
+    connection.handle.close()
+  }
+
   borrow(handle: unknown): Executor {
     const executor = borrowHandle(handle, { kind: 'sqlite', placeholder: this.dialect.placeholder })
     return new ExcludingTransaction(executor, () => this.#isLockedOut())
@@ -148,8 +207,31 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#turn
+    this.#user?.handle.close()
     this.#reader.handle.close()
     this.#writer.handle.close()
+  }
+}
+
+/** While the application's transaction is open nobody else can write, so it must not stay open for ever. */
+class TimeLimit {
+  isOver = false
+  /** Rejects when the time is over. */
+  readonly passed: Promise<never>
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(ms: number) {
+    const tooSlow = `A transaction of the application was open for ${ms} ms and was undone. Do slow work outside of it.`
+    this.passed = new Promise((_, reject) => {
+      this.#timer = setTimeout(() => {
+        this.isOver = true
+        reject(new InvalidArgumentError(tooSlow))
+      }, ms)
+    })
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
   }
 }
 

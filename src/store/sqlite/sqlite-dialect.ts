@@ -24,9 +24,12 @@ function idValue(id: string): string | number {
 
 const busyCode = 5
 const lockedCode = 6
+/** No memory, read-only, interrupted, I/O, disk full, cannot open, lock protocol: about the machine, and may pass. */
+const passingCodes = new Set([7, 8, 9, 10, 13, 14, 15])
 const migrationTimeoutMs = 60_000
 
 function primaryCode(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null) return null
   const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown }
   if (typeof errcode === 'number') return errcode & 0xff
   // @photostructure/sqlite 1.2 leaves the code out of errors that reading rows meets.
@@ -40,7 +43,8 @@ function primaryCode(error: unknown): number | null {
 
 function classify(error: unknown): Failure {
   const code = primaryCode(error)
-  return code === busyCode || code === lockedCode ? 'transient' : 'lasting'
+  if (code === busyCode || code === lockedCode) return 'transient'
+  return code !== null && passingCodes.has(code) ? 'connection' : 'lasting'
 }
 
 const migrationLock: MigrationLock = {
@@ -77,6 +81,7 @@ export const sqliteDialect: Dialect = {
     serial: 'integer primary key autoincrement',
   }),
   idParam: (id, keyType) => (keyType === 'uuid' ? id : Number(id)),
+  jsonParam: text => sql`${text}`,
 
   rows,
   among: (column, ids) => sql`${column} in (select value from json_each(${JSON.stringify(ids.map(idValue))}))`,

@@ -77,7 +77,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
     await geneva.migrate()
     load.begin()
     for (let i = 0; i < options.workers; i++) fleet.start()
-    await Promise.all(fleet.living.map(worker => worker.ready))
+    await fleet.allReady()
     await killAll(fleet, options)
     await load.stop()
     const findings = await waitForEnd(access, geneva, fleet)
@@ -112,9 +112,8 @@ async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<voi
 
 async function killOne(fleet: WorkerFleet, random: Random, victims: KillRunOptions['victims']): Promise<void> {
   // On a slow machine the kills slow down too: all are up, so that the dead leave work and the living can take it.
-  await Promise.all(fleet.killable.map(worker => worker.ready))
-  const ready = fleet.killable.filter(worker => worker.isReady)
-  const victim = victims === 'busy' ? await fleet.busiest() : random.pick(ready)
+  await fleet.allReady()
+  const victim = victims === 'busy' ? await fleet.busiest() : random.pick(fleet.killable)
   await fleet.kill(victim)
   fleet.start()
 }

@@ -41,7 +41,7 @@ export async function stopRun(options: StopRunOptions): Promise<StopReport> {
     await createJournal(access)
     await geneva.migrate()
     for (let i = 0; i < 2; i++) fleet.start()
-    await Promise.all(fleet.living.map(each => each.ready))
+    await fleet.allReady()
     while (retakenMs.length < options.rounds && blocked <= options.rounds) {
       const ms = await stopOnce(geneva, access, fleet)
       if (ms === null) blocked++

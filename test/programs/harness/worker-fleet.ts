@@ -45,7 +45,6 @@ export class FleetWorker {
   /** What the process has told, oldest first. */
   readonly messages: WorkerMessage[] = []
   stderr = ''
-  isReady = false
   isOver = false
 
   constructor(config: CrashWorkerConfig, failpoint: string | null) {
@@ -64,10 +63,7 @@ export class FleetWorker {
     this.ready = new Promise(resolve => {
       this.child.on('message', (message: WorkerMessage) => {
         this.messages.push(message)
-        if (message.ready) {
-          this.isReady = true
-          resolve()
-        }
+        if (message.ready) resolve()
         if (message.error) this.errors.push({ error: message.error, step: message.step ?? null })
       })
       // A process that dies before it is ready has nothing more to wait for.
@@ -107,6 +103,14 @@ export class WorkerFleet {
   /** What the processes have printed, which should be nothing. */
   get stderr(): string {
     return this.#all.map(worker => worker.stderr).join('')
+  }
+
+  /** Waits until every worker is up that should be, and fails if one has ended instead. */
+  async allReady(): Promise<void> {
+    const starting = this.killable
+    await Promise.all(starting.map(worker => worker.ready))
+    const gone = starting.find(worker => worker.isOver)
+    if (gone) throw new Error(`A worker has ended by itself:\n${gone.stderr}`)
   }
 
   start(failpoint: string | null = null): FleetWorker {

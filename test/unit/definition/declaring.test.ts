@@ -36,6 +36,7 @@ describe('steps', () => {
     expect(nodeOf({})).toEqual({
       name: 'first',
       kind: 'step',
+      resumable: null,
       body: 'first',
       waitMs: 0,
       condition: null,

@@ -115,13 +115,16 @@ describe('flow control', () => {
     ['reattempt', [], {}],
     ['reattempt', [{ wait: '5 min' }], { waitMs: 300_000 }],
     ['reattempt', [{}], {}],
+    ['reattempt', [{ rewind: true }], { rewind: true }],
+    ['reattempt', [{ rewind: 'yes' }], {}],
     ['cancel', [404], { reason: '404' }],
   ])('%s(%j) throws and is recorded', (action, given, expected) => {
     const context = sampleContext()
     const instance = sampleInstance(context)
     const thrown = thrownBy(() => instance[action](...given))
     expect(thrown).toBeInstanceOf(FlowControl)
-    expect({ ...(thrown as FlowControl) }).toEqual({ action, reason: null, waitMs: 0, result: undefined, ...expected })
+    const usual = { action, reason: null, waitMs: 0, rewind: false, result: undefined }
+    expect({ ...(thrown as FlowControl) }).toEqual({ ...usual, ...expected })
     expect(context.flowControl).toBe(thrown)
   })
 

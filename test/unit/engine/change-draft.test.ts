@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
 import { advance, repeat } from '../../../src/engine/schedule.ts'
-import { chain, facts, planFor, row } from './facts.ts'
+import { noProgress } from '../../../src/store/records.ts'
+import { chain, facts, halfway, planFor, row, suspended } from './facts.ts'
 
 const plan = planFor(chain('a', 'b'))
 
@@ -52,6 +53,27 @@ describe('a draft', () => {
     expect(draft.build().moves.map(move => move.fence)).toEqual([6, 5])
   })
 
+  it('says of each move what it is: suspended, held, let go', () => {
+    const draft = new ChangeDraft(facts({}))
+    draft.move(row(), 'suspended', { reason: 'yielded', progress: halfway, due: { inMs: 5 } })
+    draft.move(suspended, 'paused', { heldFrom: 'suspended' })
+    draft.move(row({ state: 'paused', heldFrom: 'suspended' }), 'suspended')
+    draft.move(row(), 'scheduled')
+    const { moves, events } = draft.build()
+    expect(events.map(({ type, from, to, reason }) => [type, from, to, reason])).toEqual([
+      ['step.suspended', 'in_progress', 'suspended', 'yielded'],
+      ['step.held', 'suspended', 'paused', null],
+      ['step.released', 'paused', 'suspended', null],
+      ['step.released', 'in_progress', 'scheduled', null],
+    ])
+    expect(moves).toEqual([
+      { slot: '', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 5 } },
+      { slot: '', state: 'paused', fence: 5, heldFrom: 'suspended', progress: null, due: null },
+      { slot: '', state: 'suspended', fence: 5, heldFrom: null, progress: null, due: null },
+      { slot: '', state: 'scheduled', fence: 6, heldFrom: null, progress: null, due: null },
+    ])
+  })
+
   it('writes the outcome into the event where nobody gave a reason', () => {
     const draft = new ChangeDraft(facts({}))
     draft.end(row(), 'completed', 'success')
@@ -95,6 +117,17 @@ describe('a new row', () => {
     expect(next(['x'])).toBe('b')
     expect(next(['x', 'b'])).toBeUndefined()
     expect(advance(new ChangeDraft(facts({ active: [row()], passed: ['b'] })), plan, row())?.node).toBe('b')
+  })
+
+  it('of a resumable step goes on where the one before was, and a run of it is counted when it begins at once', () => {
+    const draft = new ChangeDraft(facts({ active: [row()] }))
+    const again = { due: { inMs: 0 }, failures: 0, crashes: 0 }
+    expect(repeat(draft, plan, row({ progress: halfway }), again).progress).toEqual(halfway)
+    const runOn = { workerId: 'worker', serves: () => true }
+    const running = repeat(draft, { ...plan, runOn }, row({ progress: halfway }), again)
+    expect(running).toMatchObject({ state: 'in_progress', progress: { ...halfway, runs: 3 } })
+    expect(repeat(draft, plan, row({ progress: halfway }), { ...again, rewind: true }).progress).toEqual(noProgress)
+    expect(advance(draft, plan, row({ progress: halfway }))?.progress).toEqual(noProgress)
   })
 
   it('is not handed to the same worker after a crash', () => {

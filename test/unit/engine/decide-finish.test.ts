@@ -4,8 +4,13 @@ import type { ExceptionPolicy } from '../../../src/definition/workflow-definitio
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import type { WorkflowChange } from '../../../src/store/change.ts'
-import type { ActiveExecution, PauseCause, StoredWorkflowState } from '../../../src/store/records.ts'
-import { chain, facts, planFor, row, stopTimer } from './facts.ts'
+import {
+  type ActiveExecution,
+  noProgress,
+  type PauseCause,
+  type StoredWorkflowState,
+} from '../../../src/store/records.ts'
+import { chain, facts, halfway, planFor, row, stopTimer } from './facts.ts'
 
 const error = { className: 'Error', message: 'broken', stack: 'at step' }
 const plan = planFor(chain('a', 'b'))
@@ -114,7 +119,7 @@ describe('flow control', () => {
   })
 
   it('reattempts after its wait, with all counters at zero', () => {
-    const report: StepReport = { kind: 'reattempt', waitMs: 700, reason: null }
+    const report: StepReport = { kind: 'reattempt', waitMs: 700, rewind: false, reason: null }
     const { change } = finish(report, { failures: 2, crashes: 2, attempt: 4 })
     expect(endings(change)).toEqual([['a', 'completed', 'reattempted']])
     expect(change.replacements).toMatchObject([{ node: 'a', attempt: 5, failures: 0, crashes: 0, due: { inMs: 700 } }])
@@ -141,7 +146,7 @@ describe('flow control', () => {
   })
 
   it('pauses the workflow, or leaves it paused by whoever paused it', () => {
-    const report: StepReport = { kind: 'pause', reason: 'why' }
+    const report: StepReport = { kind: 'pause', hold: false, reason: 'why' }
     expect(finish(report).change.state).toEqual({ to: 'paused', pauseCause: 'flow_control' })
     expect(finish(report, {}, 'paused').change.state).toBeNull()
     expect(endings(finish(report).change)).toEqual([['a', 'canceled', 'canceled_by_flow_control']])
@@ -196,12 +201,59 @@ describe('a step that is given back', () => {
 
   it('stands in line again, the same row with a new fence', () => {
     const { change } = finish(released)
-    expect(change.moves).toEqual([{ slot: '', state: 'scheduled', fence: 6 }])
+    expect(change.moves).toEqual([
+      { slot: '', state: 'scheduled', fence: 6, heldFrom: null, progress: null, due: null },
+    ])
     expect(change.endings).toEqual([])
   })
 
   it('is held when its workflow is paused', () => {
-    expect(finish(released, {}, 'paused').change.moves).toEqual([{ slot: '', state: 'paused', fence: 6 }])
+    expect(finish(released, {}, 'paused').change.moves).toEqual([
+      { slot: '', state: 'paused', fence: 6, heldFrom: 'scheduled', progress: null, due: null },
+    ])
+  })
+})
+
+describe('a resumable step that stops between two items', () => {
+  const stopped: StepReport = { kind: 'suspend', waitMs: 500, reason: 'yielded' }
+
+  it('stays the same row and attempt, with its progress and a new fence, and is due after its wait', () => {
+    const { change, next: following } = finish(stopped, { progress: halfway })
+    expect(change.moves).toEqual([
+      { slot: '', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 500 } },
+    ])
+    expect(change).toMatchObject({ endings: [], replacements: [], insertions: [], removals: [], state: null })
+    expect(change.events).toMatchObject([{ type: 'step.suspended', from: 'in_progress', reason: 'yielded' }])
+    expect(following).toBeNull()
+  })
+
+  it('is held when its workflow is paused, to be suspended again', () => {
+    const { change } = finish(stopped, { progress: halfway }, 'paused')
+    expect(change.moves).toMatchObject([{ state: 'paused', heldFrom: 'suspended', progress: halfway }])
+    expect(change.state).toBeNull()
+  })
+
+  it('is held when it pauses the workflow itself', () => {
+    const report: StepReport = { kind: 'pause', hold: true, reason: 'why' }
+    const { change } = finish(report, { progress: halfway })
+    expect(change.moves).toEqual([
+      { slot: '', state: 'paused', fence: 6, heldFrom: 'suspended', progress: halfway, due: { inMs: 0 } },
+    ])
+    expect(change.endings).toEqual([])
+    expect(change.state).toEqual({ to: 'paused', pauseCause: 'flow_control' })
+    expect(finish(report, {}, 'paused').change.state).toBeNull()
+  })
+})
+
+describe('the next attempt at a resumable step', () => {
+  it.each([
+    [{ kind: 'reattempt', waitMs: 0, rewind: false, reason: null }, halfway],
+    [{ kind: 'reattempt', waitMs: 0, rewind: true, reason: null }, noProgress],
+    [threw({ action: 'reattempt' }), halfway],
+  ] as const)('after %o goes on from there', (report, progress) => {
+    const { change } = finish(report, { progress: halfway })
+    expect(change.endings).toMatchObject([{ execution: { progress: halfway } }])
+    expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, progress }])
   })
 })
 
@@ -211,8 +263,10 @@ describe('while the workflow is being canceled', () => {
     [{ kind: 'finish', output: '1', reason: null }, 'completed', 'success'],
     [{ kind: 'skip', by: 'condition', reason: null }, 'skipped', 'stopped'],
     [{ kind: 'cancel', by: 'condition', reason: null }, 'skipped', 'stopped'],
-    [{ kind: 'pause', reason: null }, 'skipped', 'stopped'],
-    [{ kind: 'reattempt', waitMs: 0, reason: null }, 'skipped', 'stopped'],
+    [{ kind: 'pause', hold: false, reason: null }, 'skipped', 'stopped'],
+    [{ kind: 'pause', hold: true, reason: null }, 'skipped', 'stopped'],
+    [{ kind: 'suspend', waitMs: 0, reason: null }, 'skipped', 'stopped'],
+    [{ kind: 'reattempt', waitMs: 0, rewind: false, reason: null }, 'skipped', 'stopped'],
     [threw({ action: 'reattempt' }), 'skipped', 'stopped'],
     [{ kind: 'released' }, 'skipped', 'stopped'],
   ]

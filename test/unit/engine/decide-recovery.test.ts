@@ -1,7 +1,7 @@
 /** What becomes of work that nobody will report on. */
 import { describe, expect, it } from 'vitest'
 import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
-import { chain, facts, planFor, row, stopTimer } from './facts.ts'
+import { chain, facts, halfway, planFor, row, stopTimer } from './facts.ts'
 
 const plan = planFor(chain('a', 'b'))
 
@@ -16,6 +16,13 @@ describe('a takeover', () => {
       { node: 'a', attempt: 3, failures: 1, crashes: 1, state: 'scheduled', fence: 6, due: { at: lost.dueAt } },
     ])
     expect(change.state).toBeNull()
+  })
+
+  it('lets a resumable step go on from its last checkpoint', () => {
+    const lost = row({ progress: halfway })
+    const change = decideTakeover(facts({ active: [lost] }), lost, plan)
+    expect(change.endings).toMatchObject([{ outcome: 'recovered', execution: { progress: halfway } }])
+    expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, state: 'scheduled', progress: halfway }])
   })
 
   it('leaves a paused workflow paused and holds the next attempt', () => {
@@ -52,7 +59,7 @@ describe('a takeover', () => {
   it('of a timer lets it fire elsewhere', () => {
     const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker', fence: 1 }
     const change = decideTakeover(facts({ state: 'rolling_back', active: [row(), timer] }), timer, plan)
-    expect(change.moves).toEqual([{ slot: 'timer', state: 'scheduled', fence: 2 }])
+    expect(change.moves).toMatchObject([{ slot: 'timer', state: 'scheduled', fence: 2, due: null }])
     expect(change.endings).toEqual([])
   })
 })

@@ -2,12 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { decideCancel, decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
 import type { WorkflowChange } from '../../../src/store/change.ts'
-import { chain, facts, latest, planFor, row } from './facts.ts'
+import { noProgress } from '../../../src/store/records.ts'
+import { chain, facts, halfway, latest, planFor, row, suspended } from './facts.ts'
 
 const asked = { by: 'ann', reason: 'because' }
 const plan = planFor(chain('a', 'b'))
 const waiting = row({ state: 'scheduled', owner: null, startedAt: null })
-const held = row({ state: 'paused', owner: null, startedAt: null })
+const held = row({ state: 'paused', owner: null, startedAt: null, heldFrom: 'scheduled' })
+const heldSuspended = row({ ...suspended, state: 'paused', heldFrom: 'suspended' })
 
 function next(change: WorkflowChange | null) {
   return [...(change?.replacements ?? []), ...(change?.insertions ?? [])].map(item => [
@@ -20,12 +22,22 @@ function next(change: WorkflowChange | null) {
 describe('pause', () => {
   it('holds what waits, and keeps its fence', () => {
     const change = decidePause(facts({ active: [waiting] }), asked)
-    expect(change?.moves).toEqual([{ slot: '', state: 'paused', fence: 5 }])
+    expect(change?.moves).toEqual([
+      { slot: '', state: 'paused', fence: 5, heldFrom: 'scheduled', progress: null, due: null },
+    ])
     expect(change?.state).toEqual({ to: 'paused', pauseCause: 'request' })
     expect(change?.events).toMatchObject([
       { type: 'step.held', from: 'scheduled', to: 'paused' },
       { type: 'workflow.paused', from: 'ready', to: 'paused', by: 'ann', reason: 'because' },
     ])
+  })
+
+  it('holds a suspended step and remembers that it was suspended', () => {
+    const change = decidePause(facts({ active: [suspended] }), asked)
+    expect(change?.moves).toEqual([
+      { slot: '', state: 'paused', fence: 5, heldFrom: 'suspended', progress: null, due: null },
+    ])
+    expect(change?.events[0]).toMatchObject({ type: 'step.held', from: 'suspended', to: 'paused' })
   })
 
   it('leaves alone what runs', () => {
@@ -48,9 +60,24 @@ describe('pause', () => {
 describe('resume', () => {
   it('lets go what is held', () => {
     const change = decideResume(facts({ state: 'paused', pauseCause: 'request', active: [held] }), asked, plan)
-    expect(change.moves).toEqual([{ slot: '', state: 'scheduled', fence: 5 }])
+    expect(change.moves).toEqual([
+      { slot: '', state: 'scheduled', fence: 5, heldFrom: null, progress: null, due: null },
+    ])
     expect(change.state).toEqual({ to: 'ready', pauseCause: null })
     expect(change.events.map(event => event.type)).toEqual(['workflow.resumed', 'step.released'])
+  })
+
+  it('lets go a suspended step as suspended, with its own due time and progress', () => {
+    const change = decideResume(facts({ state: 'paused', pauseCause: 'request', active: [heldSuspended] }), asked, plan)
+    expect(change.moves).toEqual([
+      { slot: '', state: 'suspended', fence: 5, heldFrom: null, progress: null, due: null },
+    ])
+    expect(change.endings).toEqual([])
+  })
+
+  it('lets a failed resumable step go on where it was', () => {
+    const situation = facts({ state: 'paused', pauseCause: 'exception', latest: latest({ progress: halfway }) })
+    expect(decideResume(situation, asked, plan).insertions).toMatchObject([{ attempt: 2, progress: halfway }])
   })
 
   it('leaves alone what still runs', () => {
@@ -139,6 +166,14 @@ describe('cancel', () => {
     ])
   })
 
+  it.each([suspended, heldSuspended])('ends a step that has begun and does not run as skipped', idle => {
+    const state = idle === heldSuspended ? 'paused' : 'ready'
+    const change = decideCancel(facts({ state, active: [idle] }), asked, plan)
+    expect(change?.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', execution: { progress: halfway } }])
+    expect(change?.state?.to).toBe('canceled')
+    expect(change?.insertions).toEqual([])
+  })
+
   it('ends a workflow that has no row', () => {
     expect(decideCancel(facts({ state: 'paused' }), asked, plan)?.state?.to).toBe('canceled')
   })
@@ -160,6 +195,13 @@ describe('skip', () => {
     expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'skipped_by_flow_control', reason: 'because' }])
     expect(next(change)).toEqual([['b', 1, 'scheduled']])
     expect(change.state).toBeNull()
+  })
+
+  it.each([suspended, heldSuspended])('leaves out the rest of a step that is suspended', idle => {
+    const situation = idle === heldSuspended ? ({ state: 'paused', pauseCause: 'flow_control' } as const) : {}
+    const change = decideSkip(facts({ ...situation, active: [idle] }), 'a', asked, plan)
+    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'skipped_by_flow_control' }])
+    expect(change.replacements).toMatchObject([{ node: 'b', state: 'scheduled', progress: noProgress }])
   })
 
   it('holds the next step when a person had paused the workflow', () => {

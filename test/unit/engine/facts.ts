@@ -2,7 +2,13 @@
 import type { Graph } from '../../../src/definition/graph.ts'
 import type { Plan } from '../../../src/engine/schedule.ts'
 import type { LatestEnding, WorkflowFacts } from '../../../src/store/change.ts'
-import type { ActiveExecution, PauseCause, StoredWorkflowState } from '../../../src/store/records.ts'
+import {
+  type ActiveExecution,
+  noProgress,
+  type PauseCause,
+  type Progress,
+  type StoredWorkflowState,
+} from '../../../src/store/records.ts'
 
 export function chain(...names: string[]): Graph {
   const nodes = names.map(name => ({ name, kind: 'step' as const, waitMs: 0, queue: 'default', priority: 0 }))
@@ -35,9 +41,17 @@ export function row(more: Partial<ActiveExecution> = {}): ActiveExecution {
     failures: 0,
     crashes: 0,
     startMark: false,
+    heldFrom: null,
+    progress: noProgress,
     ...more,
   }
 }
+
+/** How far a resumable step has come. */
+export const halfway: Progress = { cursor: '25', completedIterations: 25, total: 50, runs: 2 }
+
+/** A resumable step that has stopped between two items. */
+export const suspended = row({ state: 'suspended', owner: null, progress: halfway })
 
 interface Situation {
   readonly state?: StoredWorkflowState
@@ -65,7 +79,15 @@ export function facts(situation: Situation): WorkflowFacts {
 }
 
 export function latest(more: Partial<LatestEnding> = {}): LatestEnding {
-  return { node: 'a', attempt: 1, ordinal: 1, state: 'failed', outcome: 'paused_by_exception', ...more }
+  return {
+    node: 'a',
+    attempt: 1,
+    ordinal: 1,
+    state: 'failed',
+    outcome: 'paused_by_exception',
+    progress: noProgress,
+    ...more,
+  }
 }
 
 export const stopTimer = row({

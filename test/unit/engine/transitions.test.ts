@@ -12,6 +12,7 @@ const workflowStates: readonly StoredWorkflowState[] = ['ready', 'paused', 'roll
 const executionStates: readonly ExecutionState[] = [
   'scheduled',
   'in_progress',
+  'suspended',
   'paused',
   'completed',
   'failed',
@@ -62,17 +63,22 @@ describe('an execution', () => {
     'scheduled > paused',
     'scheduled > canceled',
     'scheduled > skipped',
+    'suspended > in_progress',
+    'suspended > paused',
+    'suspended > skipped',
     'paused > scheduled',
+    'paused > suspended',
     'paused > canceled',
     'paused > skipped',
     'in_progress > scheduled',
+    'in_progress > suspended',
     'in_progress > paused',
     'in_progress > completed',
     'in_progress > skipped',
     'in_progress > canceled',
     'in_progress > failed',
   ])
-  const sources: readonly (ActiveState | 'new')[] = ['new', 'scheduled', 'paused', 'in_progress']
+  const sources: readonly (ActiveState | 'new')[] = ['new', 'scheduled', 'suspended', 'paused', 'in_progress']
   const all = sources.flatMap(from => executionStates.map(to => [from, to] as const))
 
   it.each(all.filter(([from, to]) => legal.has(`${from} > ${to}`)))('may go from %s to %s', (from, to) => {

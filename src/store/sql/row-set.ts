@@ -1,0 +1,16 @@
+/**
+ * Turns items into a set of rows for a statement: each column is named once, with its type and where its value comes from.
+ */
+import type { ColumnType, RowSet } from './dialect.ts'
+
+export type Columns<Item> = Readonly<
+  Record<string, readonly [type: ColumnType, read: (item: Item) => string | number | null]>
+>
+
+export function rowSet<Item>(columns: Columns<Item>, items: readonly Item[]): RowSet {
+  const entries = Object.entries(columns)
+  return {
+    columns: Object.fromEntries(entries.map(([name, [type]]) => [name, type])),
+    rows: items.map(item => entries.map(([, [, read]]) => read(item))),
+  }
+}

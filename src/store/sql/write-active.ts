@@ -1,0 +1,133 @@
+/**
+ * Writes the active rows: inserted, moved on in place, held, let go, removed. Due times are computed by the database.
+ */
+import type { Due, NewExecution, RowMove } from '../change.ts'
+import type { SqlContext } from './context.ts'
+import { type Columns, rowSet } from './row-set.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
+
+/** One point of priority is worth this much waiting, in microseconds. */
+const priorityWeight = raw('2000000')
+
+/** States in which a row may be claimed. */
+const claimable = raw(`r.state in ('scheduled', 'suspended')`)
+
+const sameRow = raw('a.workflow_id = r.workflow_id and a.slot = r.slot')
+
+type Key = { readonly workflowId: string; readonly slot: string }
+
+const keyColumns: Columns<Key> = {
+  workflow_id: ['id', key => key.workflowId],
+  slot: ['text', key => key.slot],
+}
+
+/** Columns that are copied as they come; the rest is computed. */
+const copiedColumns: Columns<NewExecution> = {
+  ...keyColumns,
+  id: ['id', row => row.id],
+  node: ['text', row => row.node],
+  kind: ['text', row => row.kind],
+  attempt: ['int', row => row.attempt],
+  ordinal: ['int', row => row.ordinal],
+  state: ['text', row => row.state],
+  queue: ['text', row => row.queue],
+  handler: ['text', row => row.handler],
+  generation: ['int', row => row.generation],
+  priority: ['int', row => row.priority],
+  owner: ['text', row => row.owner],
+  fence: ['int', row => row.fence],
+  failures: ['int', row => row.failures],
+  crashes: ['int', row => row.crashes],
+  cursor_value: ['json', row => row.progress.cursor],
+  completed_iterations: ['int', row => row.progress.completedIterations],
+  total_iterations: ['int', row => row.progress.total],
+  runs: ['int', row => row.progress.runs],
+}
+
+const copied = Object.keys(copiedColumns)
+
+/** A due time is known, or it is a delay from now. */
+const dueColumns: Columns<{ readonly due: Due | null }> = {
+  known_due: ['int', ({ due }) => (due !== null && 'at' in due ? due.at : null)],
+  delay: ['int', ({ due }) => (due !== null && 'inMs' in due ? Math.ceil(due.inMs * 1000) : null)],
+}
+
+function newRows(context: SqlContext, executions: readonly NewExecution[]): Sql {
+  return context.rows('r', rowSet<NewExecution>({ ...copiedColumns, ...dueColumns }, executions))
+}
+
+function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
+  const { now } = context
+  const due = sql`coalesce(r.known_due, ${now} + r.delay)`
+  return [
+    ['created_at', now],
+    ['due_at', due],
+    ['sort_key', sql`case when ${claimable} then ${due} - r.priority * ${priorityWeight} end`],
+    ['started_at', sql`case when r.state = 'in_progress' then ${now} end`],
+    ['start_mark', raw('0')],
+    // A row that begins its life held was never anything but scheduled.
+    ['held_from', raw(`case when r.state = 'paused' then 'scheduled' end`)],
+  ]
+}
+
+export function replaceActive(context: SqlContext, executions: readonly NewExecution[]): Sql {
+  const kept = copied.filter(name => name !== 'workflow_id' && name !== 'slot')
+  const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(context)]
+  return context.dialect.updateFrom(context.tables.active, newRows(context, executions), sameRow, assignments)
+}
+
+export function insertActive(context: SqlContext, executions: readonly NewExecution[]): Sql {
+  return insertActiveFrom(context, executions, raw(''))
+}
+
+/** The first rows of workflows that are inserted in the same transaction: only of those that were. */
+export function insertFirst(context: SqlContext, executions: readonly NewExecution[]): Sql {
+  return insertActiveFrom(context, executions, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`)
+}
+
+function insertActiveFrom(context: SqlContext, executions: readonly NewExecution[], filter: Sql): Sql {
+  const extra = computed(context)
+  const names = raw([...copied, ...extra.map(([name]) => name)].join(', '))
+  const values = join([...copied.map(name => raw(`r.${name}`)), ...extra.map(([, value]) => value)], ', ')
+  return sql`insert into ${context.tables.active} (${names}) select ${values} from ${newRows(context, executions)}${filter}`
+}
+
+export function deleteActive(context: SqlContext, keys: readonly Key[]): Sql {
+  const rows = context.rows('r', rowSet(keyColumns, keys))
+  return context.dialect.deleteFrom(context.tables.active, rows, ['workflow_id', 'slot'])
+}
+
+const moveColumns: Columns<RowMove & Key> = {
+  ...keyColumns,
+  ...dueColumns,
+  state: ['text', move => move.state],
+  fence: ['int', move => move.fence],
+  held_from: ['text', move => move.heldFrom],
+  moved: ['int', move => (move.progress === null ? 0 : 1)],
+  cursor_value: ['json', move => move.progress?.cursor ?? null],
+  completed_iterations: ['int', move => move.progress?.completedIterations ?? null],
+  total_iterations: ['int', move => move.progress?.total ?? null],
+  runs: ['int', move => move.progress?.runs ?? null],
+}
+
+/** The row stays what it is. One that was never begun, or is released, counts as not started. */
+export function moveActive(context: SqlContext, moves: readonly (RowMove & Key)[]): Sql {
+  const due = sql`coalesce(r.known_due, ${context.now} + r.delay, a.due_at)`
+  const ifMoved = (name: string) => raw(`case when r.moved = 1 then r.${name} else a.${name} end`)
+  return context.dialect.updateFrom(context.tables.active, context.rows('r', rowSet(moveColumns, moves)), sameRow, [
+    ['state', raw('r.state')],
+    ['fence', raw('r.fence')],
+    ['owner', raw('null')],
+    ['start_mark', raw('0')],
+    ['started_at', raw(`case when coalesce(r.held_from, r.state) = 'suspended' then a.started_at end`)],
+    ['held_from', raw('r.held_from')],
+    ['due_at', due],
+    ['sort_key', sql`case when ${claimable} then ${due} - a.priority * ${priorityWeight} end`],
+    ['cursor_value', ifMoved('cursor_value')],
+    ['completed_iterations', ifMoved('completed_iterations')],
+    ['total_iterations', ifMoved('total_iterations')],
+    ['runs', ifMoved('runs')],
+    // Whoever brings progress has not crashed.
+    ['crashes', raw('case when r.moved = 1 then 0 else a.crashes end')],
+  ])
+}

@@ -1,0 +1,68 @@
+/**
+ * Writes what is only ever added to: ended executions and events.
+ */
+import type { Ending, NewEvent } from '../change.ts'
+import type { SqlContext } from './context.ts'
+import { type Columns, rowSet } from './row-set.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
+
+const historyColumns: Columns<Ending> = {
+  id: ['id', ({ execution }) => execution.id],
+  workflow_id: ['id', ({ execution }) => execution.workflowId],
+  node: ['text', ({ execution }) => execution.node],
+  kind: ['text', ({ execution }) => execution.kind],
+  attempt: ['int', ({ execution }) => execution.attempt],
+  ordinal: ['int', ({ execution }) => execution.ordinal],
+  state: ['text', ending => ending.state],
+  outcome: ['text', ending => ending.outcome],
+  created_at: ['int', ({ execution }) => execution.createdAt],
+  due_at: ['int', ({ execution }) => execution.dueAt],
+  started_at: ['int', ({ execution }) => execution.startedAt],
+  owner: ['text', ({ execution }) => execution.owner],
+  error_class: ['text', ({ error }) => error?.className ?? null],
+  error_message: ['text', ({ error }) => error?.message ?? null],
+  error_stack: ['text', ({ error }) => error?.stack ?? null],
+  reason: ['text', ending => ending.reason],
+  output: ['json', ending => ending.output],
+  cursor_value: ['json', ({ execution }) => execution.progress.cursor],
+  completed_iterations: ['int', ({ execution }) => execution.progress.completedIterations],
+  total_iterations: ['int', ({ execution }) => execution.progress.total],
+  runs: ['int', ({ execution }) => execution.progress.runs],
+}
+
+export function insertHistory(context: SqlContext, endings: readonly Ending[]): Sql {
+  const names = Object.keys(historyColumns)
+  // A row that is inserted already ended has no times of its own.
+  const value = (name: string) =>
+    name === 'created_at' || name === 'due_at' ? sql`coalesce(${raw(`r.${name}`)}, ${context.now})` : raw(`r.${name}`)
+  return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
+    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}`
+}
+
+const eventColumns: Columns<NewEvent> = {
+  workflow_id: ['id', event => event.workflowId],
+  type: ['text', event => event.type],
+  execution_id: ['id', event => event.executionId ?? null],
+  node: ['text', event => event.node ?? null],
+  attempt: ['int', event => event.attempt ?? null],
+  from_state: ['text', event => event.from ?? null],
+  to_state: ['text', event => event.to ?? null],
+  requested_by: ['text', event => event.by ?? null],
+  reason: ['text', event => event.reason ?? null],
+}
+
+export function insertEvents(context: SqlContext, events: readonly NewEvent[]): Sql {
+  return insertEventsFrom(context, events, raw(''))
+}
+
+/** Events of workflows that are inserted in the same transaction: only of those that were. */
+export function insertFirstEvents(context: SqlContext, events: readonly NewEvent[]): Sql {
+  return insertEventsFrom(context, events, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`)
+}
+
+function insertEventsFrom(context: SqlContext, events: readonly NewEvent[], filter: Sql): Sql {
+  const names = Object.keys(eventColumns)
+  return sql`insert into ${context.tables.events} (${raw(names.join(', '))}, at)
+    select ${raw(names.map(name => `r.${name}`).join(', '))}, ${context.now}
+    from ${context.rows('r', rowSet(eventColumns, events))}${filter}`
+}

@@ -1,0 +1,43 @@
+/**
+ * What a resumable step needs of its worker: durable checkpoints under its claim, and the word that it should stop.
+ */
+import type { IterationHost } from '../engine/iteration/iteration-host.ts'
+import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import type { Store } from '../store/store.ts'
+import type { RunningStep } from './running-steps.ts'
+
+const longestPauseMs = 5000
+
+export function iterationHost(store: Store, step: RunningStep, maxItems: number | null): IterationHost {
+  const { execution } = step.claimed
+  return {
+    progress: execution.progress,
+    interrupted(doneNow) {
+      if (step.interruption !== null || maxItems === null || doneNow < maxItems) return step.interruption
+      return `stopped after ${doneNow} items`
+    },
+    async write(progress) {
+      const mine = await patiently(step, store, () => store.checkpoint(execution, progress))
+      step.proven.reach()
+      return mine
+    },
+    async transact(progress, work) {
+      const done = await store.checkpointWith(execution, progress, work)
+      step.proven.reach()
+      return done
+    },
+  }
+}
+
+/** While the database is away the step waits with it, unless it should stop: then the next run does the rest again. */
+async function patiently(step: RunningStep, store: Store, write: () => Promise<boolean>): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write()
+    } catch (error) {
+      if (store.isLasting(error)) throw error
+      if (step.interruption !== null) return true
+      await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.abort.signal)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** Starting: orders keep their ids, so that a start whose answer was lost can be repeated without a second first step. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { WorkflowFacts } from '../../src/store/change.ts'
+import type { Store } from '../../src/store/store.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { makeOrder, openTestStore } from '../support/open-store.ts'
+
+forEachDatabase('starting', database => {
+  let store: Store
+  beforeAll(async () => {
+    store = await openTestStore(database)
+  })
+  afterAll(() => store.close())
+
+  it('the same orders again finds them started, and writes nothing', async () => {
+    const orders = [await makeOrder(store), await makeOrder(store)]
+    await store.start(orders)
+    const again = await store.start([...orders, await makeOrder(store)], { repeated: true })
+    expect(again.map(result => result.kind)).toEqual(['started', 'started', 'started'])
+    for (const order of orders) {
+      expect(await store.activeExecutions(order.id)).toHaveLength(1)
+      expect(await store.events(order.id)).toHaveLength(1)
+    }
+  })
+
+  it('the same orders again after the workflow has ended gives it no new first step', async () => {
+    const order = await makeOrder(store)
+    await store.start([order])
+    await store.change([{ workflowId: order.id }], ended)
+    expect(await store.start([order], { repeated: true })).toMatchObject([
+      { kind: 'started', workflow: { state: 'finished' } },
+    ])
+    expect(await store.activeExecutions(order.id)).toEqual([])
+  })
+
+  it('many large inputs at once stays within what a server accepts in one packet', async () => {
+    const input = JSON.stringify({ text: 'x'.repeat(900_000) })
+    const orders = []
+    for (let i = 0; i < 20; i++) orders.push(await makeOrder(store, { input }))
+    const results = await store.start(orders)
+    expect(results.filter(result => result.kind === 'started')).toHaveLength(20)
+    expect(await store.input(orders[19]?.id ?? '')).toHaveLength(input.length)
+  })
+})
+
+function ended({ workflow, active }: WorkflowFacts) {
+  const removals = active.map(({ slot }) => ({ slot }))
+  const state = { to: 'finished', pauseCause: null } as const
+  return {
+    workflowId: workflow.id,
+    state,
+    endings: [],
+    replacements: [],
+    insertions: [],
+    removals,
+    moves: [],
+    events: [],
+  }
+}

@@ -1,0 +1,79 @@
+/** Group commit: nothing waits for a timer, nothing is written twice unawares, and one bad item spoils no other. */
+import { expect, it } from 'vitest'
+import { Batcher } from '../../../src/primitives/batcher.ts'
+
+function recorder(fails: (items: readonly string[]) => boolean = () => false) {
+  const writes: { items: string[]; again: boolean }[] = []
+  const open: (() => void)[] = []
+  return {
+    writes,
+    /** Lets the oldest write under way end. */
+    release: () => open.shift()?.(),
+    write: async (items: readonly string[], again: boolean) => {
+      writes.push({ items: [...items], again })
+      await new Promise<void>(resolve => open.push(resolve))
+      if (fails(items)) throw new Error(`no ${items.join()}`)
+      return items.map(item => item.toUpperCase())
+    },
+  }
+}
+
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; i++) await null
+}
+
+it('what is added in one turn goes out together, and what comes meanwhile forms the next group', async () => {
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  const first = [batcher.add('a'), batcher.add('b')]
+  await turns()
+  const second = [batcher.add('c'), batcher.add('d')]
+  await turns()
+  expect(log.writes.map(write => write.items)).toEqual([['a', 'b']])
+  log.release()
+  expect(await Promise.all(first)).toEqual(['A', 'B'])
+  await turns()
+  log.release()
+  expect(await Promise.all(second)).toEqual(['C', 'D'])
+  expect(log.writes.map(write => write.items)).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+})
+
+it('a rejected group is halved until the culprit stands alone, and is told that it is written again', async () => {
+  const log = recorder(items => items.includes('bad'))
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  const results = Promise.allSettled(['a', 'bad', 'c', 'd'].map(item => batcher.add(item)))
+  for (let i = 0; i < 10; i++) {
+    await turns()
+    log.release()
+  }
+  expect((await results).map(result => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+  expect(log.writes.map(write => write.again)).toEqual([false, true, true, true, true])
+})
+
+it('two items with one key never share a group', async () => {
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10, keyOf: item => item[0] ?? '' })
+  const all = Promise.all(['a1', 'a2', 'b1'].map(item => batcher.add(item)))
+  await turns()
+  log.release()
+  await turns()
+  log.release()
+  expect(await all).toEqual(['A1', 'A2', 'B1'])
+  expect(log.writes.map(write => write.items)).toEqual([['a1', 'b1'], ['a2']])
+})
+
+it('a group stays below its bytes, and an item that is larger goes alone', async () => {
+  const log = recorder()
+  const options = { write: log.write, maxGroup: 10, sizeOf: (item: string) => item.length, maxBytes: 5 }
+  const batcher = new Batcher<string, string>(options)
+  const all = Promise.all(['aaa', 'bbb', 'cc', 'dddddddd'].map(item => batcher.add(item)))
+  for (let i = 0; i < 5; i++) {
+    await turns()
+    log.release()
+  }
+  await all
+  expect(log.writes.map(write => write.items)).toEqual([['aaa', 'cc'], ['bbb'], ['dddddddd']])
+})

@@ -214,7 +214,7 @@ forEachDatabase('the transaction of an item at which two are at once', database 
       async book(iter: Iteration<number>) {
         for await (const item of iter.over([1, 2, 3])) {
           const { attempt } = this.execution
-          if (item === 2) await gates.stop(`attempt ${attempt}`, this.signal)
+          if (item === 2) await gates.stop(`${database.name} attempt ${attempt}`, this.signal)
           await iter.transaction(async tx => {
             await insert(tx, this.id, item * 10 + attempt)
             tried.push(item * 10 + attempt)
@@ -224,18 +224,18 @@ forEachDatabase('the transaction of an item at which two are at once', database 
     }
     const [slow, quick] = [under.another({ workflows: [Contested] }), under.another({ workflows: [Contested] })]
     const wf = await slow.start(Contested)
-    await slow.startWorker({ ...quickly, heartbeat: '5s' })
-    await gates.arrived('attempt 1')
+    await slow.startWorker({ ...quickly, lease: '20s', heartbeat: '5s' })
+    await gates.arrived(`${database.name} attempt 1`)
     const store = await quick.openedStore()
     const [row] = await store.activeExecutions(wf.id)
     await store.retireWorker(row?.owner ?? '')
-    const running = quick.runDue(quickly)
-    await gates.arrived('attempt 2')
+    const running = quick.runDue({ ...quickly, lease: '20s' })
+    await gates.arrived(`${database.name} attempt 2`)
     // Both stand before the same item, with the same cursor.
-    gates.open('attempt 1')
+    gates.open(`${database.name} attempt 1`)
     await waitFor(() => tried.length === 2)
     await slow.close()
-    gates.open('attempt 2')
+    gates.open(`${database.name} attempt 2`)
     await running
     expect(tried).toEqual([11, 21, 22, 32])
     const rows = await plain.query(`select item from bookings where workflow_id = ${wf.id} order by item`)

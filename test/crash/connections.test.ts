@@ -28,7 +28,7 @@ forEachServerAtOnce('cut connections', database => {
     await using world = await CrashWorld.open(database)
     let every = 5
     const proxy = await startLossyProxy(world.url, () => every)
-    await world.startLoad(20)
+    await world.startLoad(40)
     const options = { lease: '3s', heartbeat: 100, poll: 20, concurrency: 10 } as const
     const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [0, 5] })
     await world.allEnded(25_000)

@@ -56,8 +56,9 @@ async function heldHistoryRow(url: string, id: number): Promise<AsyncDisposable>
   const history = access.table('geneva_drive_step_executions')
   await access.query('begin')
   await access.query(
-    `insert into ${history} (id, workflow_id, node, kind, attempt, ordinal, state, outcome, created_at, due_at, ended_at)
-     values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0)`,
+    `insert into ${history} (id, workflow_id, node, kind, attempt, ordinal, state, outcome, created_at, due_at, ended_at,
+       completed_iterations, runs)
+     values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0, 0, 0)`,
     [id],
   )
   return {

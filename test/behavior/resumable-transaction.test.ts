@@ -229,14 +229,15 @@ forEachDatabase('the transaction of an item at which two are at once', database 
     const store = await quick.openedStore()
     const [row] = await store.activeExecutions(wf.id)
     await store.retireWorker(row?.owner ?? '')
-    const running = quick.runDue({ ...quickly, lease: '20s' })
+    // The slow one learns of its death at its next heartbeat only, so it cannot claim the next attempt itself.
+    await quick.startWorker({ ...quickly, lease: '20s' })
     await gates.arrived(`${database.name} attempt 2`)
     // Both stand before the same item, with the same cursor.
     gates.open(`${database.name} attempt 1`)
     await waitFor(() => tried.length === 2)
     await slow.close()
     gates.open(`${database.name} attempt 2`)
-    await running
+    await (await quick.find(wf.id))?.waitUntilFinished({ timeout: '10s' })
     expect(tried).toEqual([11, 21, 22, 32])
     const rows = await plain.query(`select item from bookings where workflow_id = ${wf.id} order by item`)
     expect(rows.map(each => Number(each.item))).toEqual([11, 22, 32])

@@ -249,10 +249,12 @@ export class Worker {
     while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount
+      // What ends while the claim is under way may leave something due that the claim has not seen.
+      const idle = this.#running.size === 0
       if (steps === undefined || steps > 0) {
         await this.#claimShares({ ...options, ...(steps === undefined ? {} : { maxSteps: steps }) })
       }
-      if (this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
+      if (idle && this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount
       if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))

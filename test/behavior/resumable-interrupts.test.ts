@@ -92,30 +92,30 @@ forEachDatabase('fifty items interrupted at every point', database => {
   /** Another process takes up all that is left, and everything ends. */
   async function finishElsewhere(workflows: readonly WorkflowHandle<Fifty>[]): Promise<void> {
     const another = under.another()
-    await another.runDue({ ...quickly, concurrency: 200 })
-    for (const wf of workflows) expect((await wf.refresh()).state).toBe('finished')
+    await another.startWorker({ ...quickly, concurrency: 200 })
+    await forAll(workflows, wf => wf.waitUntilFinished({ timeout: '20s' }))
     await another.close()
   }
 
   it('by itself, with suspend: what has no checkpoint is done again', async () => {
     const workflows = await start([...before, ...after], 'suspend')
     await under.runDue({ concurrency: 200 })
-    for (const wf of workflows) {
+    await forAll(workflows, async wf => {
       expect(seen.get(wf.id)).toEqual(await expected(wf))
       expect(await wf.history()).toMatchObject([{ attempt: 1, outcome: 'success' }])
-    }
+    })
   })
 
   it('by an error: the next attempt goes on where the cursor was', async () => {
     const workflows = await start([...before, ...after], 'throw')
     await under.runDue({ concurrency: 200 })
-    for (const wf of workflows) {
+    await forAll(workflows, async wf => {
       expect(seen.get(wf.id)).toEqual(await expected(wf))
       expect(await wf.history()).toMatchObject([
         { attempt: 1, outcome: 'reattempted_by_exception' },
         { attempt: 2, outcome: 'success' },
       ])
-    }
+    })
   })
 
   it('by the death of the process: another goes on from the last checkpoint', async () => {
@@ -123,13 +123,13 @@ forEachDatabase('fifty items interrupted at every point', database => {
     const dead = await hangAll(under, workflows)
     await dead.lose()
     await finishElsewhere(workflows)
-    for (const wf of workflows) {
+    await forAll(workflows, async wf => {
       expect(seen.get(wf.id)).toEqual(await expected(wf))
       expect(await wf.history()).toMatchObject([
         { attempt: 1, outcome: 'recovered' },
         { attempt: 2, outcome: 'success' },
       ])
-    }
+    })
     await dead.end('die')
   })
 
@@ -137,11 +137,11 @@ forEachDatabase('fifty items interrupted at every point', database => {
     const workflows = await start([...before.slice(0, 50), ...after], 'hang')
     const leaving = await hangAll(under, workflows)
     await leaving.end('go on')
-    for (const wf of workflows) {
+    await forAll(workflows, async wf => {
       const { at } = await wf.input()
       expect(seen.get(wf.id)).toEqual(fifty.slice(0, at))
       expect(await wf.currentExecutions()).toMatchObject([{ state: 'suspended', attempt: 1 }])
-    }
+    })
     await finishElsewhere(workflows)
     for (const wf of workflows) expect(seen.get(wf.id)).toEqual(fifty)
   })
@@ -181,6 +181,13 @@ forEachDatabase('fifty items interrupted at every point', database => {
     })
   }
 })
+
+async function forAll(
+  workflows: readonly WorkflowHandle<Fifty>[],
+  look: (wf: WorkflowHandle<Fifty>) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(workflows.map(look))
+}
 
 let isAfterCheckpoint = true
 const arrived: string[] = []

@@ -16,8 +16,9 @@ forEachDatabaseAtOnce('a worker whose clock is wrong', database => {
     await using world = await CrashWorld.open(database)
     const later = await world.geneva.start(FiveSteps, {}, { delay: '2 days' })
     await world.startLoad(5)
-    const wrong = await world.worker({ clockOffsetMs })
-    const right = await world.worker()
+    const options = { lease: '3s', poll: 20 } as const
+    const wrong = await world.worker({ clockOffsetMs, options })
+    const right = await world.worker({ options })
     await world.geneva.start(FiveSteps, {}, { delay: 300 })
     const open = `select id from ${world.access.table('geneva_drive_workflows')} where state <> 'finished'`
     await waitFor(async () => (await world.access.query(open)).length === 1)
@@ -32,7 +33,11 @@ forEachDatabaseAtOnce('a worker whose clock is wrong', database => {
       expect(pause).toBeGreaterThanOrEqual(waited)
       expect(pause).toBeLessThan(waited + 3_000_000)
     }
-    const workers = await world.access.query(`select pid from ${world.access.table('geneva_drive_workers')}`)
+    const registered = `select pid from ${world.access.table('geneva_drive_workers')}`
+    const workers = await waitFor(async () => {
+      const rows = await world.access.query(registered)
+      return rows.length === 2 ? rows : null
+    })
     expect(workers.map(row => Number(row.pid)).sort()).toEqual([wrong.pid, right.pid].sort())
     expect(new Set(journal.map(entry => entry.pid))).toContain(wrong.pid)
   })

@@ -9,6 +9,9 @@ import { waitFor } from '../support/wait-for.ts'
 import { CrashWorld, forEachServerAtOnce } from './crash-world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 
+/** Every lost answer costs a pause, and every new connection time; on a busy machine that adds up. */
+const slow = { timeout: 60_000 }
+
 /** Cuts every connection that an engine has to this database. */
 async function cutConnections(access: PlainAccess): Promise<number> {
   if (access.kind === 'postgres') {
@@ -24,23 +27,23 @@ async function cutConnections(access: PlainAccess): Promise<number> {
 }
 
 forEachServerAtOnce('cut connections', database => {
-  it('lose no recorded outcome and run nothing twice when the answer to a commit is lost', async () => {
+  it('lose no recorded outcome and run nothing twice when the answer to a commit is lost', slow, async () => {
     await using world = await CrashWorld.open(database)
     let every = 5
     const proxy = await startLossyProxy(world.url, () => every)
     await world.startLoad(40)
     const options = { lease: '3s', heartbeat: 100, poll: 20, concurrency: 10 } as const
     const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [0, 5] })
-    await world.allEnded(25_000)
+    await world.allEnded(50_000)
     every = 0
     expect(await world.findings()).toEqual([])
-    expect(proxy.lost).toBeGreaterThan(10)
+    expect(proxy.lost).toBeGreaterThan(5)
     worker.kill('SIGTERM')
     expect(await worker.exited).toEqual({ code: 0, signal: null })
     await proxy.close()
   })
 
-  it('are replaced, again and again, and all workflows end', async () => {
+  it('are replaced, again and again, and all workflows end', slow, async () => {
     await using world = await CrashWorld.open(database)
     await world.startLoad(60)
     const options = { lease: '20s', poll: 20, concurrency: 10 } as const
@@ -53,14 +56,14 @@ forEachServerAtOnce('cut connections', database => {
       cut += await cutConnections(world.access)
       await pause(80)
     }
-    await world.allEnded()
+    await world.allEnded(50_000)
     expect(cut).toBeGreaterThan(15)
     expect(await world.findings()).toEqual([])
     for (const worker of workers) worker.kill('SIGTERM')
     for (const worker of workers) expect(await worker.exited).toEqual({ code: 0, signal: null })
   })
 
-  it('do not stop the recovery of what a dead worker has left', async () => {
+  it('do not stop the recovery of what a dead worker has left', slow, async () => {
     await using world = await CrashWorld.open(database)
     await world.startLoad(30)
     const [victim, survivor] = await Promise.all([
@@ -73,7 +76,7 @@ forEachServerAtOnce('cut connections', database => {
       await cutConnections(world.access)
       await pause(100)
     }
-    await world.allEnded()
+    await world.allEnded(50_000)
     expect(await world.findings()).toEqual([])
     survivor.kill('SIGTERM')
     expect(await survivor.exited).toEqual({ code: 0, signal: null })

@@ -43,7 +43,9 @@ forEachDatabaseAtOnce('two workers', database => {
 })
 
 forEachDatabaseAtOnce('a worker that lost its lease', database => {
-  it('has its late result refused, when it was stopped in mid-step and another has done the work', async () => {
+  it('has its late result refused, when it was stopped in mid-step and another has done the work', {
+    timeout: 60_000,
+  }, async () => {
     const { url } = await database.isolated()
     const report = await stopRun({ url, rounds: stops, leaseMs: 500, say: () => {} })
     expect(report.findings).toEqual([])

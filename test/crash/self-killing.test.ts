@@ -2,19 +2,20 @@
 import { expect, it } from 'vitest'
 import { FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld, forEachDatabaseAtOnce } from './crash-world.ts'
+import { CrashWorld, forEachDatabaseAtOnce, shortLease } from './crash-world.ts'
 
 const neighbours = 8
 
 forEachDatabaseAtOnce('a step that kills its process', database => {
-  it('is paused after three crashes, while what was claimed with it finishes', async () => {
+  it('is paused after three crashes, while what was claimed with it finishes', { timeout: 60_000 }, async () => {
     await using world = await CrashWorld.open(database)
     const killer = await world.geneva.start(Killer)
     await world.startLoad(neighbours)
     let crashes = 0
     for (; (await killer.refresh()).state !== 'paused'; crashes++) {
-      const worker = await world.worker({ bodyMs: [5, 20] })
-      const paused = waitFor(async () => (await killer.refresh()).state === 'paused')
+      // Not so short that a busy machine loses leases of the living.
+      const worker = await world.worker({ options: { ...shortLease, lease: 1500 }, bodyMs: [5, 20] })
+      const paused = waitFor(async () => (await killer.refresh()).state === 'paused', 20_000)
       await Promise.race([worker.exited, paused])
       // The last worker lives: it has only given the step up.
       if (killer.state === 'paused') break

@@ -154,6 +154,7 @@ async function stopWorkers(kind: DatabaseKind, url: string, rounds: number): Pro
     ['stops, late results refused', `${report.rounds}`],
     ['done elsewhere after', spread(report.retakenMs)],
     ['stops that held the lock of the file', `${report.blocked}`],
+    ['stops that came too late', `${report.missed}`],
   ])
   return report.findings
 }

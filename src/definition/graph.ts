@@ -1,60 +1,172 @@
 /**
  * The shape of a workflow without its code: what is stored with a definition, and all that a decision about the next
- * step may look at. A process without the class can work from it.
+ * node may look at. A process without the class can work from it. A chain of steps is a graph like any other.
  */
-import type { WorkflowDefinition } from './workflow-definition.ts'
+import { InvariantError } from '../errors.ts'
+
+/** What a node does. `item` is one element of an `each` node; it is found by its id and never stored in a graph. */
+export type NodeKind = 'step' | 'resumable' | 'each' | 'item' | 'child'
 
 export interface GraphNode {
+  /** Stands in the rows. In a class it is the name; in a graph built at run time it is generated. */
+  readonly id: string
   readonly name: string
-  readonly kind: 'step' | 'resumable'
+  readonly kind: NodeKind
   readonly waitMs: number
   readonly queue: string
   readonly priority: number
+  /** Ids of the nodes that must be satisfied before this one falls due, each once. */
+  readonly dependsOn: readonly string[]
+  /** The name of the job that is its code; without one the code is a method of the class. */
+  readonly job?: string
+  /** How many items of an `each` node may be under way at once; without it, all. */
+  readonly concurrency?: number
+  readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-export interface Graph {
-  readonly type: string
+/** A graph as it is stored: plain data, dependencies resolved. */
+export interface GraphData {
+  /** The stored name of the class; `null` for a graph that was built at run time. */
+  readonly type: string | null
   readonly queue: string
   readonly priority: number
   readonly nodes: readonly GraphNode[]
 }
 
-export function graphOf(definition: WorkflowDefinition): Graph {
-  return {
-    type: definition.type,
-    queue: definition.queue,
-    priority: definition.priority,
-    nodes: definition.nodes.map(node => ({
-      name: node.name,
-      kind: node.kind,
-      waitMs: node.waitMs,
-      queue: node.queue ?? definition.queue,
-      priority: node.priority ?? definition.priority,
-    })),
+/** Separates the name of an `each` node from the number of an item. No other name may contain it. */
+export const itemSeparator = '/'
+
+/** An immutable graph with its edges indexed both ways. The data must be sound: see `mistakesInGraph`. */
+export class Graph {
+  readonly data: GraphData
+  readonly #nodes: ReadonlyMap<string, GraphNode>
+  readonly #children = new Map<string, GraphNode[]>()
+  /** Nodes that depend on nothing, in order. */
+  readonly entries: readonly GraphNode[]
+  /** Nodes that nothing depends on: the workflow has ended when all of them have. */
+  readonly leaves: readonly GraphNode[]
+  /** One node after the other: at most one can be active. */
+  readonly isChain: boolean
+
+  constructor(data: GraphData) {
+    this.data = data
+    this.#nodes = new Map(data.nodes.map(node => [node.id, node]))
+    for (const node of data.nodes) {
+      for (const parent of node.dependsOn) {
+        const siblings = this.#children.get(parent)
+        if (siblings) siblings.push(node)
+        else this.#children.set(parent, [node])
+      }
+    }
+    this.entries = data.nodes.filter(node => node.dependsOn.length === 0)
+    this.leaves = data.nodes.filter(node => !this.#children.has(node.id))
+    this.isChain =
+      this.entries.length <= 1 &&
+      this.leaves.length <= 1 &&
+      data.nodes.every(node => node.dependsOn.length <= 1 && node.kind !== 'each')
+  }
+
+  get type(): string | null {
+    return this.data.type
+  }
+
+  get size(): number {
+    return this.data.nodes.length
+  }
+
+  get nodes(): readonly GraphNode[] {
+    return this.data.nodes
+  }
+
+  /** A node by its id; an item of an `each` node is made up from that node. */
+  find(id: string): GraphNode | null {
+    const known = this.#nodes.get(id)
+    if (known) return known
+    const each = this.eachOf(id)
+    return each ? { ...each, id, name: id, kind: 'item', waitMs: 0, dependsOn: [each.id] } : null
+  }
+
+  /** The `each` node that an id is an item of. */
+  eachOf(id: string): GraphNode | null {
+    const end = id.lastIndexOf(itemSeparator)
+    const each = end === -1 ? undefined : this.#nodes.get(id.slice(0, end))
+    return each?.kind === 'each' && /^\d+$/.test(id.slice(end + 1)) ? each : null
+  }
+
+  node(id: string): GraphNode {
+    const found = this.find(id)
+    if (found === null) throw new InvariantError(`The graph of ${this.type ?? 'a workflow'} has no node ${id}.`)
+    return found
+  }
+
+  /** Nodes that depend on the node, in the order of their declaration. */
+  childrenOf(id: string): readonly GraphNode[] {
+    return this.#children.get(id) ?? []
+  }
+
+  /** Everything that cannot start before the node is satisfied, without the node itself. */
+  descendantsOf(id: string): Set<string> {
+    const found = new Set<string>()
+    const open = [id]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      for (const child of this.childrenOf(next)) {
+        if (found.has(child.id)) continue
+        found.add(child.id)
+        open.push(child.id)
+      }
+    }
+    return found
+  }
+
+  /** Parents before children; nodes without an order between them in the order of their declaration. */
+  inOrder(): GraphNode[] {
+    return orderOf(this.data.nodes).order
   }
 }
 
-export function findNode(graph: Graph, name: string): GraphNode | null {
-  return graph.nodes.find(node => node.name === name) ?? null
-}
-
-/** The node after `name`; `null` at the end of the chain, `undefined` when the graph does not know `name`. */
-export function nodeAfter(graph: Graph, name: string): GraphNode | null | undefined {
-  const index = graph.nodes.findIndex(node => node.name === name)
-  return index === -1 ? undefined : (graph.nodes[index + 1] ?? null)
-}
-
-/** Nodes that one of the other graphs has further ahead: a workflow that began there may have passed them already. */
-export function movedBack(graph: Graph, others: readonly Graph[]): ReadonlySet<string> {
-  const moved = new Set<string>()
-  for (const other of others) {
-    const places = new Map(other.nodes.map((node, index) => [node.name, index]))
-    let furthest = -1
-    for (const { name } of graph.nodes) {
-      const place = places.get(name) ?? furthest
-      if (place < furthest) moved.add(name)
-      furthest = Math.max(furthest, place)
+/** The nodes in an order in which parents come first, and what is left over because it stands in a cycle. */
+export function orderOf(nodes: readonly GraphNode[]): { order: GraphNode[]; left: GraphNode[] } {
+  const byId = new Map(nodes.map(node => [node.id, node]))
+  const waitsFor = new Map(nodes.map(node => [node.id, node.dependsOn.length]))
+  const children = new Map<string, string[]>()
+  for (const node of nodes) {
+    for (const parent of node.dependsOn) {
+      const known = children.get(parent)
+      if (known) known.push(node.id)
+      else children.set(parent, [node.id])
     }
   }
-  return moved
+  const order = nodes.filter(node => node.dependsOn.length === 0)
+  for (let index = 0; index < order.length; index++) {
+    for (const child of children.get(order[index]?.id ?? '') ?? []) {
+      const open = (waitsFor.get(child) ?? 0) - 1
+      waitsFor.set(child, open)
+      const node = byId.get(child)
+      if (open === 0 && node) order.push(node)
+    }
+  }
+  const done = new Set(order.map(node => node.id))
+  return { order, left: nodes.filter(node => !done.has(node.id)) }
+}
+
+/** One cycle as the way from a node back to itself, `a → b → a`; `null` when there is none. */
+export function cycleIn(nodes: readonly GraphNode[]): string[] | null {
+  const { left } = orderOf(nodes)
+  const byId = new Map(left.map(node => [node.id, node]))
+  const way: GraphNode[] = []
+  // Behind a cycle stand nodes that only follow from it, so the way leads up, to what each waits for.
+  for (let node = left[0]; node !== undefined; node = nextUp(node, byId)) {
+    const seen = way.indexOf(node)
+    if (seen !== -1) return [...way.slice(seen), node].map(member => member.name).reverse()
+    way.push(node)
+  }
+  return null
+}
+
+function nextUp(node: GraphNode, left: ReadonlyMap<string, GraphNode>): GraphNode | undefined {
+  for (const parent of node.dependsOn) {
+    const found = left.get(parent)
+    if (found) return found
+  }
+  return undefined
 }

@@ -53,6 +53,7 @@ export function marked(step: string, execution: Execution | undefined): string {
       return styled('cyan', `▶ ${name}`)
     case 'scheduled':
     case 'suspended':
+    case 'waiting':
     case 'paused':
       return styled('yellow', `⏳ ${name}`)
     case 'failed':

@@ -6,7 +6,8 @@ import { identifyHero } from '../definition/identify-hero.ts'
 import { Registry } from '../definition/registry.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
-import { Engine, typesOf } from '../engine/engine.ts'
+import { typesOf } from '../engine/courses.ts'
+import { Engine } from '../engine/engine.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
@@ -15,7 +16,7 @@ import type { Store, WorkflowSnapshot } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
-import { type RequestOptions, requestFrom } from './request-options.ts'
+import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import type { StartOptions } from './start-orders.ts'
 import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
@@ -148,6 +149,16 @@ export class Geneva {
 
   async skip(id: string, step: string, options?: RequestOptions): Promise<void> {
     await (await this.#open()).engine.skip(id, step, requestFrom(options))
+  }
+
+  /** Takes a step as done: somebody has done by hand what it was to do. What depends on it goes on. */
+  async resolve(id: string, step: string, options?: ResolveOptions): Promise<void> {
+    await (await this.#open()).engine.resolve(id, resolutionFrom(step, options))
+  }
+
+  /** A new attempt at a step that has failed, while nothing that comes after it has started. */
+  async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
+    await (await this.#open()).engine.reattempt(id, step, requestFrom(options))
   }
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */

@@ -2,7 +2,9 @@
  * Who asks for something, and why. Both are recorded with the event.
  */
 import type { Request } from '../engine/change-draft.ts'
+import type { Resolution } from '../engine/decide-request.ts'
 import { InvalidArgumentError } from '../errors.ts'
+import { encodeValue } from '../primitives/json-codec.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 
 export interface RequestOptions {
@@ -17,6 +19,19 @@ export function requestFrom(options: RequestOptions = {}): Request {
     throw new InvalidArgumentError('The options of a request must be an object, like { by, reason }.')
   }
   return { by: textOf(options.by, 'by'), reason: textOf(options.reason, 'reason') }
+}
+
+export interface ResolveOptions<Output = unknown> extends RequestOptions {
+  /** What the step would have returned, for those that read it. */
+  readonly output?: Output
+}
+
+const maxOutputBytes = 1024 * 1024
+
+export function resolutionFrom(step: string, options: ResolveOptions = {}): Resolution {
+  const request = requestFrom(options)
+  const what = `The output given for step ${step}`
+  return { node: step, request, output: encodeValue(options.output, { what, maxBytes: maxOutputBytes }) }
 }
 
 function textOf(value: unknown, name: string): string | null {

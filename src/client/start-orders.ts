@@ -3,15 +3,16 @@
  * anything is written.
  */
 import { createHash } from 'node:crypto'
+import type { Graph, GraphNode } from '../definition/graph.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
 import { validateInput } from '../definition/validate-input.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
-import type { NumberedGraph } from '../engine/engine.ts'
-import { chainSlot } from '../engine/schedule.ts'
+import { ancestryOf } from '../engine/ancestry.ts'
+import { slotOf } from '../engine/plan.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
-import type { Due } from '../store/change.ts'
+import type { Due, NewExecution } from '../store/change.ts'
 import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import { checkKey } from './check-key.ts'
@@ -107,48 +108,60 @@ function dueFrom(options: StartOptions): { delayMs: number; at: number | null } 
   return { delayMs: 0, at: time }
 }
 
-export interface OrderIds {
-  readonly workflowId: string
-  readonly executionId: string
+/** What a workflow is started by: its graph, and the name and number of the code that runs it. */
+export interface StartCourse {
+  readonly type: string
+  readonly graph: Graph
+  readonly generation: number
+  readonly allowMultiple: boolean
+  handlerOf(node: GraphNode): string
 }
 
-export function startOrder(
-  definition: WorkflowDefinition,
-  { graph, generation }: NumberedGraph,
-  prepared: Prepared,
-  { workflowId, executionId }: OrderIds,
-): StartOrder {
-  const node = graph.nodes[0]
+/** The first id is the workflow's; the others go to the nodes that depend on nothing. */
+export function startOrder(course: StartCourse, prepared: Prepared, ids: readonly string[]): StartOrder {
+  const [id = '', ...rowIds] = ids
   return {
-    id: workflowId,
-    type: definition.type,
+    id,
+    type: course.type,
     hero: prepared.hero,
     input: prepared.input,
-    allowMultiple: definition.allowMultiple,
+    allowMultiple: course.allowMultiple,
     idempotencyKey: prepared.idempotencyKey,
     tags: prepared.tags,
-    first: node
-      ? {
-          workflowId,
-          slot: chainSlot,
-          id: executionId,
-          node: node.name,
-          kind: 'forward',
-          attempt: 1,
-          ordinal: 1,
-          state: 'scheduled',
-          queue: node.queue,
-          handler: graph.type,
-          generation,
-          priority: node.priority,
-          due: firstDue(prepared, node.waitMs),
-          owner: null,
-          fence: 0,
-          failures: 0,
-          crashes: 0,
-          progress: noProgress,
-        }
-      : null,
+    generation: course.generation,
+    graph: null,
+    parent: null,
+    first: course.graph.entries.map((node, index) => firstRow(course, prepared, node, [id, rowIds[index] ?? ''])),
+  }
+}
+
+function firstRow(
+  { graph, generation, handlerOf }: StartCourse,
+  prepared: Prepared,
+  node: GraphNode,
+  [workflowId, id]: readonly [string, string],
+): NewExecution {
+  return {
+    workflowId,
+    slot: slotOf(graph, node.id),
+    id,
+    node: node.id,
+    kind: 'forward',
+    attempt: 1,
+    ordinal: 1,
+    state: 'scheduled',
+    queue: node.queue,
+    handler: handlerOf(node),
+    generation,
+    priority: node.priority,
+    due: firstDue(prepared, node.waitMs),
+    owner: null,
+    fence: 0,
+    failures: 0,
+    crashes: 0,
+    progress: noProgress,
+    input: null,
+    ancestry: ancestryOf(node.id, 1, []),
   }
 }
 

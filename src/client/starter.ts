@@ -77,14 +77,12 @@ export class Starter {
     prepared: readonly Prepared[],
     transaction?: object,
   ): Promise<StartOrder[]> {
-    const ids = await this.#engine.store.takeIds(prepared.length * 2, transaction)
-    const graph = await this.#engine.graphFor(definition.type)
-    return prepared.map((item, index) =>
-      startOrder(definition, graph, item, {
-        workflowId: ids[index * 2] ?? '',
-        executionId: ids[index * 2 + 1] ?? '',
-      }),
-    )
+    const { graph, type, allowMultiple } = definition
+    const generation = this.#engine.courses.generationOf(type)
+    const course = { type, graph, generation, allowMultiple, handlerOf: () => type }
+    const each = 1 + graph.entries.length
+    const ids = await this.#engine.store.takeIds(prepared.length * each, transaction)
+    return prepared.map((item, index) => startOrder(course, item, ids.slice(index * each, (index + 1) * each)))
   }
 }
 

@@ -1,11 +1,11 @@
 /**
  * One workflow, seen from outside: what it was when it was looked at, and what can be asked of it.
  */
-import { findNode, nodeAfter } from '../definition/graph.ts'
 import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
 import type { OutputOf, StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
+import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
@@ -24,7 +24,7 @@ import {
   toOptionalDate,
   type WorkflowEvent,
 } from './execution.ts'
-import { type RequestOptions, requestFrom } from './request-options.ts'
+import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import type { Waiters } from './waiters.ts'
 
 export interface HandleParts {
@@ -133,10 +133,10 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     await this.refresh()
     if (isEnd(this.#snapshot.workflow.state)) return null
     const last = (await this.history()).at(-1)
-    const { graph } = await engine.graphFor(this.type)
-    if (last === undefined) return graph.nodes[0]?.name ?? null
+    const { graph } = await this.#course(engine)
+    if (last === undefined) return graph.entries[0]?.name ?? null
     if (last.state === 'failed' || last.state === 'canceled') return last.step
-    return nodeAfter(graph, last.step)?.name ?? null
+    return graph.childrenOf(last.step)[0]?.name ?? null
   }
 
   /** Every change of state, oldest first. */
@@ -159,6 +159,18 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   /** Leaves out a step that waits or has failed. */
   async skip(step: StepName<W>, options?: RequestOptions): Promise<this> {
     await this.#parts.engine.skip(this.id, step, requestFrom(options))
+    return this.refresh()
+  }
+
+  /** Takes a step as done: somebody has done by hand what it was to do. What depends on it goes on. */
+  async resolve<const K extends StepName<W>>(step: K, options?: ResolveOptions<OutputOf<W, K>>): Promise<this> {
+    await this.#parts.engine.resolve(this.id, resolutionFrom(step, options))
+    return this.refresh()
+  }
+
+  /** A new attempt at a step that has failed, while nothing that comes after it has started. */
+  async reattempt(step: StepName<W>, options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.reattempt(this.id, step, requestFrom(options))
     return this.refresh()
   }
 
@@ -188,17 +200,23 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   /** The clock is read only for steps that run or go on by themselves. */
   async #progressFacts(open: readonly ActiveExecution[]): Promise<ProgressFacts> {
     const { engine } = this.#parts
-    const { graph } = await engine.graphFor(this.type)
+    const { graph } = await this.#course(engine)
     // A step that the newest code has lost is told by what it has left.
     const isResumable = ({ node, progress }: ExecutionRow) =>
-      findNode(graph, node)?.kind === 'resumable' || progress.cursor !== null
+      graph.find(node)?.kind === 'resumable' || progress.cursor !== null
     const isUnderWay = open.some(row => isResumable(row) && row.startedAt !== null && row.state !== 'paused')
     return { isResumable, now: isUnderWay ? await engine.store.now() : null }
   }
 
+  async #course(engine: Engine): Promise<Course> {
+    const course = (await engine.courses.of([this.#snapshot.workflow])).get(this.id)
+    if (course === undefined) throw new WorkflowNotFoundError(this.id)
+    return course
+  }
+
   async #result(): Promise<unknown> {
     const { engine } = this.#parts
-    const node = engine.findDefinition(this.type)?.resultNode ?? null
+    const node = engine.courses.findDefinition(this.type)?.resultNode ?? null
     const found = await engine.store.findOutput(this.id, node)
     return found === null ? undefined : decodeValue(found.output)
   }

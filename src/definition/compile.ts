@@ -2,12 +2,12 @@
  * From declarations to a `WorkflowDefinition`. This is where a class is registered: what could not be seen in its
  * static block is checked here, and from here on it takes no more declarations.
  */
-import { createHash } from 'node:crypto'
 import { DefinitionError } from '../errors.ts'
 import { type Declarations, type DeclaringClass, declarationsOf } from './declarations.ts'
 import { inOrderOfTrial } from './exception-policy.ts'
 import { mistakeInStoredName, workflowMembers } from './node-name.ts'
-import type { NodeDefinition, Test, WorkflowDefinition } from './workflow-definition.ts'
+import { graphFrom, signatureOf } from './resolve-dependencies.ts'
+import type { Test, WorkflowDefinition } from './workflow-definition.ts'
 
 /** The definition of a class; the same object each time. Throws `DefinitionError` for a class that cannot run. */
 export function definitionOf(workflowClass: DeclaringClass): WorkflowDefinition {
@@ -28,13 +28,17 @@ export function definitionOf(workflowClass: DeclaringClass): WorkflowDefinition 
 
 function compile(workflowClass: DeclaringClass, declarations: Declarations): WorkflowDefinition {
   const nodes = Object.freeze(declarations.nodes.map(node => node.definition))
+  const type = storedType(workflowClass, declarations)
+  const graph = graphFrom(declarations, type)
+  checkRenamed(declarations)
   return Object.freeze({
-    type: storedType(workflowClass, declarations),
+    type,
     formerTypes: declarations.formerTypes,
     workflowClass,
     nodes,
     nodeIndex: new Map(nodes.map((node, index) => [node.name, index])),
-    signature: signatureOf(nodes),
+    graph,
+    signature: signatureOf(graph),
     heroTypes: declarations.heroTypes,
     mayOutliveHero: declarations.mayOutliveHero,
     inputSchema: declarations.inputSchema,
@@ -48,12 +52,6 @@ function compile(workflowClass: DeclaringClass, declarations: Declarations): Wor
     afterEach: Object.freeze([...declarations.afterEach]),
     aroundEach: Object.freeze([...declarations.aroundEach]),
   })
-}
-
-function signatureOf(nodes: readonly NodeDefinition[]): string {
-  return createHash('sha256')
-    .update(JSON.stringify(nodes.map(node => [node.name, node.kind])))
-    .digest('hex')
 }
 
 function storedType(workflowClass: DeclaringClass, declarations: Declarations): string {
@@ -88,6 +86,12 @@ function checkMethods(workflowClass: DeclaringClass, declarations: Declarations)
         `${className}, step ${definition.name}: there is no such method. Write it as a method, not as a field with an arrow function.`,
       )
     }
+    const items = definition.each?.items
+    if (typeof items === 'string' && !hasMethod(workflowClass, items)) {
+      throw new DefinitionError(
+        `${className}, each ${definition.name}: its items name the method ${JSON.stringify(items)}, which does not exist.`,
+      )
+    }
     if (definition.condition)
       checkTest(workflowClass, definition.condition.test, `${className}, step ${definition.name}`)
   }
@@ -97,6 +101,17 @@ function checkMethods(workflowClass: DeclaringClass, declarations: Declarations)
 function checkTest(workflowClass: DeclaringClass, test: Test, where: string): void {
   if (typeof test !== 'string' || hasMethod(workflowClass, test)) return
   throw new DefinitionError(`${where}: its condition names the method ${JSON.stringify(test)}, which does not exist.`)
+}
+
+/** A name that is still in use cannot be a former one, and a map to nowhere helps nobody. */
+function checkRenamed({ className, renamed, nodes }: Declarations): void {
+  const names = new Set(nodes.map(node => node.definition.name))
+  for (const [from, to] of renamed) {
+    if (names.has(from))
+      throw new DefinitionError(`${className}: ${from} is a former name in \`this.renamed(...)\`, yet a step has it.`)
+    if (!names.has(to))
+      throw new DefinitionError(`${className}: \`this.renamed(...)\` maps ${from} to ${to}, which is not declared.`)
+  }
 }
 
 function checkResult({ className, resultNode, nodes }: Declarations): void {

@@ -35,6 +35,7 @@ export interface Declarations {
   formerTypes: readonly string[]
   readonly nodes: DeclaredNode[]
   anonymousSteps: number
+  renamed: ReadonlyMap<string, string>
   heroTypes: readonly HeroType<any, any>[]
   mayOutliveHero: boolean
   inputSchema: StandardSchemaV1 | null
@@ -121,6 +122,7 @@ function emptyDeclarations(className: string): Declarations {
     formerTypes: [],
     nodes: [],
     anonymousSteps: 0,
+    renamed: new Map(),
     heroTypes: [],
     mayOutliveHero: false,
     inputSchema: null,

@@ -1,6 +1,7 @@
-/** The verbs that add a node to the chain: `step` and `inline`. Mistakes are raised at once, naming class and step. */
+/** The verbs that add a node: `step`, `resumableStep`, `task`, `each` and `inline`. Mistakes are raised at once, naming class and step. */
 import { DefinitionError } from '../errors.ts'
 import { type Declarations, type DeclaringClass, openDeclarations } from './declarations.ts'
+import { dependenciesIn, eachSettings, metadataIn } from './dependency-options.ts'
 import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
@@ -11,19 +12,46 @@ import type { Condition, NodeDefinition } from './workflow-definition.ts'
 /** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */
 type RawOptions = Readonly<Record<string, unknown>>
 
-const stepOptions = ['wait', 'if', 'skipIf', 'onException', 'beforeStep', 'afterStep', 'queue', 'priority']
-const resumableOptions = [...stepOptions, 'yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
+const taskOptions = ['wait', 'if', 'skipIf', 'onException', 'dependsOn', 'queue', 'priority', 'metadata']
+const stepOptions = [...taskOptions, 'alsoDependsOn', 'beforeStep', 'afterStep']
+const iterationOptions = ['yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
+/** What only a member of the chain can say. */
+const chainOptions = ['alsoDependsOn', 'beforeStep', 'afterStep']
+const optionsFor = {
+  step: stepOptions,
+  resumable: [...stepOptions, ...iterationOptions],
+  each: [...stepOptions, 'items', 'concurrency'],
+}
 
 export function declareStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
   const declarations = openDeclarations(workflowClass)
   const checked = freeName(declarations, name)
-  return addNode(declarations, { name: checked, kind: 'step', body: checked }, options)
+  return addNode(declarations, { name: checked, kind: 'step', body: checked, inChain: true }, options)
+}
+
+/** A task that is `resumable` iterates like a resumable step. */
+export function declareTask(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  const { resumable = false, ...rest } = (options ?? {}) as { resumable?: unknown }
+  if (typeof resumable !== 'boolean') {
+    throw new DefinitionError(`${declarations.className}, task ${checked}: \`resumable\` must be true or false.`)
+  }
+  const kind = resumable ? 'resumable' : 'step'
+  return addNode(declarations, { name: checked, kind, body: checked, inChain: false }, rest)
+}
+
+/** One execution for each item that is there when the node is reached. */
+export function declareEach(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  return addNode(declarations, { name: checked, kind: 'each', body: checked, inChain: true }, options)
 }
 
 export function declareResumableStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
   const declarations = openDeclarations(workflowClass)
   const checked = freeName(declarations, name)
-  return addNode(declarations, { name: checked, kind: 'resumable', body: checked }, options)
+  return addNode(declarations, { name: checked, kind: 'resumable', body: checked, inChain: true }, options)
 }
 
 /** Takes `(body)`, `(name or options, body)` or `(name, options, body)`. */
@@ -39,22 +67,31 @@ export function declareInline(workflowClass: DeclaringClass, given: readonly unk
       `${declarations.className}, step ${name}: inline takes (body), (name, body) or (name, options, body).`,
     )
   }
-  const ref = addNode(declarations, { name, kind: 'step', body: body as NodeDefinition['body'] }, options)
+  const ref = addNode(
+    declarations,
+    { name, kind: 'step', body: body as NodeDefinition['body'], inChain: true },
+    options,
+  )
   if (!named) declarations.anonymousSteps++
   return ref
 }
 
 function addNode(
   declarations: Declarations,
-  node: Pick<NodeDefinition, 'name' | 'kind' | 'body'>,
+  node: Pick<NodeDefinition, 'name' | 'kind' | 'body' | 'inChain'>,
   given: unknown,
 ): NodeRef<any> {
   const { name } = node
   const where = `${declarations.className}, step ${name}`
-  const options = optionsIn(given, node.kind === 'resumable' ? resumableOptions : stepOptions, where)
+  const known = optionsFor[node.kind].filter(option => node.inChain || !chainOptions.includes(option))
+  const options = optionsIn(given, known, where)
   const { wait, onException, queue, priority } = options
   const definition: NodeDefinition = Object.freeze({
     ...node,
+    dependsOn: dependenciesIn(options, 'dependsOn', where),
+    alsoDependsOn: dependenciesIn(options, 'alsoDependsOn', where) ?? [],
+    each: node.kind === 'each' ? eachSettings(options, where) : null,
+    metadata: metadataIn(options.metadata, where),
     resumable: node.kind === 'resumable' ? resumableSettings(options, where) : null,
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
     condition: conditionIn(options, where),
@@ -116,7 +153,12 @@ function positionIn(declarations: Declarations, options: RawOptions, where: stri
 function indexOfNode(declarations: Declarations, target: unknown, where: string): number {
   const byName = typeof target === 'string'
   const index = declarations.nodes.findIndex(node => (byName ? node.definition.name === target : node.ref === target))
-  if (index >= 0) return index
+  if (index >= 0 && declarations.nodes[index]?.definition.inChain) return index
+  if (index >= 0) {
+    throw new DefinitionError(
+      `${where} names ${JSON.stringify(declarations.nodes[index]?.definition.name)}, a task, which has no place in the chain.`,
+    )
+  }
   const names = declarations.nodes.map(node => node.definition.name).join(', ') || 'none'
   const shown = byName ? JSON.stringify(target) : 'a step of another class'
   throw new DefinitionError(`${where} names ${shown}, which is not declared so far. Declared are: ${names}.`)

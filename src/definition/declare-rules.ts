@@ -88,6 +88,22 @@ export function declareNamed(workflowClass: DeclaringClass, type: unknown, forme
   declarations.formerTypes = Object.freeze([...(formerTypes as string[])])
 }
 
+/** Former names of steps, whose rows this code goes on with under the present ones. Several calls add up. */
+export function declareRenamed(workflowClass: DeclaringClass, names: unknown): void {
+  const declarations = openDeclarations(workflowClass)
+  const where = `${declarations.className}, renamed`
+  if (typeof names !== 'object' || names === null || Array.isArray(names)) {
+    throw new DefinitionError(`${where}: it takes an object, like { oldName: 'newName' }.`)
+  }
+  const renamed = new Map(declarations.renamed)
+  for (const [from, to] of Object.entries(names)) {
+    const mistake = typeof to === 'string' ? mistakeInStoredName(from) : 'maps to something that is no name'
+    if (mistake !== null) throw new DefinitionError(`${where}: ${JSON.stringify(from)} ${mistake}.`)
+    renamed.set(from, to)
+  }
+  declarations.renamed = renamed
+}
+
 /** The step may be declared later, also by a subclass, so whether it exists is looked at when the class is registered. */
 export function declareResult(workflowClass: DeclaringClass, step: unknown): void {
   const declarations = openDeclarations(workflowClass)

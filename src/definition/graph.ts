@@ -31,6 +31,8 @@ export interface GraphData {
   readonly queue: string
   readonly priority: number
   readonly nodes: readonly GraphNode[]
+  /** Former names of nodes, each with the present one. */
+  readonly renamed?: Readonly<Record<string, string>>
 }
 
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */
@@ -47,9 +49,12 @@ export class Graph {
   readonly leaves: readonly GraphNode[]
   /** One node after the other: at most one can be active. */
   readonly isChain: boolean
+  /** Former names of nodes, each with the present one. */
+  readonly renamed: ReadonlyMap<string, string>
 
   constructor(data: GraphData) {
     this.data = data
+    this.renamed = new Map(Object.entries(data.renamed ?? {}))
     this.#nodes = new Map(data.nodes.map(node => [node.id, node]))
     for (const node of data.nodes) {
       for (const parent of node.dependsOn) {

@@ -16,7 +16,7 @@ type Kind<Method> = Method extends () => any
   : Method extends (first: infer First, ...rest: any[]) => any
     ? First extends Iteration<any>
       ? 'resumable'
-      : never
+      : 'item'
     : never
 
 type Named<W, Wanted> = {
@@ -27,7 +27,7 @@ type Storing<W, Wanted> = {
   [K in OwnKey<W>]: [Kind<W[K]>] extends [never]
     ? never
     : Kind<W[K]> extends Wanted
-      ? [Unstorable<OutputOf<W, K>>] extends [never]
+      ? [Unstorable<MethodResult<W[K]>>] extends [never]
         ? K
         : `${K} returns a value that cannot be stored`
       : never
@@ -43,8 +43,10 @@ export interface Names<W> {
   readonly step: Storing<W, 'step'>[OwnKey<W>]
   /** Methods that can be declared with `resumableStep`. */
   readonly resumable: Storing<W, 'resumable'>[OwnKey<W>]
-  /** Methods that can be pointed at as steps. */
-  readonly node: Named<W, 'step' | 'resumable'>[OwnKey<W>]
+  /** Methods that can be declared with `each`: they receive one item. */
+  readonly item: Storing<W, 'item'>[OwnKey<W>]
+  /** Methods that can be pointed at as nodes. */
+  readonly node: Named<W, 'step' | 'resumable' | 'item'>[OwnKey<W>]
   /** Methods that answer yes or no. */
   readonly test: Asking<W>[OwnKey<W>]
 }
@@ -52,5 +54,21 @@ export interface Names<W> {
 /** The methods of a workflow class that can be steps. */
 export type StepName<W> = Names<W>['node']
 
-/** What a step leaves behind. */
-export type OutputOf<W, K> = K extends keyof W ? (W[K] extends (...args: any[]) => infer R ? Awaited<R> : never) : never
+type MethodResult<Method> = Method extends (...args: any[]) => infer R ? Awaited<R> : never
+
+/** What a node leaves behind: what its method returned, or for an `each` node all that it returned, in order. */
+export type OutputOf<W, K> = K extends keyof W ? MethodOutput<W[K]> : never
+
+/** What a node with this method leaves behind. */
+export type MethodOutput<Method> = Method extends (...args: any[]) => infer R
+  ? Kind<Method> extends 'item'
+    ? Awaited<R>[]
+    : Awaited<R>
+  : never
+
+/** What a method that is declared with `each` receives. */
+export type ItemOf<W, K> = K extends keyof W
+  ? W[K] extends (item: infer Item, ...rest: any[]) => any
+    ? Item
+    : never
+  : never

@@ -34,8 +34,11 @@ export type ExceptionNotation = PolicyNotation | PolicyPicker | readonly ErrorCl
 
 export type ErrorClassPolicy = readonly [errorClass: ErrorClass, policy: PolicyNotation | PolicyPicker<any>]
 
+/** What a node may depend on: names, or what verbs have returned. `null` or an empty array: it is an entry point. */
+type DependencyOption<W> = Names<W>['node'] | NodeRef | readonly (Names<W>['node'] | NodeRef)[] | null
+
 /** Unions of names stand here in full, not behind an alias, because then messages list the names. */
-export interface StepOptions<W> {
+export interface TaskOptions<W> {
   /** How long the step waits after the one before it. */
   readonly wait?: Duration
   /** Runs the step only when true; asked when the step is about to run. */
@@ -44,14 +47,30 @@ export interface StepOptions<W> {
   readonly skipIf?: Names<W>['test'] | boolean | WorkflowTest<W>
   /** What happens when the step throws. Default: what the class says, else `pause`. */
   readonly onException?: ExceptionNotation
-  /** Puts the step right before another one instead of at the end. */
-  readonly beforeStep?: Names<W>['node'] | NodeRef
-  /** Puts the step right after another one instead of at the end. */
-  readonly afterStep?: Names<W>['node'] | NodeRef
+  /** What must have ended before the step runs, instead of the step before it. */
+  readonly dependsOn?: DependencyOption<W>
   /** Default: the queue of the class. */
   readonly queue?: string
   /** 0 to 100, higher goes first. Default: the priority of the class. */
   readonly priority?: number
+  /** Plain values for people and tools, kept with the graph. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+export interface StepOptions<W> extends TaskOptions<W> {
+  /** What must have ended besides the step before it. */
+  readonly alsoDependsOn?: DependencyOption<W>
+  /** Puts the step right before another one instead of at the end. */
+  readonly beforeStep?: Names<W>['node'] | NodeRef
+  /** Puts the step right after another one instead of at the end. */
+  readonly afterStep?: Names<W>['node'] | NodeRef
+}
+
+/** The items of an `each` node: a method's name or a function, asked when the node is reached. */
+export interface EachOptions<W, Item> extends StepOptions<W> {
+  readonly items: (workflow: W) => Awaitable<readonly Item[]>
+  /** How many items may be under way at once. Default: all. */
+  readonly concurrency?: number
 }
 
 /** When a resumable step writes down how far it has come. */
@@ -61,7 +80,8 @@ export type CheckpointOption =
   /** After so many items, or after so much time, whichever comes first. */
   | { readonly items?: number; readonly time?: Duration }
 
-export interface ResumableStepOptions<W> extends StepOptions<W> {
+/** What makes a step resumable, for tasks as well. */
+export interface IterationOptions {
   /** Gives way to other work after so many items, and goes on later. */
   readonly yieldEvery?: number
   /** Gives way to other work after so much time, and goes on later. */
@@ -70,6 +90,13 @@ export interface ResumableStepOptions<W> extends StepOptions<W> {
   readonly maxIterations?: number
   /** Default: after every item, without waiting; what comes while one is being written goes into the next. */
   readonly checkpoint?: CheckpointOption
+}
+
+export interface ResumableStepOptions<W> extends StepOptions<W>, IterationOptions {}
+
+export interface ResumableTaskOptions<W> extends TaskOptions<W>, IterationOptions {
+  /** The method receives an `Iteration`. */
+  readonly resumable: true
 }
 
 export interface JobOptions {

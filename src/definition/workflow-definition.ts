@@ -3,7 +3,9 @@
  * looks at a clock, and nothing here changes once a class has been registered.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Graph } from './graph.ts'
 import type { HeroType } from './hero.ts'
+import type { NodeRef } from './node-ref.ts'
 
 /** What may happen to a workflow when one of its steps throws. */
 export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt'
@@ -48,9 +50,27 @@ export interface ResumableSettings {
   readonly checkpoint: 'coalesced' | 'each' | { readonly items: number | null; readonly timeMs: number | null }
 }
 
+/** The items of an `each` node, and how many may be under way at once. */
+export interface EachSettings {
+  readonly items: string | ((workflow: any) => unknown)
+  readonly concurrency: number | null
+}
+
+/** A node by its name, or by the reference that its verb returned. */
+export type Dependency = string | NodeRef<any>
+
 export interface NodeDefinition {
   readonly name: string
-  readonly kind: 'step' | 'resumable'
+  readonly kind: 'step' | 'resumable' | 'each'
+  /** A member of the chain follows the one before it; a task has only the dependencies that it names. */
+  readonly inChain: boolean
+  /** What it depends on instead of its place in the chain; `null`: its place decides. */
+  readonly dependsOn: readonly Dependency[] | null
+  /** What it depends on besides. */
+  readonly alsoDependsOn: readonly Dependency[]
+  /** Set exactly for `each` nodes. */
+  readonly each: EachSettings | null
+  readonly metadata: Readonly<Record<string, unknown>> | null
   /** Set exactly for resumable steps. */
   readonly resumable: ResumableSettings | null
   /** The code: the name of a method, or an inline function of the workflow. */
@@ -79,10 +99,12 @@ export interface WorkflowDefinition {
   /** Former stored names, whose workflows this class also runs. */
   readonly formerTypes: readonly string[]
   readonly workflowClass: abstract new (...args: any[]) => unknown
-  /** The chain, in the order in which it runs, after all insertions. */
+  /** In the order of the chain, after all insertions, with the tasks where they were declared. */
   readonly nodes: readonly NodeDefinition[]
   readonly nodeIndex: ReadonlyMap<string, number>
-  /** SHA-256 over the chain's shape: names, kinds, order. Equal shapes have equal signatures in every process. */
+  /** The nodes with every dependency resolved. */
+  readonly graph: Graph
+  /** SHA-256 over the graph's shape: names, kinds, dependencies. Equal shapes have equal signatures in every process. */
   readonly signature: string
   readonly heroTypes: readonly HeroType<any, any>[]
   readonly mayOutliveHero: boolean

@@ -7,21 +7,24 @@ import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
 import { asRootClass } from './declarations.ts'
-import { declareInline, declareResumableStep, declareStep } from './declare-node.ts'
+import { declareEach, declareInline, declareResumableStep, declareStep, declareTask } from './declare-node.ts'
 import * as rules from './declare-rules.ts'
 import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
 import type { ExecutionInfo } from './step-context.ts'
-import type { Names, OutputOf } from './step-names.ts'
+import type { ItemOf, MethodOutput, Names, OutputOf } from './step-names.ts'
 import type {
   AroundStepHook,
+  EachOptions,
   ExceptionNotation,
   JobOptions,
   ResumableStepOptions,
+  ResumableTaskOptions,
   StepHook,
   StepOptions,
+  TaskOptions,
   WorkflowTest,
 } from './step-options.ts'
 import type { Unstorable } from './storable.ts'
@@ -71,6 +74,24 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     options?: ResumableStepOptions<I<C>>,
   ): NodeRef<OutputOf<I<C>, K>> {
     return declareResumableStep(this, name, options)
+  }
+
+  /** Declares a method that runs when everything it depends on has ended, beside the chain. Without dependencies it is an entry point. */
+  static task<C extends WorkflowClass, const K extends Names<I<C>>['step'] | Names<I<C>>['resumable']>(
+    this: C,
+    name: K,
+    options?: K extends Names<I<C>>['step'] ? TaskOptions<I<C>> : ResumableTaskOptions<I<C>>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareTask(this, name, options)
+  }
+
+  /** Declares a method that runs once for each item, side by side. The items are asked for when the node is reached. */
+  static each<C extends WorkflowClass, const K extends Names<I<C>>['item']>(
+    this: C,
+    name: K,
+    options: EachOptions<I<C>, ItemOf<I<C>, K>>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareEach(this, name, options)
   }
 
   /** Declares a step whose code stands in the static block. Without a name it is called `step_1`, `step_2` and so on. */
@@ -133,6 +154,11 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     rules.declareNamed(this, type, formerTypes)
   }
 
+  /** Former names of steps, each with its present one: running workflows go on under the new name. */
+  static renamed<C extends WorkflowClass>(this: C, names: Readonly<Record<string, Names<I<C>>['node']>>): void {
+    rules.declareRenamed(this, names)
+  }
+
   /** The step whose output is the result of the workflow. Default: the last step that completed. */
   static result<C extends WorkflowClass>(this: C, step: Names<I<C>>['node'] | NodeRef): void {
     rules.declareResult(this, step)
@@ -178,9 +204,12 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   }
 
   /** Reads what another step returned: `await this.output(this.charge)`. Throws `OutputMissingError` when it has no output. */
-  output<R>(step: (...args: any[]) => R): Promise<Awaited<R>>
+  output<Method extends (...args: any[]) => any>(step: Method): Promise<MethodOutput<Method>>
   /** Reads what another step returned, or gives the fallback when it has no output. */
-  output<R, Fallback>(step: (...args: any[]) => R, fallback: Fallback): Promise<Awaited<R> | Fallback>
+  output<Method extends (...args: any[]) => any, Fallback>(
+    step: Method,
+    fallback: Fallback,
+  ): Promise<MethodOutput<Method> | Fallback>
   async output(step: unknown, ...fallback: unknown[]): Promise<unknown> {
     const { context } = attachmentOf(this, 'output')
     return context.output(stepOf(this, step), fallback.length > 0 ? { value: fallback[0] } : null)

@@ -1,18 +1,20 @@
 /**
  * Collects what a decision changes in one workflow, checks every step against the transition tables, and writes the
- * event of each. It decides nothing itself.
+ * event of each. It shows the rows as they will be, so that several decisions can follow each other. It decides nothing
+ * itself.
  */
-
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type {
   Due,
   Ending,
   EndingRow,
+  LatestEnding,
   NewEvent,
   NewExecution,
   RowMove,
   WorkflowChange,
   WorkflowFacts,
+  WorkflowUpdate,
 } from '../store/change.ts'
 import type {
   ActiveExecution,
@@ -22,6 +24,7 @@ import type {
   Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
+import { isEnd } from './end-watch.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
 /** Who asked for a change from outside, and why. */
@@ -44,19 +47,40 @@ export interface MoveDetails {
   readonly reason?: string | null
 }
 
-export type NextExecution = Omit<NewExecution, 'workflowId' | 'due'> & { readonly due: Due }
+export type NextExecution = Omit<NewExecution, 'workflowId'>
+
+/** A row as it will be. One that this change inserts has no times yet. */
+export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
+  readonly createdAt: number | null
+  readonly dueAt: number | null
+}
+
+const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
 export class ChangeDraft {
   readonly facts: WorkflowFacts
+  /** The rows of the workflow as they will be, by slot, as far as the facts show them. */
+  readonly #live: Map<string, LiveRow>
+  readonly #existing: ReadonlySet<string>
   readonly #endings: Ending[] = []
+  readonly #ended = new Map<string, LatestEnding>()
   readonly #next = new Map<string, NewExecution>()
-  readonly #freed = new Set<string>()
-  readonly #moves: RowMove[] = []
+  readonly #moves = new Map<string, RowMove>()
+  readonly #fanIns = new Map<string, number>()
   readonly #events: NewEvent[] = []
-  #state: WorkflowChange['state'] = null
+  readonly #counts: boolean
+  #update: WorkflowUpdate
+  #updated = false
+  #moved: NewEvent | null = null
 
-  constructor(facts: WorkflowFacts) {
+  /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
+  constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
     this.facts = facts
+    this.#counts = counts
+    this.#live = new Map(facts.active.map(row => [row.slot, row]))
+    this.#existing = new Set(this.#live.keys())
+    const { state, pauseCause, blockedBy, finishing, crooked, generation, frozen } = facts.workflow
+    this.#update = { state, pauseCause, blockedBy, finishing, crooked, generation, frozen }
   }
 
   get workflowId(): string {
@@ -64,14 +88,47 @@ export class ChangeDraft {
   }
 
   get state(): StoredWorkflowState {
-    return this.#state?.to ?? this.facts.workflow.state
+    return this.#update.state
+  }
+
+  get workflow(): WorkflowUpdate {
+    return this.#update
+  }
+
+  /** Steps and their like, without the timers of the engine. */
+  rows(): LiveRow[] {
+    return [...this.#live.values()].filter(row => row.kind !== 'timer')
+  }
+
+  rowIn(slot: string): LiveRow | null {
+    return this.#live.get(slot) ?? null
+  }
+
+  /** Something can go on by itself: a row is scheduled, running or suspended. */
+  goesOn(): boolean {
+    return this.facts.othersGoOn || this.rows().some(row => goesOn.has(row.state))
+  }
+
+  /** The latest ended attempt of a node, as far as the facts show it. */
+  latestOf(node: string): LatestEnding | null {
+    return this.#ended.get(node) ?? this.facts.latest?.get(node) ?? this.facts.parents.get(node) ?? null
+  }
+
+  /** What the node has failed with in this change. */
+  failureOf(node: string): string | null {
+    return this.#endings.findLast(ending => ending.execution.node === node)?.error?.message ?? null
+  }
+
+  /** Nodes that have an ended attempt, where the facts show them all. */
+  endedNodes(): Set<string> {
+    return new Set([...(this.facts.latest?.keys() ?? []), ...this.#ended.keys()])
   }
 
   /** The row is over: it leaves the active rows and enters history. */
-  end(execution: ActiveExecution, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
-    checkExecutionTransition(execution.id, execution.state, state)
-    this.#freed.add(execution.slot)
-    this.#record(execution, execution.state, { state, outcome, details })
+  end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
+    checkExecutionTransition(row.id, row.state, state)
+    this.#forget(row)
+    this.#record(row, row.state, { state, outcome, details })
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
@@ -91,6 +148,7 @@ export class ChangeDraft {
       reason,
       output: details.output ?? null,
     })
+    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
     this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
   }
 
@@ -98,7 +156,7 @@ export class ChangeDraft {
   insert(execution: NextExecution): NewExecution {
     checkExecutionTransition(execution.id, 'new', execution.state)
     const row = { ...execution, workflowId: this.workflowId }
-    this.#next.set(execution.slot, row)
+    this.#put(row)
     this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
       to: execution.state,
       by: execution.owner,
@@ -106,81 +164,154 @@ export class ChangeDraft {
     return row
   }
 
-  /** The same row in another state: held, let go or released. */
-  move(execution: ActiveExecution, state: RowMove['state'], details: MoveDetails = {}): void {
-    checkExecutionTransition(execution.id, execution.state, state)
-    this.#moves.push({
-      slot: execution.slot,
-      state,
-      fence: execution.state === 'in_progress' ? execution.fence + 1 : execution.fence,
-      heldFrom: state === 'paused' ? (details.heldFrom ?? 'scheduled') : null,
-      progress: details.progress ?? null,
-      due: details.due ?? null,
-    })
-    this.#event(`step.${moveName(execution.state, state)}`, execution, {
-      from: execution.state,
-      to: state,
-      reason: details.reason ?? null,
-    })
+  /** The same row in another state: held, let go, released, or waiting. */
+  move(row: LiveRow, state: RowMove['state'], details: MoveDetails = {}): void {
+    checkExecutionTransition(row.id, row.state, state)
+    const heldFrom = state === 'paused' ? (details.heldFrom ?? 'scheduled') : null
+    const fresh = this.#next.get(row.slot)
+    if (fresh) {
+      this.#put({ ...fresh, state, owner: null, due: details.due ?? fresh.due })
+    } else {
+      const fence = row.state === 'in_progress' ? row.fence + 1 : row.fence
+      const before = this.#moves.get(row.slot)
+      const progress = details.progress ?? before?.progress ?? null
+      this.#moves.set(row.slot, {
+        slot: row.slot,
+        state,
+        fence,
+        heldFrom,
+        progress,
+        due: details.due ?? before?.due ?? null,
+      })
+      this.#live.set(row.slot, { ...row, state, fence, heldFrom, owner: null, progress: progress ?? row.progress })
+    }
+    const reason = details.reason ?? null
+    this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
+  }
+
+  /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
+  withdraw(row: LiveRow, reason: string): void {
+    this.#forget(row)
+    this.#event('step.withdrawn', row, { from: row.state, reason })
+  }
+
+  /** The same attempt under another name, which its code has now. */
+  rename(row: LiveRow, next: NextExecution): void {
+    this.#forget(row)
+    this.#put({ ...next, workflowId: this.workflowId })
+    this.#event(
+      'step.renamed',
+      { ...row, node: next.node },
+      { from: row.state, to: next.state, reason: `it was ${row.node}` },
+    )
   }
 
   /** A timer that is no longer needed, or that has done its work. */
   dropTimers(): void {
-    for (const row of this.facts.active) if (row.kind === 'timer') this.#freed.add(row.slot)
+    for (const row of [...this.#live.values()]) if (row.kind === 'timer') this.#forget(row)
+  }
+
+  /** How many parents of the node are open; `null` while none has arrived. */
+  openParents(node: string): number | null {
+    return this.#fanIns.get(node) ?? this.facts.fanIns.get(node) ?? null
+  }
+
+  /** Zero means that the counter is not needed any more. */
+  setOpenParents(node: string, open: number): void {
+    this.#fanIns.set(node, open)
+  }
+
+  /** Counters that the facts show. */
+  knownFanIns(): string[] {
+    return [...new Set([...this.facts.fanIns.keys(), ...this.#fanIns.keys()])]
   }
 
   moveWorkflow(to: StoredWorkflowState, request: Request | null = null, pauseCause: PauseCause | null = null): void {
-    const from = this.state
+    const earlier = this.#moved
+    // Resumed and over in one go: people see the end only.
+    if (earlier?.to === 'ready' && isEnd(to)) this.#events.splice(this.#events.indexOf(earlier), 1)
+    const from = earlier?.to === 'ready' && isEnd(to) ? (earlier.from as StoredWorkflowState) : this.state
     checkWorkflowTransition(this.workflowId, from, to)
-    this.#state = { to, pauseCause }
-    this.#events.push({
+    this.setWorkflow({ state: to, pauseCause })
+    const { by = null, reason = null } = request ?? earlier ?? {}
+    this.#moved = {
       workflowId: this.workflowId,
       type: `workflow.${to === 'ready' ? 'resumed' : to}`,
       from,
       to,
-      by: request?.by ?? null,
-      reason: request?.reason ?? null,
-    })
+      by,
+      reason,
+    }
+    this.#events.push(this.#moved)
   }
 
-  /** Stays paused, for another reason. */
-  changePauseCause(pauseCause: PauseCause): void {
-    this.#state = { to: 'paused', pauseCause }
+  /** Changes the workflow's own row in ways that are no change of state. */
+  setWorkflow(update: Partial<WorkflowUpdate>): void {
+    this.#update = { ...this.#update, ...update }
+    this.#updated = true
+  }
+
+  /** An event of the workflow as a whole, or of a node that has no row. */
+  note(type: string, rest: Partial<NewEvent> = {}): void {
+    this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
-    const existing = new Set(this.facts.active.map(row => row.slot))
     const next = [...this.#next.values()]
+    const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
     return {
       workflowId: this.workflowId,
-      state: this.#state,
+      update: this.#updated ? this.#update : null,
       endings: this.#endings,
-      replacements: next.filter(row => existing.has(row.slot)),
-      insertions: next.filter(row => !existing.has(row.slot)),
-      removals: [...this.#freed].filter(slot => !this.#next.has(slot)).map(slot => ({ slot })),
-      moves: this.#moves,
+      replacements: next.filter(row => this.#existing.has(row.slot)),
+      insertions: next.filter(row => !this.#existing.has(row.slot)),
+      removals: gone.map(slot => ({ slot })),
+      moves: [...this.#moves.values()],
+      fanIns: this.#buildFanIns(),
       events: this.#events,
     }
   }
 
+  /** What is left when a workflow ends is of no use to anybody. */
+  #buildFanIns(): WorkflowChange['fanIns'] {
+    const known = (node: string) => this.facts.fanIns.has(node)
+    const entries = [...this.#fanIns].map(([node, open]) => ({ node, open }))
+    const all = isEnd(this.state)
+    return {
+      inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
+      updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
+      removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
+      cleared: all && this.#counts,
+    }
+  }
+
+  #put(row: NewExecution): void {
+    this.#next.set(row.slot, row)
+    const state = { heldFrom: row.state === 'paused' ? ('scheduled' as const) : null, startMark: false }
+    this.#live.set(row.slot, { ...row, ...state, createdAt: null, dueAt: null, startedAt: null })
+  }
+
+  #forget(row: LiveRow): void {
+    this.#live.delete(row.slot)
+    this.#next.delete(row.slot)
+    this.#moves.delete(row.slot)
+  }
+
   #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
-    this.#events.push({
-      workflowId: this.workflowId,
-      type,
-      executionId: row.id,
-      node: row.node,
-      attempt: row.attempt,
-      ...rest,
-    })
+    const { id: executionId, node, attempt } = row
+    this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
   }
 }
 
 /** A held row that is let go was suspended before, and is not suspended by that. */
-function moveName(from: ActiveExecution['state'], to: RowMove['state']): string {
+function moveName(from: LiveRow['state'], to: RowMove['state']): string {
   if (to === 'paused') return 'held'
+  if (to === 'waiting') return 'waiting'
   return from === 'in_progress' && to === 'suspended' ? 'suspended' : 'released'
 }
 
 function eventName(state: NewExecution['state']): string {
-  return state === 'in_progress' ? 'started' : state === 'paused' ? 'held' : 'scheduled'
+  if (state === 'in_progress') return 'started'
+  if (state === 'paused') return 'held'
+  return state === 'waiting' ? 'waiting' : 'scheduled'
 }

@@ -1,73 +1,136 @@
 /**
- * What becomes of a workflow when one of its steps ends. Pure: facts and a report in, a change out.
+ * What becomes of a workflow when one of its steps ends. Pure: facts and a report in, changes to a draft out.
  */
 import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
-import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
-import { ChangeDraft } from './change-draft.ts'
-import { advance, type Plan, repeat } from './schedule.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { endItems, insertItems, satisfyItem } from './each-items.ts'
+import { heal, mustHeal } from './heal.ts'
+import type { Plan, RunOn } from './plan.ts'
+import { arrive, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
-
-export interface FinishDecision {
-  readonly change: WorkflowChange
-  /** The row that follows, where there is one. */
-  readonly next: NewExecution | null
-}
+import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
 
 /**
  * The caller has made sure that `row` is in progress under the reporter's fence. A resumable step brings its progress,
- * which is then part of the row.
+ * which is then part of the row. Returns the row that the worker goes on with, where there is one.
  */
 export function decideFinish(
-  facts: WorkflowFacts,
+  draft: ChangeDraft,
   row: ActiveExecution,
   report: StepReport,
-  plan: Plan,
-): FinishDecision {
-  const draft = new ChangeDraft(facts)
-  const next =
-    facts.workflow.state === 'rolling_back' ? endStopped(draft, row, report) : apply(draft, row, report, plan)
-  return { change: draft.build(), next }
+  { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
+): NewExecution | null {
+  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+    endStopped(draft, row, report)
+    return null
+  }
+  const inserted = new Applying(draft, plan, runOn).apply(row, report)
+  if (mustHeal(draft, plan)) heal(draft, plan)
+  pauseIfStuck(draft)
+  return inserted.find(next => next.owner !== null) ?? null
 }
 
-function apply(draft: ChangeDraft, row: ActiveExecution, report: StepReport, plan: Plan): NewExecution | null {
-  switch (report.kind) {
-    case 'completed':
-      draft.end(row, 'completed', 'success', { output: report.output })
-      return advance(draft, plan, row)
-    case 'skip':
-      draft.end(row, 'skipped', `skipped_by_${report.by}`, { reason: report.reason })
-      return advance(draft, plan, row)
-    case 'reattempt':
-      draft.end(row, 'completed', 'reattempted', { reason: report.reason })
-      return repeat(draft, plan, row, {
-        due: { inMs: report.waitMs },
-        failures: 0,
-        crashes: 0,
-        rewind: report.rewind,
-      })
-    case 'suspend':
-      suspend(draft, row, report)
-      return null
-    case 'finish':
-      draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
-      if (draft.state === 'paused') draft.changePauseCause('finishing')
-      else draft.moveWorkflow('finished')
-      return null
-    case 'cancel':
-      draft.end(row, 'canceled', `canceled_by_${report.by}`, { reason: report.reason })
-      draft.moveWorkflow('canceled', { by: null, reason: report.reason })
-      return null
-    case 'pause':
-      if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
-      else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
-      if (draft.state !== 'paused') draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
-      return null
-    case 'threw':
-      return applyPolicy(draft, row, report, plan)
-    case 'released':
-      draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled')
-      return null
+class Applying {
+  readonly #draft: ChangeDraft
+  readonly #plan: Plan
+  readonly #runOn: RunOn | null
+
+  constructor(draft: ChangeDraft, plan: Plan, runOn: RunOn | null) {
+    this.#draft = draft
+    this.#plan = plan
+    this.#runOn = runOn
+  }
+
+  apply(row: ActiveExecution, report: StepReport): readonly NewExecution[] {
+    const draft = this.#draft
+    switch (report.kind) {
+      case 'completed':
+        draft.end(row, 'completed', 'success', { output: report.output })
+        return this.#satisfied(row)
+      case 'skip':
+        draft.end(row, 'skipped', `skipped_by_${report.by}`, { reason: report.reason })
+        return this.#satisfied(row)
+      case 'items':
+        return this.#fanOut(row, report.items)
+      case 'reattempt':
+        draft.end(row, 'completed', 'reattempted', { reason: report.reason })
+        return this.#again(row, { inMs: report.waitMs, failures: 0, rewind: report.rewind })
+      case 'suspend':
+        suspend(draft, row, report)
+        return []
+      case 'finish':
+        draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
+        finishWorkflow(draft)
+        return []
+      case 'cancel':
+        draft.end(row, 'canceled', `canceled_by_${report.by}`, { reason: report.reason })
+        cancelWorkflow(draft, { by: null, reason: report.reason }, this.#plan)
+        return []
+      case 'pause':
+        if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
+        else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
+        if (draft.state !== 'paused') {
+          holdRows(draft)
+          draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
+        }
+        return []
+      case 'threw':
+        return this.#threw(row, report)
+      case 'released':
+        draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled')
+        return []
+    }
+  }
+
+  #threw(row: ActiveExecution, report: Extract<StepReport, { kind: 'threw' }>): readonly NewExecution[] {
+    const draft = this.#draft
+    const { error } = report
+    const failures = row.failures + 1
+    if (report.retryMs !== null) {
+      draft.end(row, 'failed', 'reattempted_by_exception', { error })
+      return this.#again(row, { inMs: report.retryMs, failures })
+    }
+    switch (actionFor(report.policy, failures)) {
+      case 'reattempt':
+        draft.end(row, 'failed', 'reattempted_by_exception', { error })
+        return this.#again(row, { inMs: report.policy.waitMs, failures })
+      case 'skip':
+        draft.end(row, 'skipped', 'skipped_by_exception', { error })
+        return this.#satisfied(row)
+      case 'cancel':
+        draft.end(row, 'failed', 'canceled_by_exception', { error })
+        cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
+        return []
+      case 'pause':
+        draft.end(row, 'failed', 'paused_by_exception', { error })
+        draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
+        endItems(draft, this.#plan, row.node)
+        return []
+    }
+  }
+
+  #again(row: ActiveExecution, again: { inMs: number; failures: number; rewind?: boolean }): readonly NewExecution[] {
+    const { inMs, failures, rewind = false } = again
+    const due = { inMs }
+    return [repeat(this.#draft, this.#plan, row, { due, failures, crashes: 0, rewind, runOn: this.#runOn })]
+  }
+
+  /** A graph that has changed is looked at as a whole afterwards. */
+  #satisfied(row: ActiveExecution): readonly NewExecution[] {
+    const draft = this.#draft
+    const plan = this.#plan
+    if (mustHeal(draft, plan)) return []
+    const each = plan.graph.eachOf(row.node)
+    return each === null ? arrive(draft, plan, row, this.#runOn) : satisfyItem(draft, plan, each, this.#runOn)
+  }
+
+  #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {
+    const draft = this.#draft
+    if (items.length > 0) return insertItems(draft, this.#plan, row, items)
+    draft.end(row, 'completed', 'success', { output: null })
+    return this.#satisfied(row)
   }
 }
 
@@ -81,54 +144,20 @@ function suspend(
   draft.move(row, into, { heldFrom: 'suspended', progress: row.progress, due: { inMs: waitMs }, reason })
 }
 
-function applyPolicy(
-  draft: ChangeDraft,
-  row: ActiveExecution,
-  report: Extract<StepReport, { kind: 'threw' }>,
-  plan: Plan,
-): NewExecution | null {
-  const { error } = report
-  const failures = row.failures + 1
-  switch (actionFor(report.policy, failures)) {
-    case 'reattempt':
-      draft.end(row, 'failed', 'reattempted_by_exception', { error })
-      return repeat(draft, plan, row, { due: { inMs: report.policy.waitMs }, failures, crashes: 0 })
-    case 'skip':
-      draft.end(row, 'skipped', 'skipped_by_exception', { error })
-      return advance(draft, plan, row)
-    case 'cancel':
-      draft.end(row, 'failed', 'canceled_by_exception', { error })
-      draft.moveWorkflow('canceled', { by: null, reason: error.message })
-      return null
-    case 'pause':
-      draft.end(row, 'failed', 'paused_by_exception', { error })
-      if (draft.state !== 'paused') draft.moveWorkflow('paused', { by: null, reason: error.message }, 'exception')
-      return null
-  }
-}
-
 /** A reattempt that has used up its limit gives way to what comes then. */
 function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['action'] {
   const exhausted = policy.action === 'reattempt' && policy.limit !== null && failures > policy.limit
   return exhausted ? policy.then : policy.action
 }
 
-/** The workflow is being canceled: a step that completed all the same is recorded so, any other was stopped. */
-function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): null {
+/** The workflow is being ended: a step that completed all the same is recorded so, any other was stopped. */
+function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
   const completed = report.kind === 'completed' || report.kind === 'finish'
-  const outcome: Outcome = completed ? 'success' : 'stopped'
-  draft.end(row, completed ? 'completed' : 'skipped', outcome, {
+  const canceling = draft.state === 'rolling_back'
+  const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : 'superseded'
+  draft.end(row, completed ? 'completed' : canceling ? 'skipped' : 'canceled', outcome, {
     output: completed ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
   })
-  endIfNothingRuns(draft, row.id)
-  return null
-}
-
-/** The last running row is gone: the cancel is through. */
-export function endIfNothingRuns(draft: ChangeDraft, endedId: string): void {
-  const running = draft.facts.active.some(row => row.kind === 'forward' && row.id !== endedId)
-  if (running) return
-  draft.dropTimers()
-  draft.moveWorkflow('canceled')
+  endIfNothingRuns(draft)
 }

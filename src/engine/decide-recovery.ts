@@ -3,11 +3,12 @@
  */
 import { CrashLimitError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
-import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
-import { ChangeDraft } from './change-draft.ts'
-import { endIfNothingRuns } from './decide-finish.ts'
-import { type Plan, repeat } from './schedule.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { endItems } from './each-items.ts'
+import type { Plan } from './plan.ts'
+import { repeat } from './schedule.ts'
+import { endIfNothingRuns, pauseIfStuck } from './wind-down.ts'
 
 /** How many takeovers in a row a step survives. */
 export const crashLimit = 3
@@ -15,29 +16,30 @@ export const crashLimit = 3
 export const lastChance = crashLimit - 1
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
-export function decideTakeover(facts: WorkflowFacts, found: ActiveExecution, plan: Plan): WorkflowChange {
-  const draft = new ChangeDraft(facts)
-  // It may have got its start mark since it was found.
-  const row = facts.active.find(active => active.id === found.id) ?? found
+export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
   if (row.kind === 'timer') {
     draft.move(row, 'scheduled')
-    return draft.build()
+    return
   }
-  if (facts.workflow.state === 'rolling_back') {
-    draft.end(row, 'skipped', 'stopped', { reason: 'its worker was lost' })
-    endIfNothingRuns(draft, row.id)
-    return draft.build()
+  const reason = `worker ${row.owner} was lost`
+  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+    if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
+    else draft.end(row, 'canceled', 'superseded', { reason })
+    endIfNothingRuns(draft)
+    return
   }
   const crashes = crashesAfter(row)
   const limit = crashes >= crashLimit ? new CrashLimitError(row.workflowId, row.node, crashes) : null
-  draft.end(row, 'failed', 'recovered', {
-    error: limit === null ? null : { ...describeError(limit), stack: null },
-    reason: `worker ${row.owner} was lost`,
-  })
-  // It keeps its place in line: what was under way does not wait behind what came later.
-  if (limit === null) repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes })
-  else if (draft.state !== 'paused') draft.moveWorkflow('paused', { by: null, reason: limit.message }, 'exception')
-  return draft.build()
+  const error = limit === null ? null : { ...describeError(limit), stack: null }
+  draft.end(row, 'failed', 'recovered', { error, reason })
+  if (limit === null) {
+    // It keeps its place in line: what was under way does not wait behind what came later.
+    repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes })
+  } else {
+    draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
+    endItems(draft, plan, row.node)
+    pauseIfStuck(draft)
+  }
 }
 
 /** Without a start mark it is not known whether this step ran at all, so its neighbours' deaths count once at most. */
@@ -46,14 +48,9 @@ export function crashesAfter(row: Pick<ActiveExecution, 'crashes' | 'startMark'>
 }
 
 /** The time to stop is over: what still runs loses its claim, and the cancel is through. */
-export function decideStopTimer(facts: WorkflowFacts): WorkflowChange {
-  const draft = new ChangeDraft(facts)
+export function decideStopTimer(draft: ChangeDraft): void {
   draft.dropTimers()
-  if (facts.workflow.state === 'rolling_back') {
-    for (const row of facts.active) {
-      if (row.kind === 'forward') draft.end(row, 'skipped', 'stopped', { reason: 'it did not stop in time' })
-    }
-    draft.moveWorkflow('canceled')
-  }
-  return draft.build()
+  if (draft.state !== 'rolling_back') return
+  for (const row of draft.rows()) draft.end(row, 'skipped', 'stopped', { reason: 'it did not stop in time' })
+  draft.moveWorkflow('canceled')
 }

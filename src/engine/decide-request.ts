@@ -1,146 +1,215 @@
 /**
- * What becomes of a workflow when someone outside asks: pause, resume, cancel, skip. Pure; a request that the state
- * does not allow throws, and nothing changes.
+ * What becomes of a workflow when someone outside asks: pause, resume, cancel, skip, resolve, reattempt. Pure; a request
+ * that the state does not allow throws, and nothing changes.
  */
-
 import { InvalidStateError } from '../errors.ts'
-import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import { type ActiveExecution, noProgress } from '../store/records.ts'
-import { ChangeDraft, type Request } from './change-draft.ts'
-import { advance, chainSlot, nextNode, type Plan, type Predecessor, repeat, timerQueue } from './schedule.ts'
-
-/** How long a canceled workflow waits for a running step to stop. */
-export const stopGraceMs = 30_000
-export const stopTimerSlot = 'timer'
+import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
+import { ancestryOf } from './ancestry.ts'
+import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
+import { satisfyItem } from './each-items.ts'
+import { heal, mustHeal } from './heal.ts'
+import { currentName, type Plan } from './plan.ts'
+import { arrive, parentsOf, repeat } from './schedule.ts'
+import { cancelWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
-export function decidePause(facts: WorkflowFacts, request: Request): WorkflowChange | null {
-  const { state } = facts.workflow
-  if (state === 'paused') return null
-  if (state !== 'ready') throw refusal(facts, 'pause', 'Only a workflow that is ready or performing can be paused.')
-  const draft = new ChangeDraft(facts)
-  for (const row of facts.active) {
-    if (row.state === 'scheduled' || row.state === 'suspended') draft.move(row, 'paused', { heldFrom: row.state })
-  }
+export function decidePause(draft: ChangeDraft, request: Request): void {
+  const { state } = draft
+  if (state === 'paused') return
+  if (state !== 'ready' || draft.workflow.finishing)
+    throw refusal(draft.facts, 'pause', 'Only a workflow that is ready or performing can be paused.')
+  holdRows(draft)
   draft.moveWorkflow('paused', request, 'request')
-  return draft.build()
 }
 
-/** Held rows go on with their own due time; after an exception the failed step gets a new attempt. */
-export function decideResume(facts: WorkflowFacts, request: Request, plan: Plan): WorkflowChange {
-  if (facts.workflow.state !== 'paused') throw refusal(facts, 'resume', 'Only a paused workflow can be resumed.')
-  const draft = new ChangeDraft(facts)
-  const { latest } = facts
-  if (facts.active.length > 0) {
-    draft.moveWorkflow('ready', request)
-    for (const row of facts.active) if (row.state === 'paused') draft.move(row, row.heldFrom ?? 'scheduled')
-  } else if (latest === null || facts.workflow.pauseCause === 'finishing') {
-    draft.moveWorkflow('finished', request)
-  } else if (latest.state === 'failed' || latest.state === 'canceled') {
-    draft.moveWorkflow('ready', request)
-    repeat(draft, plan, { ...latest, fence: 0 }, { due: { inMs: 0 }, failures: 0, crashes: 0 })
-  } else {
-    goOnAfter(draft, plan, { ...latest, fence: 0 }, request)
+/** Held rows go on with their own due time; after an exception the failed steps get a new attempt. */
+export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): void {
+  if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
+  if (draft.workflow.pauseCause === 'finishing') {
+    endDeclared(draft, request)
+    return
   }
-  return draft.build()
+  if (mustHeal(draft, plan)) heal(draft, plan)
+  draft.moveWorkflow('ready', request)
+  draft.setWorkflow({ blockedBy: null })
+  letGo(draft)
+  for (const failed of failedNodes(draft, plan)) {
+    repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0 })
+  }
+  if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
 }
 
-/** Goes on with the next step, leaving the pause, or ends if none is left. */
-function goOnAfter(draft: ChangeDraft, plan: Plan, before: Predecessor, request: Request): void {
-  if (nextNode(draft, plan, before.node) === null) {
+/** A step had declared the workflow finished while a person kept it paused. */
+function endDeclared(draft: ChangeDraft, request: Request): void {
+  for (const row of draft.rows()) if (row.state !== 'in_progress') draft.end(row, 'canceled', 'superseded')
+  if (draft.rows().length === 0) {
     draft.moveWorkflow('finished', request)
   } else {
-    if (draft.state === 'paused') draft.moveWorkflow('ready', request)
-    advance(draft, plan, before)
+    draft.moveWorkflow('ready', request)
+    draft.setWorkflow({ finishing: true })
   }
 }
 
-/** The same behind a step that a person skips, but what a person has paused stays paused. */
-function goOnBehind(draft: ChangeDraft, plan: Plan, before: Predecessor, request: Request): void {
-  const held = draft.facts.workflow.pauseCause === 'request' && nextNode(draft, plan, before.node) !== null
-  if (held) advance(draft, plan, before)
-  else goOnAfter(draft, plan, before, request)
+function letGo(draft: ChangeDraft): void {
+  for (const row of draft.rows()) if (row.state === 'paused') draft.move(row, row.heldFrom ?? 'scheduled')
 }
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */
-export function decideCancel(facts: WorkflowFacts, request: Request, plan: Plan): WorkflowChange | null {
-  const { state } = facts.workflow
-  if (state === 'rolling_back') return null
-  if (state !== 'ready' && state !== 'paused') throw refusal(facts, 'cancel', 'It has ended.')
-  const draft = new ChangeDraft(facts)
-  const running = facts.active.filter(row => row.state === 'in_progress')
-  for (const row of facts.active) {
-    if (row.state !== 'in_progress') draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
+export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): void {
+  const { state } = draft
+  if (state === 'rolling_back') return
+  if (state !== 'ready' && state !== 'paused') throw refusal(draft.facts, 'cancel', 'It has ended.')
+  cancelWorkflow(draft, request, plan)
+}
+
+/** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */
+export function decideSkip(draft: ChangeDraft, node: string, request: Request, plan: Plan): void {
+  settleByHand(draft, plan, { node, request, verb: 'skip', state: 'skipped', outcome: 'skipped_by_flow_control' })
+}
+
+export interface Resolution {
+  readonly node: string
+  readonly request: Request
+  /** Encoded: what the step would have returned. */
+  readonly output: string | null
+}
+
+/** Somebody has done by hand what the step was to do; the workflow goes on behind it. */
+export function decideResolve(draft: ChangeDraft, { node, request, output }: Resolution, plan: Plan): void {
+  settleByHand(draft, plan, { node, request, verb: 'resolve', state: 'completed', outcome: 'resolved', output })
+}
+
+interface ByHand {
+  readonly node: string
+  readonly request: Request
+  readonly verb: 'skip' | 'resolve'
+  readonly state: 'skipped' | 'completed'
+  readonly outcome: 'skipped_by_flow_control' | 'resolved'
+  readonly output?: string | null
+}
+
+function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
+  refuseUnlessOpen(draft, `${hand.verb} step ${hand.node} of`)
+  const row = rowOf(draft, plan, hand.node)
+  const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
+  const details = { ...hand.request, output: hand.output ?? null }
+  if (row?.state === 'in_progress') {
+    throw refusal(
+      draft.facts,
+      `${hand.verb} step ${hand.node} of`,
+      'The step is running; wait for it, or cancel the workflow.',
+    )
   }
-  draft.moveWorkflow(running.length > 0 ? 'rolling_back' : 'canceled', request)
-  if (running[0]) insertStopTimer(draft, running[0], plan)
-  return draft.build()
+  if (row) draft.end(row, hand.state, hand.outcome, details)
+  else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
+  goOnIfFree(draft, plan, hand.request)
+  const node = currentName(plan, hand.node)
+  const each = plan.graph.eachOf(node)
+  if (mustHeal(draft, plan)) heal(draft, plan)
+  else if (each) satisfyItem(draft, plan, each, null)
+  else arrive(draft, plan, { node, fence: row?.fence ?? 0 }, null)
+  endOrStick(draft, plan, hand.request)
 }
 
-function wasBegun(row: ActiveExecution): boolean {
-  return row.state === 'suspended' || row.heldFrom === 'suspended'
+/** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
+export function decideReattempt(draft: ChangeDraft, node: string, request: Request, plan: Plan): void {
+  const what = `reattempt step ${node} of`
+  refuseUnlessOpen(draft, what)
+  const row = rowOf(draft, plan, node)
+  if (row) throw refusal(draft.facts, what, `Its attempt ${row.attempt} has not ended (${row.state}).`)
+  const failed = failedNode(draft, plan, node, 'reattempt')
+  const started = [...plan.graph.descendantsOf(currentName(plan, node))].find(id => hasStarted(draft, plan, id))
+  if (started !== undefined) {
+    throw refusal(draft.facts, what, `Step ${started}, which comes after it, has started. Use \`rerun\` instead.`)
+  }
+  goOnIfFree(draft, plan, request, failed.node)
+  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0 })
+  if (mustHeal(draft, plan)) heal(draft, plan)
 }
 
-function insertStopTimer(draft: ChangeDraft, running: ActiveExecution, plan: Plan): void {
-  draft.insert({
-    slot: stopTimerSlot,
-    id: plan.nextId,
-    node: '',
-    kind: 'timer',
-    attempt: 1,
-    ordinal: running.ordinal,
-    state: 'scheduled',
-    queue: timerQueue,
-    handler: running.handler,
-    generation: running.generation,
-    priority: running.priority,
-    due: { inMs: stopGraceMs },
-    owner: null,
-    fence: 0,
-    failures: 0,
-    crashes: 0,
-    progress: noProgress,
+/** What a person has paused stays paused; what an exception has paused goes on once nothing is left that has failed. */
+function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
+  const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
+  draft.setWorkflow({ blockedBy: others[0]?.node ?? null })
+  if (draft.state !== 'paused' || draft.workflow.pauseCause === 'request' || others.length > 0) return
+  draft.moveWorkflow('ready', request)
+  letGo(draft)
+}
+
+function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
+  const over = draft.rows().length === 0 && failedNodes(draft, plan).length === 0
+  if (over && draft.state === 'paused' && !draft.workflow.crooked) draft.moveWorkflow('finished', request)
+  pauseIfStuck(draft)
+}
+
+function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
+  const name = currentName(plan, node)
+  return draft.rows().find(row => currentName(plan, row.node) === name) ?? null
+}
+
+/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
+export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
+  const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
+  return [...draft.endedNodes()].flatMap(node => {
+    const latest = draft.latestOf(node)
+    return latest && hasFailed(latest) && !active.has(currentName(plan, node)) ? latest : []
   })
 }
 
-/** Skips a step that waits, or one that failed; the workflow goes on behind it. */
-export function decideSkip(facts: WorkflowFacts, node: string, request: Request, plan: Plan): WorkflowChange {
-  const { state } = facts.workflow
-  if (state !== 'ready' && state !== 'paused')
-    throw refusal(facts, `skip step ${node} of`, 'It is ending or has ended.')
-  const draft = new ChangeDraft(facts)
-  const row = facts.active.find(active => active.slot === chainSlot)
-  if (row) {
-    if (row.node !== node) throw refusal(facts, `skip step ${node} of`, `It stands at step ${row.node}.`)
-    if (row.state === 'in_progress')
-      throw refusal(facts, `skip step ${node} of`, 'The step is running; wait for it, or cancel the workflow.')
-    draft.end(row, 'skipped', 'skipped_by_flow_control', { ...request })
-    goOnBehind(draft, plan, row, request)
-  } else {
-    skipFailed(draft, node, request, plan)
-  }
-  return draft.build()
+function hasFailed({ state, outcome }: LatestEnding): boolean {
+  return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
 }
 
-function skipFailed(draft: ChangeDraft, node: string, request: Request, plan: Plan): void {
-  const { latest, workflow } = draft.facts
-  if (latest === null || latest.node !== node || (latest.state !== 'failed' && latest.state !== 'canceled')) {
-    throw refusal(
-      draft.facts,
-      `skip step ${node} of`,
-      `Its last step is ${latest?.node ?? 'none'} (${latest?.state ?? 'none'}).`,
-    )
-  }
-  const row = {
-    ...latest,
-    workflowId: workflow.id,
-    id: plan.skippedId,
+function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string): LatestEnding {
+  const name = currentName(plan, node)
+  const found = failedNodes(draft, plan).find(failed => currentName(plan, failed.node) === name)
+  if (found) return found
+  const latest = draft.latestOf(node) ?? draft.latestOf(name)
+  const known = latest !== null || plan.graph.find(name) !== null
+  const where = draft.rows().map(row => `${row.node} (${row.state})`)
+  throw refusal(
+    draft.facts,
+    `${verb} step ${node} of`,
+    !known
+      ? `There is no step of that name.`
+      : `It is ${latest === null ? 'not due yet' : latest.state}${where.length > 0 ? `; the workflow stands at ${where.slice(0, 5).join(', ')}` : ''}.`,
+  )
+}
+
+function hasStarted(draft: ChangeDraft, plan: Plan, id: string): boolean {
+  const row = rowOf(draft, plan, id)
+  return draft.latestOf(id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
+}
+
+/** The row of an attempt that is over as soon as it exists. */
+function endedAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding) {
+  const attempt = failed.attempt + 1
+  const node = currentName(plan, failed.node)
+  const known = plan.graph.find(node)
+  const parents = known === null ? [] : parentsOf(draft, plan, known)
+  return {
+    ...failed,
+    workflowId: draft.workflowId,
+    id: plan.takeId(),
+    node,
     kind: 'forward' as const,
-    attempt: latest.attempt + 1,
+    attempt,
+    ordinal: failed.ordinal + 1,
+    startedAt: null,
+    owner: null,
+    createdAt: null,
+    dueAt: null,
+    ancestry: ancestryOf(
+      node,
+      attempt,
+      parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
+    ),
   }
-  const skipped = { ...row, ordinal: latest.ordinal + 1, startedAt: null, owner: null, createdAt: null, dueAt: null }
-  draft.insertEnded(skipped, 'skipped', 'skipped_by_flow_control', { ...request })
-  goOnBehind(draft, plan, { ...skipped, fence: 0 }, request)
+}
+
+function refuseUnlessOpen(draft: ChangeDraft, what: string): void {
+  if ((draft.state === 'ready' || draft.state === 'paused') && !draft.workflow.finishing) return
+  throw refusal(draft.facts, what, 'It is ending or has ended.')
 }
 
 function refusal(facts: WorkflowFacts, request: string, remedy: string): InvalidStateError {

@@ -38,8 +38,9 @@ export class EndWatch {
     let work = false
     let stop = false
     for (const change of changes) {
-      if (change.state && isEnd(change.state.to)) for (const listener of this.#ended) listener(change.workflowId)
-      if (change.state?.to === 'rolling_back' || change.state?.to === 'paused') stop = true
+      if (change.update && isEnd(change.update.state)) for (const listener of this.#ended) listener(change.workflowId)
+      if (change.update?.state === 'rolling_back' || change.update?.state === 'paused' || change.update?.finishing)
+        stop = true
       work ||= [...change.insertions, ...change.replacements, ...change.moves].some(row => claimable.has(row.state))
     }
     if (stop) for (const listener of this.#stopping) listener()

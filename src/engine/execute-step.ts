@@ -6,11 +6,12 @@ import { evaluateTest } from '../definition/evaluate-test.ts'
 import type { FlowControl } from '../definition/flow-control.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { resolvePolicy } from '../definition/resolve-policy.ts'
-import type { NodeDefinition, Test, WorkflowDefinition } from '../definition/workflow-definition.ts'
-import { StepMissingError } from '../errors.ts'
+import type { AnyWorkflow } from '../definition/workflow.ts'
+import type { EachSettings, NodeDefinition, Test, WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { InvalidArgumentError, StepMissingError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
-import { encodeValue } from '../primitives/json-codec.ts'
+import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
@@ -19,6 +20,9 @@ import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { runBody } from './run-body.ts'
 import type { StepReport } from './step-report.ts'
+
+/** More would be one transaction of that size. */
+const maxItems = 100_000
 
 export interface StepJob {
   readonly claimed: ClaimedExecution
@@ -43,7 +47,7 @@ export interface StepRun {
 
 export async function executeStep(job: StepJob): Promise<StepRun> {
   const { definition, claimed, host } = job
-  const node = definition.nodes[definition.nodeIndex.get(claimed.execution.node) ?? -1]
+  const node = nodeOf(definition, claimed.execution.node)
   if (node === undefined) return { ...missingStep(job), progress: null }
   let context: ReturnType<typeof stepContext>
   try {
@@ -84,6 +88,7 @@ async function runToOutcome(attempt: Attempt): Promise<StepOutcome> {
 
 async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {
   const { definition, claimed } = job
+  const isItem = claimed.execution.node !== node.name
   context.loaded = await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {
     return { kind: 'cancel', by: 'condition', reason: 'the hero is gone' }
@@ -92,19 +97,54 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   for (const test of definition.cancelIf) {
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
-  const asked = core === null || !hasBegun(claimed.execution)
+  // Whether an item runs was asked when its node was reached.
+  const asked = !isItem && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
   core?.begins()
-  const argument = core === null ? undefined : StepIteration.outermost(core)
+  const argument = isItem
+    ? decodeValue(claimed.execution.input)
+    : core === null
+      ? undefined
+      : StepIteration.outermost(core)
   const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt, argument })
   failpoint?.('step.after')
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
+}
+
+/** A node by the name in its row, which may be a former one, or that of an item. */
+function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
+  const known = graph.find(graph.renamed.get(name) ?? name)
+  return nodes[nodeIndex.get(graph.eachOf(known?.id ?? '')?.id ?? known?.id ?? '') ?? -1]
+}
+
+async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkflow): Promise<string[]> {
+  const { execution } = job.claimed
+  const methods = workflow as unknown as Record<string, () => unknown>
+  const given = await (typeof items === 'function' ? items(workflow) : methods[items]?.())
+  if (!Array.isArray(given)) {
+    throw new InvalidArgumentError(
+      `The items of ${execution.node} of workflow ${execution.workflowId} must be an array.`,
+    )
+  }
+  if (given.length > maxItems) {
+    throw new InvalidArgumentError(
+      `${execution.node} of workflow ${execution.workflowId} has ${given.length} items, more than ${maxItems}. Use a resumable step, or several workflows.`,
+    )
+  }
+  return given.map(
+    (item, index) =>
+      encodeValue(item, {
+        what: `Item ${index} of ${execution.node} of workflow ${execution.workflowId}`,
+        maxBytes: job.maxOutputBytes,
+      }) ?? 'null',
+  )
 }
 
 /** A resumable step is asked once: what has begun goes on. After a crash before any checkpoint nobody knows that it has. */
@@ -145,9 +185,9 @@ function steered({ job, core }: Attempt, flow: FlowControl): StepReport {
 async function failed(definition: WorkflowDefinition, node: NodeDefinition, thrown: unknown): Promise<StepOutcome> {
   const { policy, ruleError } = await resolvePolicy(definition, node, thrown)
   const error = describeError(thrown)
-  if (ruleError === null) return { report: { kind: 'threw', error, policy }, errors: [thrown] }
+  if (ruleError === null) return { report: { kind: 'threw', error, policy, retryMs: null }, errors: [thrown] }
   const both = combineErrors(error, describeError(ruleError.thrown), 'and then its onException threw')
-  return { report: { kind: 'threw', error: both, policy }, errors: [thrown, ruleError.thrown] }
+  return { report: { kind: 'threw', error: both, policy, retryMs: null }, errors: [thrown, ruleError.thrown] }
 }
 
 function missingStep({ claimed, definition }: StepJob): StepOutcome {
@@ -157,6 +197,7 @@ function missingStep({ claimed, definition }: StepJob): StepOutcome {
       kind: 'threw',
       error: describeError(error),
       policy: { action: 'pause', waitMs: 0, limit: null, then: 'pause' },
+      retryMs: null,
     },
     errors: [error],
   }

@@ -2,10 +2,14 @@
  * Records what steps came to, many in one transaction. Fences are matched first; what follows a step is written only
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
-import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { ActiveExecution, ClaimedExecution, Progress, WorkflowRecord } from '../store/records.ts'
+import { ChangeDraft } from './change-draft.ts'
+import { type Course, isOnCourse, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds } from './engine.ts'
+import { closerLook, needsHealing, targetFor } from './finish-targets.ts'
+import { type IdPool, withEnoughIds } from './id-pool.ts'
 import type { StepReport } from './step-report.ts'
 
 export interface FinishRequest {
@@ -16,7 +20,7 @@ export interface FinishRequest {
   /** The worker may go on at once with the next step of a queue it serves. */
   readonly runOn: { serves(queue: string): boolean } | null
   /** Reserved for what follows; the same over all tries, so that a lost answer can be settled. */
-  readonly nextId: string
+  readonly ids: IdPool
   /** An earlier try may have been committed. */
   readonly repeated: boolean
 }
@@ -25,60 +29,132 @@ export type FinishResult =
   | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null }
   | { readonly kind: 'refused' }
 
-/** At most one request per workflow. */
+/** How often the graph of a workflow may change between the look at it and the lock. */
+const maxRounds = 10
+
 export async function finishSteps(
   engine: Engine,
   workerId: string,
   requests: readonly FinishRequest[],
 ): Promise<FinishResult[]> {
-  const byWorkflow = new Map(requests.map(request => [request.claimed.workflow.id, request]))
-  const graphs = await graphsFor(engine, requests)
-  const results = new Map<string, FinishResult>()
-  const decide = (facts: WorkflowFacts, alive: boolean): WorkflowChange | null => {
-    const request = byWorkflow.get(facts.workflow.id)
-    const known = request && graphs.get(request.claimed.execution.handler)
-    if (!request || !known) return null
-    const { execution } = request.claimed
-    const found = facts.active.find(active => active.id === execution.id)
-    if (!found || !holds(facts, execution)) {
-      results.set(facts.workflow.id, settle(facts, request, workerId))
-      return null
-    }
-    const row = request.progress === null ? found : { ...found, progress: request.progress }
-    const runOn = alive && request.runOn ? { workerId, serves: request.runOn.serves } : null
-    const plan = { ...known, others: [], nextId: request.nextId, skippedId: request.nextId, runOn }
-    const { change, next } = decideFinish(facts, row, request.report, plan)
-    const mine =
-      next?.state === 'in_progress' ? asClaimed(request.claimed, row, { ...row, ...next, startMark: false }) : null
-    results.set(facts.workflow.id, { kind: 'recorded', next: mine })
-    return change
+  const results = new Map<FinishRequest, FinishResult>()
+  let open = byWorkflow(requests)
+  for (let round = 0; open.size > 0 && round < maxRounds; round++) {
+    const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
+    const moved = await withEnoughIds(engine.store, () => finishGroups({ engine, workerId, open, courses, results }))
+    open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
-  const targets = requests.map(({ claimed, repeated }) => ({
-    workflowId: claimed.workflow.id,
-    settle: claimed.execution.id,
-    repeated,
-    withPassed: (graphs.get(claimed.execution.handler)?.movedBack.size ?? 0) > 0,
-  }))
-  const changes = await engine.store.change(targets, decide, workerId)
-  engine.ends.noteAll(changes)
-  return requests.map(({ claimed }) => results.get(claimed.workflow.id) ?? { kind: 'refused' })
+  return requests.map(request => results.get(request) ?? { kind: 'refused' })
 }
 
-async function graphsFor(engine: Engine, requests: readonly FinishRequest[]) {
-  const types = [...new Set(requests.map(request => request.claimed.execution.handler))]
-  const graphs = await Promise.all(types.map(type => engine.graphFor(type)))
-  return new Map(types.map((type, index) => [type, graphs[index]]))
+interface Group {
+  readonly workflow: WorkflowRecord
+  readonly requests: readonly FinishRequest[]
+}
+
+interface FinishCall {
+  readonly engine: Engine
+  readonly workerId: string
+  readonly open: ReadonlyMap<string, Group>
+  readonly courses: ReadonlyMap<string, Course>
+  readonly results: Map<FinishRequest, FinishResult>
+}
+
+/** Tells which workflows have taken another course meanwhile; nothing was written for those. */
+async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
+  const { engine, workerId, open, courses } = call
+  const moved = new Map<string, WorkflowRecord>()
+  const decide = (facts: WorkflowFacts, alive: boolean): WorkflowChange | null => {
+    const group = open.get(facts.workflow.id)
+    const course = courses.get(facts.workflow.id)
+    if (!group || !course) return null
+    // The transaction may be tried more than once.
+    moved.delete(facts.workflow.id)
+    if (!isOnCourse(course, facts.workflow)) {
+      moved.set(facts.workflow.id, facts.workflow)
+      return null
+    }
+    return decideGroup(call, facts, { group, course, alive })
+  }
+  const targets = [...open.values()].flatMap(({ workflow, requests }) => {
+    const course = courses.get(workflow.id)
+    return course ? targetFor(course, requests) : []
+  })
+  const look = (facts: WorkflowFacts) => {
+    const group = open.get(facts.workflow.id)
+    const course = courses.get(facts.workflow.id)
+    return group && course && isOnCourse(course, facts.workflow) ? closerLook(course, facts, group.requests) : null
+  }
+  const changes = await engine.store.change(targets, decide, { workerId, look })
+  engine.ends.noteAll(changes)
+  return [...moved.values()]
+}
+
+interface Decision {
+  readonly group: Group
+  readonly course: Course
+  readonly alive: boolean
+}
+
+/** All reports on one workflow, one after the other, into one change. */
+function decideGroup(
+  call: FinishCall,
+  facts: WorkflowFacts,
+  { group, course, alive }: Decision,
+): WorkflowChange | null {
+  const { workerId, results } = call
+  const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+  const heals = needsHealing(course, group.requests)
+  let recorded = false
+  for (const request of group.requests) {
+    const { execution } = request.claimed
+    const found = facts.active.find(active => active.id === execution.id)
+    if (!found || !holds(facts, execution) || draft.rowIn(found.slot)?.id !== found.id) {
+      results.set(request, settle(facts, request, workerId))
+      continue
+    }
+    const row = request.progress === null ? found : { ...found, progress: request.progress }
+    request.ids.rewind()
+    const plan = { ...planOf(course, () => request.ids.take()), heals }
+    const runOn = alive && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
+    const next = decideFinish(draft, row, request.report, { plan, runOn })
+    results.set(request, { kind: 'recorded', next: next && asClaimed(request.claimed, row, next) })
+    recorded = true
+  }
+  return recorded ? draft.build() : null
+}
+
+/** Of several rows that fall due the worker goes on with one; the others are for whoever has room. */
+function onceFor(runOn: { serves(queue: string): boolean }): (queue: string) => boolean {
+  let taken = false
+  return queue => {
+    if (taken) return false
+    taken = runOn.serves(queue)
+    return taken
+  }
+}
+
+function byWorkflow(requests: readonly FinishRequest[]): Map<string, Group> {
+  const groups = new Map<string, { workflow: WorkflowRecord; requests: FinishRequest[] }>()
+  for (const request of requests) {
+    const { workflow } = request.claimed
+    const group = groups.get(workflow.id)
+    if (group) group.requests.push(request)
+    else groups.set(workflow.id, { workflow, requests: [request] })
+  }
+  return groups
 }
 
 /** The claim does not hold any more. If this worker itself has ended the row, the answer to that was lost. */
 function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string): FinishResult {
   if (facts.endedBy.get(request.claimed.execution.id) !== workerId) return { kind: 'refused' }
   const next = facts.active.find(
-    row => row.id === request.nextId && row.state === 'in_progress' && row.owner === workerId,
+    row => request.ids.ids.includes(row.id) && row.state === 'in_progress' && row.owner === workerId,
   )
   return { kind: 'recorded', next: next ? { ...request.claimed, execution: next } : null }
 }
 
-function asClaimed(before: ClaimedExecution, row: ActiveExecution, next: ActiveExecution): ClaimedExecution {
-  return { ...before, execution: { ...next, dueAt: row.dueAt, startedAt: row.startedAt } }
+function asClaimed(before: ClaimedExecution, row: ActiveExecution, next: NewExecution): ClaimedExecution {
+  const { createdAt, dueAt, startedAt } = row
+  return { ...before, execution: { ...next, createdAt, dueAt, startedAt, startMark: false, heldFrom: null } }
 }

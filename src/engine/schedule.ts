@@ -1,81 +1,96 @@
 /**
- * Which row comes next in a chain, and in which state it begins. Conditions are never looked at here: they are
- * evaluated when the step is about to run.
+ * What comes next: the nodes that fall due when one is satisfied, and the next attempt at a node. Conditions are never
+ * looked at here: they are evaluated when the step is about to run.
  */
-import { findNode, type Graph, type GraphNode, nodeAfter } from '../definition/graph.ts'
-import { StepMissingError } from '../errors.ts'
-import type { Due, NewExecution } from '../store/change.ts'
+import type { Graph, GraphNode } from '../definition/graph.ts'
+import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
+import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
 
-/** The slot of a chain's row: the same for all its steps, so that only one can be active. */
-export const chainSlot = ''
-
-/** The queue of timers, which run no code of the application. No queue of a class can have this name. */
-export const timerQueue = ''
-
-export interface Plan {
-  readonly graph: Graph
-  readonly generation: number
-  /** Nodes that other code had further ahead. They are left alone where the workflow has passed them. */
-  readonly movedBack: ReadonlySet<string>
-  /** Other graphs of the type, newest first: they tell where a node stood that `graph` has lost. */
-  readonly others: readonly Graph[]
-  /** A fresh id for the row that may follow. */
-  readonly nextId: string
-  /** A fresh id for an attempt that is inserted already ended. */
-  readonly skippedId: string
-  /** The worker that may go on at once with the next step, where queue and shutdown allow it. */
-  readonly runOn: { readonly workerId: string; serves(queue: string): boolean } | null
+/** What is carried over from the attempt before. */
+export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
+  readonly fence?: number
 }
 
-/** What is carried over from the row before. */
-export interface Predecessor {
+/** A node that is satisfied. The fence goes on rising where a row moves on in place. */
+export interface Arrived {
   readonly node: string
-  readonly attempt: number
-  readonly ordinal: number
-  readonly fence: number
-  readonly progress: Progress
+  readonly fence?: number
 }
 
-/** Goes on after `node`: the next step, or the end of the workflow. A paused workflow stays paused at its end. */
-export function advance(draft: ChangeDraft, plan: Plan, before: Predecessor): NewExecution | null {
-  const node = nextNode(draft, plan, before.node)
-  if (node === null) {
-    if (draft.state !== 'paused') draft.moveWorkflow('finished')
-    return null
-  }
+/**
+ * The node is satisfied: counts down what depends on it, and inserts what falls due by that. The first of those that the
+ * worker serves begins at once.
+ */
+export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: RunOn | null): NewExecution[] {
+  const { graph } = plan
+  const node = currentName(plan, before.node)
+  const children = graph.childrenOf(node)
+  const due = children.filter(child => countDown(draft, child.id, child.dependsOn.length))
+  const fence = (before.fence ?? 0) + 1
+  const rows = due.map(child => insertFirst(draft, plan, child, { fence, runOn }))
+  if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) endWorkflow(draft)
+  return rows
+}
+
+/** True when this was the last parent. A node with one parent needs no counter. */
+function countDown(draft: ChangeDraft, node: string, parents: number): boolean {
+  if (parents <= 1) return true
+  const open = (draft.openParents(node) ?? parents) - 1
+  draft.setOpenParents(node, open)
+  return open === 0
+}
+
+/** Every node has ended. A paused workflow stays paused at its end. */
+export function endWorkflow(draft: ChangeDraft): void {
+  if (draft.state === 'ready') draft.moveWorkflow('finished')
+}
+
+export interface FirstOptions {
+  readonly fence?: number
+  readonly runOn?: RunOn | null
+  readonly input?: string
+  readonly state?: 'waiting'
+}
+
+/** The first attempt at a node whose parents are all satisfied. */
+export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, options: FirstOptions = {}): NewExecution {
   return insertForward(draft, plan, {
     node,
     attempt: 1,
-    ordinal: before.ordinal + 1,
-    fence: before.fence + 1,
+    fence: options.fence ?? 1,
     due: { inMs: node.waitMs },
     failures: 0,
     crashes: 0,
     progress: noProgress,
+    input: options.input ?? null,
+    runOn: options.runOn ?? null,
+    ...(options.state === undefined ? {} : { state: options.state }),
   })
 }
 
-/** What follows `name`, or `null` at the end; nodes that the workflow has passed are left alone. */
-export function nextNode(draft: ChangeDraft, plan: Plan, name: string): GraphNode | null {
-  const { passed } = draft.facts
-  let node = nodeBehind(draft, plan, name)
-  while (node !== null && plan.movedBack.has(node.name) && passed.has(node.name)) {
-    node = nodeAfter(plan.graph, node.name) ?? null
-  }
-  return node
+/** What an execution comes after: the latest attempts of the parents that were taken. */
+export function parentsOf(
+  draft: ChangeDraft,
+  plan: Plan,
+  node: GraphNode,
+): Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] {
+  // An item begins while the node that it belongs to waits.
+  if (node.kind === 'item') return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? []].flat()
+  return node.dependsOn.flatMap(id => {
+    const parent = namesOf(plan, id)
+      .map(name => draft.latestOf(name))
+      .find(ending => ending !== null)
+    return parent && parent.outcome !== 'not_taken' ? parent : []
+  })
 }
 
-/** Behind a node that the code has lost stands what follows the nearest node before it that is left. */
-function nodeBehind(draft: ChangeDraft, { graph, others }: Plan, name: string): GraphNode | null {
-  const known = nodeAfter(graph, name)
-  if (known !== undefined) return known
-  const other = others.find(candidate => findNode(candidate, name) !== null)
-  if (other === undefined) throw new StepMissingError(draft.workflowId, graph.type, name)
-  const place = other.nodes.findIndex(node => node.name === name)
-  const before = other.nodes.slice(0, place).findLast(node => findNode(graph, node.name) !== null)
-  return (before === undefined ? graph.nodes[0] : nodeAfter(graph, before.name)) ?? null
+/** The name of a node and those that it had before. */
+export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
+  if (renamed.size === 0) return [id]
+  return [id, ...[...renamed].filter(([, now]) => now === id).map(([before]) => before)]
 }
 
 export interface Again {
@@ -84,61 +99,78 @@ export interface Again {
   readonly crashes: number
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
+  readonly runOn?: RunOn | null
 }
 
 /** The next attempt at the same node. */
 export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, again: Again): NewExecution {
-  const node = findNode(plan.graph, before.node) ?? lostNode(plan.graph, before.node)
+  const name = currentName(plan, before.node)
+  const known = plan.graph.find(name)
   return insertForward(draft, plan, {
-    node,
+    node: known ?? lostNode(plan.graph, name),
+    // Whoever has code for it may run it; the newest code, which has lost it, says so.
+    ...(known === null ? { generation: 0 } : {}),
     attempt: before.attempt + 1,
-    ordinal: before.ordinal + 1,
-    fence: before.fence + 1,
+    after: before.ordinal,
+    fence: (before.fence ?? 0) + 1,
     due: again.due,
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
+    input: before.input,
+    runOn: again.runOn ?? null,
   })
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */
-function lostNode(graph: Graph, name: string): GraphNode {
-  return { name, kind: 'step', waitMs: 0, queue: graph.queue, priority: graph.priority }
+function lostNode({ data }: Graph, name: string): GraphNode {
+  const { queue, priority } = data
+  return { id: name, name, kind: 'step', waitMs: 0, queue, priority, dependsOn: [] }
 }
 
 interface Forward {
   readonly node: GraphNode
   readonly attempt: number
-  readonly ordinal: number
+  /** The place in history of the attempt before. */
+  readonly after?: number
   readonly fence: number
   readonly due: Due
   readonly failures: number
   readonly crashes: number
   readonly progress: Progress
+  readonly input: string | null
+  readonly runOn: RunOn | null
+  readonly generation?: number
+  /** Where it begins, if not as soon as it may. */
+  readonly state?: 'waiting'
 }
 
 function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExecution {
-  const { node, due } = forward
+  const { node, due, runOn, after = 0, ...rest } = forward
+  const parents = parentsOf(draft, plan, node)
   const held = draft.state === 'paused'
   const dueNow = 'inMs' in due && due.inMs === 0
-  const owner = !held && dueNow && forward.crashes === 0 && plan.runOn?.serves(node.queue) ? plan.runOn.workerId : null
+  const mayRunOn = !held && dueNow && forward.crashes === 0 && forward.state === undefined
+  const owner = mayRunOn && runOn?.serves(node.queue) ? runOn.workerId : null
   return draft.insert({
-    slot: chainSlot,
-    id: plan.nextId,
-    node: node.name,
+    ...rest,
+    slot: slotOf(plan.graph, node.id),
+    id: plan.takeId(),
+    node: node.id,
     kind: 'forward',
-    attempt: forward.attempt,
-    ordinal: forward.ordinal,
-    state: held ? 'paused' : owner === null ? 'scheduled' : 'in_progress',
+    ordinal: Math.max(after, ...parents.map(parent => parent.ordinal)) + 1,
+    state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue: node.queue,
-    handler: plan.graph.type,
-    generation: plan.generation,
+    handler: plan.handlerOf(node),
+    generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,
     owner,
-    fence: forward.fence,
-    failures: forward.failures,
-    crashes: forward.crashes,
+    ancestry: ancestryOf(
+      node.id,
+      forward.attempt,
+      parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
+    ),
     // Each claim counts as a run, and so does going on at once.
     progress: owner === null ? forward.progress : { ...forward.progress, runs: forward.progress.runs + 1 },
   })

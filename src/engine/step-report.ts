@@ -10,10 +10,18 @@ export type StepReport =
   | { readonly kind: 'reattempt'; readonly waitMs: number; readonly rewind: boolean; readonly reason: string | null }
   /** A resumable step stops between two items and goes on later. */
   | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
+  /** An `each` node has told its items, encoded: each gets an execution of its own. */
+  | { readonly kind: 'items'; readonly items: readonly string[] }
   | { readonly kind: 'skip'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
   | { readonly kind: 'cancel'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
   /** `hold`: a resumable step stays where it is; any other gets a new attempt when the workflow goes on. */
   | { readonly kind: 'pause'; readonly hold: boolean; readonly reason: string | null }
-  | { readonly kind: 'threw'; readonly error: ErrorRecord; readonly policy: ExceptionPolicy }
+  /** `retryMs`: the step's own retries are not used up, and the next attempt comes after so long. */
+  | {
+      readonly kind: 'threw'
+      readonly error: ErrorRecord
+      readonly policy: ExceptionPolicy
+      readonly retryMs: number | null
+    }
   /** Given back unfinished: the worker shuts down. */
   | { readonly kind: 'released' }

@@ -19,11 +19,12 @@ export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkf
 
 /** `new` is an attempt that does not exist yet. Ended rows do not move. */
 export const executionTransitions: Table<ActiveState | 'new', ExecutionState> = {
-  new: ['scheduled', 'in_progress', 'paused', 'skipped'],
-  scheduled: ['in_progress', 'paused', 'canceled', 'skipped'],
-  suspended: ['in_progress', 'paused', 'skipped'],
-  paused: ['scheduled', 'suspended', 'canceled', 'skipped'],
-  in_progress: ['scheduled', 'suspended', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
+  new: ['scheduled', 'in_progress', 'waiting', 'paused', 'skipped', 'completed'],
+  scheduled: ['in_progress', 'paused', 'canceled', 'skipped', 'completed'],
+  suspended: ['in_progress', 'paused', 'canceled', 'skipped', 'completed'],
+  waiting: ['scheduled', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
+  paused: ['scheduled', 'suspended', 'canceled', 'skipped', 'completed'],
+  in_progress: ['scheduled', 'suspended', 'waiting', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
 }
 
 export function checkWorkflowTransition(id: string, from: StoredWorkflowState | 'new', to: StoredWorkflowState): void {

@@ -6,6 +6,7 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type {
   ActiveExecution,
   ActiveState,
+  Ancestry,
   EndedState,
   EventRecord,
   ExecutionKind,
@@ -39,12 +40,24 @@ export interface NewExecution {
   readonly failures: number
   readonly crashes: number
   readonly progress: Progress
+  readonly input: string | null
+  readonly ancestry: Ancestry
 }
 
 /** The row of an ending. A row that is inserted already ended has no times of its own yet: they are now. */
 export type EndingRow = Pick<
   ActiveExecution,
-  'workflowId' | 'id' | 'node' | 'kind' | 'attempt' | 'ordinal' | 'startedAt' | 'owner' | 'progress'
+  | 'workflowId'
+  | 'id'
+  | 'node'
+  | 'kind'
+  | 'attempt'
+  | 'ordinal'
+  | 'startedAt'
+  | 'owner'
+  | 'progress'
+  | 'input'
+  | 'ancestry'
 > & { readonly createdAt: number | null; readonly dueAt: number | null }
 
 /** An active row that ends: it moves to history as it was, with how it ended. */
@@ -73,10 +86,27 @@ export interface RowMove {
   readonly due: Due | null
 }
 
+/** How many parents of a node are still open. Only kept for nodes with several parents. */
+export interface FanIn {
+  readonly node: string
+  readonly open: number
+}
+
+export interface WorkflowUpdate {
+  readonly state: StoredWorkflowState
+  readonly pauseCause: PauseCause | null
+  readonly blockedBy: string | null
+  readonly finishing: boolean
+  readonly crooked: boolean
+  readonly generation: number
+  /** The signature of the stored graph, where there is one. */
+  readonly frozen: string | null
+}
+
 export interface WorkflowChange {
   readonly workflowId: string
-  /** The new stored state, if it changes. */
-  readonly state: { readonly to: StoredWorkflowState; readonly pauseCause: PauseCause | null } | null
+  /** What the workflow's own row becomes, if it changes. */
+  readonly update: WorkflowUpdate | null
   readonly endings: readonly Ending[]
   /** Rows that go on in the slot of an ended or idle row. */
   readonly replacements: readonly NewExecution[]
@@ -84,26 +114,43 @@ export interface WorkflowChange {
   /** Rows that stay what they are and only change their state: held, let go, released. They have no owner. */
   readonly moves: readonly RowMove[]
   readonly removals: readonly { readonly slot: string }[]
+  /** Counters by what becomes of their rows. The lock on the workflow makes sure of what is there. */
+  readonly fanIns: {
+    readonly inserted: readonly FanIn[]
+    readonly updated: readonly FanIn[]
+    readonly removed: readonly { readonly node: string }[]
+    /** The workflow has ended, and none is needed any more. */
+    readonly cleared: boolean
+  }
   readonly events: readonly NewEvent[]
 }
 
-/** What a decision may look at: the locked workflow and its active rows. */
+/** What a decision may look at: the locked workflow and, of its rows, what was asked for. */
 export interface WorkflowFacts {
   readonly workflow: WorkflowRecord
   readonly active: readonly ActiveExecution[]
-  /** The execution that ended last, where the caller asked for it. */
-  readonly latest: LatestEnding | null
-  /** Nodes that have ended at least once, where the caller asked for them. */
-  readonly passed: ReadonlySet<string>
+  /** `active` holds every row of the workflow. */
+  readonly complete: boolean
+  /** Where `active` is not complete: some other row is scheduled, running or suspended. */
+  readonly othersGoOn: boolean
+  /** The latest ended forward attempt of each node, where the caller asked for it. */
+  readonly latest: ReadonlyMap<string, LatestEnding> | null
+  /** The latest ended attempts of the parents of a node that is about to start. */
+  readonly parents: ReadonlyMap<string, LatestEnding>
+  /** Counters that were asked for; one that is not here has not been begun. */
+  readonly fanIns: ReadonlyMap<string, number>
   /** Ids of executions that were asked about and stand in history already, with the worker that ended them. */
   readonly endedBy: ReadonlyMap<string, string | null>
 }
 
 export interface LatestEnding {
+  readonly id: string
   readonly node: string
   readonly attempt: number
   readonly ordinal: number
   readonly state: EndedState
   readonly outcome: Outcome
   readonly progress: Progress
+  readonly input: string | null
+  readonly ancestry: Ancestry
 }

@@ -10,7 +10,7 @@ export type StoredWorkflowState = 'ready' | 'paused' | 'rolling_back' | 'finishe
 /** States as people see them. */
 export type WorkflowState = StoredWorkflowState | 'performing'
 
-export type ActiveState = 'scheduled' | 'in_progress' | 'suspended' | 'paused'
+export type ActiveState = 'scheduled' | 'in_progress' | 'suspended' | 'waiting' | 'paused'
 export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled'
 export type ExecutionState = ActiveState | EndedState
 
@@ -27,6 +27,9 @@ export type Outcome =
   | 'paused_by_exception'
   | 'reattempted_by_exception'
   | 'recovered'
+  | 'resolved'
+  | 'not_taken'
+  | 'superseded'
   | 'stopped'
 
 /** `forward` runs a step; `timer` wakes the engine itself, with an empty node, for the workflow as a whole. */
@@ -44,6 +47,12 @@ export interface HeroKey {
   readonly idKind: 'number' | 'bigint' | 'string'
 }
 
+/** The node of another workflow that waits for this one to end. */
+export interface ParentKey {
+  readonly workflowId: string
+  readonly node: string
+}
+
 export interface WorkflowRecord {
   readonly id: string
   readonly type: string
@@ -52,6 +61,17 @@ export interface WorkflowRecord {
   readonly pauseCause: PauseCause | null
   readonly allowMultiple: boolean
   readonly idempotencyKey: string | null
+  /** The number of the class's graph that its rows go by; 0 where a stored graph takes precedence. */
+  readonly generation: number
+  /** The signature of the graph that is stored with the workflow; `null`: its class says how it goes on. */
+  readonly frozen: string | null
+  /** A failed node that keeps others waiting, while independent branches go on. */
+  readonly blockedBy: string | null
+  /** A step has declared the workflow finished, and what still runs is waited for. */
+  readonly finishing: boolean
+  /** Its rows do not stand as the graph would have them, so its counters say nothing. */
+  readonly crooked: boolean
+  readonly parent: ParentKey | null
   readonly createdAt: number
   readonly pausedAt: number | null
   readonly endedAt: number | null
@@ -69,6 +89,12 @@ export interface Progress {
 }
 
 export const noProgress: Progress = { cursor: null, completedIterations: 0, total: null, runs: 0 }
+
+/** Proof of what an execution came after: its own hash, and the executions whose hashes went into it. */
+export interface Ancestry {
+  readonly hash: string
+  readonly parents: readonly string[]
+}
 
 /** An execution that has not ended. */
 export interface ActiveExecution {
@@ -102,6 +128,9 @@ export interface ActiveExecution {
   /** What a held row goes back to. */
   readonly heldFrom: 'scheduled' | 'suspended' | null
   readonly progress: Progress
+  /** Encoded: what this execution alone works on, such as one item of many. */
+  readonly input: string | null
+  readonly ancestry: Ancestry
 }
 
 /** An execution that has ended. Written once. */
@@ -122,6 +151,7 @@ export interface EndedExecution {
   readonly error: ErrorRecord | null
   readonly reason: string | null
   readonly progress: Progress
+  readonly ancestry: Ancestry
 }
 
 /** What a worker gets when it claims an execution: all that is needed to run it. */

@@ -9,6 +9,7 @@ import type {
   EndedExecution,
   EventRecord,
   HeroKey,
+  ParentKey,
   Progress,
   WorkerRecord,
   WorkflowRecord,
@@ -24,8 +25,18 @@ export interface StartOrder {
   readonly allowMultiple: boolean
   readonly idempotencyKey: string | null
   readonly tags: readonly string[]
-  /** `null` for a class without steps: the workflow is finished from the start. */
-  readonly first: NewExecution | null
+  readonly generation: number
+  /** A graph of its own, which then takes precedence over the class. */
+  readonly graph: StoredFrozenGraph | null
+  readonly parent: ParentKey | null
+  /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
+  readonly first: readonly NewExecution[]
+}
+
+/** A graph that was frozen at creation, encoded. */
+export interface StoredFrozenGraph {
+  readonly signature: string
+  readonly graph: string
 }
 
 export type StartResult =
@@ -63,16 +74,33 @@ export interface ClaimRequest {
 /** A workflow to lock and look at before a change. */
 export interface ChangeTarget {
   readonly workflowId: string
-  /** For requests: asks for the execution that ended last, and keeps idle rows from being claimed meanwhile. */
+  /** Reads these rows only, and whether others go on; without it, all rows. */
+  readonly slots?: readonly string[]
+  /** Counters to read. */
+  readonly fanIns?: readonly string[]
+  /** Asks for the latest ended attempt of every node, and for every counter. */
   readonly withLatest?: boolean
-  /** Asks which nodes have ended already. */
-  readonly withPassed?: boolean
   /** Keeps the active rows from being changed meanwhile by those who need no lock on the workflow: claims, checkpoints. */
   readonly lockRows?: boolean
   /** An execution that the caller reports on: after a lost answer it is looked up whether it has ended already. */
-  readonly settle?: string
+  readonly settle?: readonly string[]
   /** An earlier call may have been committed without its answer arriving. */
   readonly repeated?: boolean
+}
+
+/** What a second look is to bring, once the counters are known. */
+export interface CloserLook {
+  /** Nodes whose latest ended attempts are needed. */
+  readonly parents: readonly string[]
+  /** Rows that wait in slots with this beginning, in order, up to so many. */
+  readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
+}
+
+export interface ChangeCall {
+  /** The worker that reports: `workerAlive` tells whether it still holds its lease, and it cannot lose it meanwhile. */
+  readonly workerId?: string
+  /** Asked once the counters are known; what it asks for is in the facts of the decision. */
+  look?(facts: WorkflowFacts): CloserLook | null
 }
 
 export interface HeldExecution {
@@ -150,19 +178,20 @@ export interface Store {
   markStarted(execution: ActiveExecution): Promise<boolean>
   /**
    * Locks the workflows in id order, lets `decide` look at each, and applies what it returns. A workflow that does
-   * not exist is not shown. Returns what was applied. With `workerId`, `workerAlive` tells whether that worker still
-   * holds its lease, and it cannot lose it before the change is committed.
+   * not exist is not shown. Returns what was applied.
    */
   change(
     targets: readonly ChangeTarget[],
     decide: (facts: WorkflowFacts, workerAlive: boolean) => WorkflowChange | null,
-    workerId?: string,
+    call?: ChangeCall,
   ): Promise<WorkflowChange[]>
 
   registerDefinitions(definitions: readonly DefinitionRecord[]): Promise<Map<string, number>>
   findDefinition(type: string): Promise<StoredGraph | null>
   /** Every graph that was ever registered for the types, newest first: rows may stand where only other code knows. */
   allGraphs(types: readonly string[]): Promise<StoredGraph[]>
+  /** The graphs that are stored with workflows, by workflow. */
+  frozenGraphs(workflowIds: readonly string[]): Promise<Map<string, StoredFrozenGraph>>
 
   /** The queues in which rows of the handlers stand, whatever code has put them there. */
   queuesOf(handlers: readonly string[]): Promise<string[]>

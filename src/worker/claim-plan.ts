@@ -1,9 +1,9 @@
 /**
  * What a worker may claim: which queues and handlers, and how many of each.
  */
-import { graphOf } from '../definition/graph.ts'
-import { type Engine, typesOf } from '../engine/engine.ts'
-import { timerQueue } from '../engine/schedule.ts'
+import { typesOf } from '../engine/courses.ts'
+import type { Engine } from '../engine/engine.ts'
+import { timerQueue } from '../engine/plan.ts'
 import type { ClaimSource } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -32,12 +32,12 @@ export class ClaimPlan {
     const types = engine.registry.definitions.flatMap(typesOf)
     const left = settings.queues === null ? await engine.store.queuesOf(types) : []
     const named = engine.registry.definitions
-      .map(graphOf)
+      .map(({ graph }) => graph.data)
       .flatMap(({ queue, nodes }) => [queue, ...nodes.map(node => node.queue)])
     const queues = new Set([...left, ...named].filter(queue => queue !== timerQueue))
     const served = settings.queues === null ? [...queues] : [...settings.queues.keys()]
     const sources = [...served, timerQueue].flatMap(queue =>
-      types.map(handler => ({ queue, handler, generation: engine.generationOf(handler) })),
+      types.map(handler => ({ queue, handler, generation: engine.courses.generationOf(handler) })),
     )
     return new ClaimPlan(sources, settings)
   }

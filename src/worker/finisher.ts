@@ -3,11 +3,12 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import { type FinishRequest, type FinishResult, finishSteps } from '../engine/finish-steps.ts'
+import { IdPool } from '../engine/id-pool.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 
 /** What a step came to, before ids are reserved for what follows. */
-export type Report = Omit<FinishRequest, 'nextId' | 'repeated'>
+export type Report = Omit<FinishRequest, 'ids' | 'repeated'>
 
 interface Item {
   readonly workerId: string
@@ -28,7 +29,7 @@ export class Finisher {
     this.#batcher = new Batcher<Item, FinishResult>({
       write: items => this.#write(items),
       maxGroup,
-      keyOf: item => item.report.claimed.workflow.id,
+      keyOf: item => item.report.claimed.execution.id,
       sizeOf: ({ report }) => bytesOf(report),
       maxBytes,
     })
@@ -55,9 +56,10 @@ export class Finisher {
 
   /** The ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
   async #record(workerId: string, reports: readonly Report[]): Promise<FinishResult[]> {
-    const ids = await this.#persist(() => this.#engine.store.takeIds(reports.length))
+    const reserved = await this.#persist(() => this.#engine.store.takeIds(reports.length))
+    const pools = reports.map((_, index) => new IdPool(reserved.slice(index, index + 1)))
     return this.#persist(repeated => {
-      const requests = reports.map((report, index) => ({ ...report, nextId: ids[index] ?? '', repeated }))
+      const requests = reports.map((report, index) => ({ ...report, ids: pools[index] ?? new IdPool(), repeated }))
       return finishSteps(this.#engine, workerId, requests)
     })
   }

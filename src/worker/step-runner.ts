@@ -145,7 +145,7 @@ export class StepRunner {
       return await this.#finish(workerId, step, run, mayRunOn)
     } catch (error) {
       const policy = { action: 'pause', waitMs: 0, limit: null, then: 'pause' } as const
-      const report = { kind: 'threw', error: describeError(error), policy } as const
+      const report = { kind: 'threw', error: describeError(error), policy, retryMs: null } as const
       // Not the progress of this run, which may be what was not taken: the last that was written stays.
       return this.#finish(workerId, step, { report, progress: null }, false)
     }

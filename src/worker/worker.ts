@@ -4,6 +4,7 @@
  */
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
+import { takeOver } from '../engine/take-over.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
 import type { ClaimedExecution } from '../store/records.ts'
@@ -217,7 +218,7 @@ export class Worker {
       const held = await engine.store.heldBy(workerId)
       const running = this.#running.ids()
       const forgotten = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id) && !running.has(id))
-      await engine.takeOver(forgotten)
+      await takeOver(engine, forgotten)
     } catch (error) {
       this.#parts.onError.report(error, null)
     }
@@ -240,7 +241,11 @@ export class Worker {
   }
 
   async #recover(): Promise<void> {
-    while (!this.#stop.signal.aborted && (await this.#parts.engine.recover(recoveryLimit)) === recoveryLimit);
+    while (!this.#stop.signal.aborted && (await this.#recoverSome()) === recoveryLimit);
+  }
+
+  #recoverSome(): Promise<number> {
+    return this.#parts.engine.recover(this.#plan?.handlers ?? [], recoveryLimit)
   }
 
   async #drain(options: DrainOptions): Promise<number> {

@@ -6,19 +6,27 @@ import { raw, type Sql } from './sql.ts'
 /** A workflow under alias `w`. Names that clash with an execution's carry the prefix `w_`. */
 export const workflowColumns: Sql = raw(
   'w.id as w_id, w.type, w.hero_type, w.hero_id, w.hero_id_kind, w.state as w_state, w.pause_cause, w.allow_multiple, ' +
-    'w.idempotency_key, w.created_at as w_created_at, w.paused_at, w.ended_at',
+    'w.idempotency_key, w.generation as w_generation, w.frozen, w.blocked_by, w.finishing, w.crooked, w.parent_id, w.parent_node, ' +
+    'w.created_at as w_created_at, w.paused_at, w.ended_at',
 )
 
 /** An active execution under alias `a`. */
 export const activeColumns: Sql = raw(
   'a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.ordinal, a.state, a.queue, a.handler, a.generation, ' +
     'a.priority, a.created_at, a.due_at, a.started_at, a.owner, a.fence, a.failures, a.crashes, a.start_mark, ' +
-    'a.held_from, a.cursor_value, a.completed_iterations, a.total_iterations, a.runs',
+    'a.held_from, a.cursor_value, a.completed_iterations, a.total_iterations, a.runs, a.input as a_input, ' +
+    'a.ancestry_hash, a.parents',
+)
+
+/** What is needed of the latest attempt of a node, under alias `e`. */
+export const latestColumns: Sql = raw(
+  'e.workflow_id, e.id, e.node, e.attempt, e.ordinal, e.state, e.outcome, e.cursor_value, e.completed_iterations, ' +
+    'e.total_iterations, e.runs, e.input, e.ancestry_hash, e.parents',
 )
 
 /** An ended execution under alias `e`. */
 export const endedColumns: Sql = raw(
   'e.workflow_id, e.id, e.node, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.created_at, e.due_at, ' +
     'e.started_at, e.ended_at, e.owner, e.error_class, e.error_message, e.error_stack, e.reason, ' +
-    'e.cursor_value, e.completed_iterations, e.total_iterations, e.runs',
+    'e.cursor_value, e.completed_iterations, e.total_iterations, e.runs, e.ancestry_hash, e.parents',
 )

@@ -2,8 +2,10 @@
  * Turns rows into records. Drivers disagree about numbers, so every column is read by its meaning, not by the type
  * that happened to arrive.
  */
+import type { LatestEnding } from '../change.ts'
 import type {
   ActiveExecution,
+  Ancestry,
   ClaimedExecution,
   EndedExecution,
   EventRecord,
@@ -54,6 +56,15 @@ export function workflowRecord(row: Row): WorkflowRecord {
     pauseCause: optionalText(row, 'pause_cause') as WorkflowRecord['pauseCause'],
     allowMultiple: int(row, 'allow_multiple') === 1,
     idempotencyKey: optionalText(row, 'idempotency_key'),
+    generation: int(row, 'w_generation'),
+    frozen: optionalText(row, 'frozen'),
+    blockedBy: optionalText(row, 'blocked_by'),
+    finishing: int(row, 'finishing') === 1,
+    crooked: int(row, 'crooked') === 1,
+    parent:
+      optionalText(row, 'parent_id') === null
+        ? null
+        : { workflowId: text(row, 'parent_id'), node: text(row, 'parent_node') },
     createdAt: int(row, 'w_created_at'),
     pausedAt: optionalInt(row, 'paused_at'),
     endedAt: optionalInt(row, 'ended_at'),
@@ -84,6 +95,8 @@ export function activeExecution(row: Row): ActiveExecution {
     startMark: int(row, 'start_mark') === 1,
     heldFrom: optionalText(row, 'held_from') as ActiveExecution['heldFrom'],
     progress: progress(row),
+    input: json(row, 'a_input'),
+    ancestry: ancestry(row),
   }
 }
 
@@ -113,7 +126,27 @@ export function endedExecution(row: Row): EndedExecution {
         : { className: errorClass, message: text(row, 'error_message'), stack: optionalText(row, 'error_stack') },
     reason: optionalText(row, 'reason'),
     progress: progress(row),
+    ancestry: ancestry(row),
   }
+}
+
+export function latestEnding(row: Row): LatestEnding {
+  return {
+    id: text(row, 'id'),
+    node: text(row, 'node'),
+    attempt: int(row, 'attempt'),
+    ordinal: int(row, 'ordinal'),
+    state: text(row, 'state') as LatestEnding['state'],
+    outcome: text(row, 'outcome') as LatestEnding['outcome'],
+    progress: progress(row),
+    input: json(row, 'input'),
+    ancestry: ancestry(row),
+  }
+}
+
+export function ancestry(row: Row): Ancestry {
+  const parents = text(row, 'parents')
+  return { hash: text(row, 'ancestry_hash'), parents: parents === '' ? [] : parents.split(' ') }
 }
 
 export function progress(row: Row): Progress {

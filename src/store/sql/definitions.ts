@@ -25,14 +25,25 @@ export async function registerDefinitions(
 async function register(context: SqlContext, definition: DefinitionRecord): Promise<number> {
   for (let i = 0; i < maxTries; i++) {
     const rows = await context.read(
-      sql`select d.signature, d.generation from ${context.tables.definitions} d where d.type = ${definition.type}`,
+      sql`select d.signature, d.generation, d.graph from ${context.tables.definitions} d where d.type = ${definition.type}`,
     )
     const own = rows.find(row => text(row, 'signature') === definition.signature)
-    if (own) return int(own, 'generation')
+    if (own) return refreshed(context, definition, own)
     const next = Math.max(0, ...rows.map(row => int(row, 'generation'))) + 1
     await runTransaction(context.database, transaction => transaction.run(insert(context, definition, next)))
   }
   throw new InvariantError(`The definition of ${definition.type} could not be registered.`)
+}
+
+/** Waits and queues may have changed where the shape has not: those who have no code should see them as they are. */
+async function refreshed(context: SqlContext, definition: DefinitionRecord, own: Row): Promise<number> {
+  if (json(own, 'graph') !== definition.graph) {
+    await context.write(
+      sql`update ${context.tables.definitions} set graph = ${context.dialect.jsonParam(definition.graph)}
+        where type = ${definition.type} and signature = ${definition.signature}`,
+    )
+  }
+  return int(own, 'generation')
 }
 
 function insert(context: SqlContext, definition: DefinitionRecord, generation: number) {

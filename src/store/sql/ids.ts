@@ -32,7 +32,8 @@ export class IdAllocator {
       const ids = await runTransaction(this.#context.database, transaction =>
         reserve(this.#context, transaction, missing),
       )
-      this.#free.push(...ids)
+      // Not spread: there may be more than a call takes arguments.
+      this.#free = this.#free.concat(ids)
     }
     return this.#free.splice(0, count).map(String)
   }

@@ -14,3 +14,10 @@ export function rowSet<Item>(columns: Columns<Item>, items: readonly Item[]): Ro
     rows: items.map(item => entries.map(([, [, read]]) => read(item))),
   }
 }
+
+/** Long lists go out in pieces, so that no statement outgrows what a server takes. */
+export function pieces<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+  const all: (readonly Item[])[] = []
+  for (let start = 0; start < items.length; start += size) all.push(items.slice(start, start + size))
+  return all
+}

@@ -4,6 +4,7 @@
 import type { DatabaseOptions } from '../database-options.ts'
 import type { ActiveExecution, HeroKey, Progress, WorkerRecord } from '../records.ts'
 import type {
+  ChangeCall,
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
@@ -21,6 +22,7 @@ import { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { allGraphs, findDefinition, registerDefinitions } from './definitions.ts'
 import type { Database, KeyType } from './dialect.ts'
+import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { checkSchema, migrate } from './migrate.ts'
@@ -93,8 +95,8 @@ export class SqlStore implements Store {
   markStarted(execution: ActiveExecution) {
     return markStarted(this.#context, execution)
   }
-  change(targets: readonly ChangeTarget[], decide: Decide, workerId?: string) {
-    return changeWorkflows(this.#context, targets, decide, workerId)
+  change(targets: readonly ChangeTarget[], decide: Decide, call?: ChangeCall) {
+    return changeWorkflows(this.#context, targets, decide, call)
   }
 
   registerDefinitions(definitions: readonly DefinitionRecord[]) {
@@ -106,6 +108,10 @@ export class SqlStore implements Store {
 
   allGraphs(types: readonly string[]) {
     return allGraphs(this.#context, types)
+  }
+
+  frozenGraphs(workflowIds: readonly string[]) {
+    return frozenGraphs(this.#context, workflowIds)
   }
 
   queuesOf(handlers: readonly string[]) {

@@ -10,6 +10,8 @@ import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
+import { type GraphRow, insertGraphs } from './frozen-graphs.ts'
+import { pieces } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertActive, insertFirst } from './write-active.ts'
@@ -21,6 +23,10 @@ const maxRounds = 10
 const maxSlice = 1000
 /** Well below what servers accept in one packet. */
 const maxSliceBytes = 4 * 1024 * 1024
+/** About what a row adds to a statement. */
+const rowBytes = 300
+/** How many rows one statement inserts. */
+const maxRows = 5000
 
 /** Starts in a transaction of the application are looked up first, one by one, unless there are more than this. */
 const maxLooks = 20
@@ -96,7 +102,7 @@ function slices(orders: readonly StartOrder[]): StartOrder[][] {
   const all: StartOrder[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const order of orders) {
-    const size = order.input?.length ?? 0
+    const size = bytesOf(order)
     const last = all.at(-1)
     if (last && last.length < maxSlice && bytes + size <= maxSliceBytes) {
       last.push(order)
@@ -107,6 +113,10 @@ function slices(orders: readonly StartOrder[]): StartOrder[][] {
     }
   }
   return all
+}
+
+function bytesOf({ input, graph, first }: StartOrder): number {
+  return (input?.length ?? 0) + (graph?.graph.length ?? 0) + first.length * rowBytes
 }
 
 function started(workflows: Iterable<WorkflowRecord>): Map<string, StartResult> {
@@ -137,6 +147,7 @@ async function insert(
 interface Companions {
   tags(context: SqlContext, tags: readonly TagRow[]): Sql
   first(context: SqlContext, executions: readonly NewExecution[]): Sql
+  graphs(context: SqlContext, graphs: readonly GraphRow[]): Sql
   events(context: SqlContext, events: readonly NewEvent[]): Sql
 }
 
@@ -146,27 +157,32 @@ type TagRow = readonly [tag: string, workflowId: string]
 const ofInserted: Companions = {
   tags: (context, tags) => insertTags(context, tags, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
   first: insertFirst,
+  graphs: (context, graphs) =>
+    insertGraphs(context, graphs, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
   events: insertFirstEvents,
 }
 
 const unconditional: Companions = {
   tags: (context, tags) => insertTags(context, tags, raw('')),
   first: insertActive,
+  graphs: (context, graphs) => insertGraphs(context, graphs, raw('')),
   events: insertEvents,
 }
 
 function companions(context: SqlContext, orders: readonly StartOrder[], write: Companions): Sql[] {
   if (orders.length === 0) return []
   const tags = orders.flatMap(order => order.tags.map((tag): TagRow => [tag, order.id]))
-  const first = orders.flatMap(order => order.first ?? [])
+  const first = orders.flatMap(order => order.first)
+  const graphs = orders.flatMap(({ id, graph }) => (graph === null ? [] : { ...graph, workflowId: id }))
   const events = orders.map(order => ({
     workflowId: order.id,
     type: 'workflow.started',
-    to: order.first === null ? 'finished' : 'ready',
+    to: firstState(order),
   }))
   return [
     ...(tags.length > 0 ? [write.tags(context, tags)] : []),
-    ...(first.length > 0 ? [write.first(context, first)] : []),
+    ...(graphs.length > 0 ? [write.graphs(context, graphs)] : []),
+    ...pieces(first, maxRows).map(piece => write.first(context, piece)),
     write.events(context, events),
   ]
 }
@@ -182,6 +198,10 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
       state: 'text',
       allow_multiple: 'int',
       idempotency_key: 'text',
+      generation: 'int',
+      frozen: 'text',
+      parent_id: 'id',
+      parent_node: 'text',
       input: 'json',
     },
     rows: orders.map(order => [
@@ -190,9 +210,13 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
       order.hero?.type ?? null,
       order.hero?.idText ?? null,
       order.hero?.idKind ?? null,
-      order.first === null ? 'finished' : 'ready',
+      firstState(order),
       order.allowMultiple ? 1 : 0,
       order.idempotencyKey,
+      order.generation,
+      order.graph?.signature ?? null,
+      order.parent?.workflowId ?? null,
+      order.parent?.node ?? null,
       order.input,
     ]),
   })
@@ -205,14 +229,22 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
     'state',
     'allow_multiple',
     'idempotency_key',
+    'generation',
+    'frozen',
+    'parent_id',
+    'parent_node',
     'input',
   ]
   return context.dialect.insertNew(
     context.tables.workflows,
-    [...names, 'created_at', 'ended_at'],
-    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, ${context.now},
+    [...names, 'finishing', 'crooked', 'created_at', 'ended_at'],
+    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, ${context.now},
       case when r.state = 'finished' then ${context.now} end from ${rows}`,
   )
+}
+
+function firstState({ first }: StartOrder): 'finished' | 'ready' {
+  return first.length === 0 ? 'finished' : 'ready'
 }
 
 function insertTags(context: SqlContext, tags: readonly TagRow[], filter: Sql): Sql {

@@ -14,6 +14,8 @@ export interface Tables {
   readonly schema: string | null
   readonly workflows: Sql
   readonly active: Sql
+  readonly fanIns: Sql
+  readonly graphs: Sql
   readonly history: Sql
   readonly events: Sql
   readonly tags: Sql
@@ -48,6 +50,8 @@ export function tables(options: TableOptions): Tables {
     name,
     workflows: raw(name('workflows')),
     active: raw(name('active_executions')),
+    fanIns: raw(name('fan_ins')),
+    graphs: raw(name('graphs')),
     history: raw(name('step_executions')),
     events: raw(name('events')),
     tags: raw(name('tags')),

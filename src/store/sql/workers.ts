@@ -50,7 +50,7 @@ export async function heartbeat(
   )
   if (renewed === 0) return null
   const rows = await context.read(
-    sql`select a.workflow_id, a.slot, a.id, a.fence, w.state
+    sql`select a.workflow_id, a.slot, a.id, a.fence, w.state, w.finishing
       from ${active} a join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
   )
   return rows.map(row => ({
@@ -58,7 +58,7 @@ export async function heartbeat(
     slot: text(row, 'slot'),
     id: text(row, 'id'),
     fence: int(row, 'fence'),
-    stopping: text(row, 'state') !== 'ready' && text(row, 'state') !== 'paused',
+    stopping: int(row, 'finishing') === 1 || (text(row, 'state') !== 'ready' && text(row, 'state') !== 'paused'),
     pausing: text(row, 'state') === 'paused',
   }))
 }

@@ -42,6 +42,9 @@ const copiedColumns: Columns<NewExecution> = {
   completed_iterations: ['int', row => row.progress.completedIterations],
   total_iterations: ['int', row => row.progress.total],
   runs: ['int', row => row.progress.runs],
+  input: ['json', row => row.input],
+  ancestry_hash: ['text', row => row.ancestry.hash],
+  parents: ['text', row => row.ancestry.parents.join(' ')],
 }
 
 const copied = Object.keys(copiedColumns)
@@ -119,7 +122,7 @@ export function moveActive(context: SqlContext, moves: readonly (RowMove & Key)[
     ['fence', raw('r.fence')],
     ['owner', raw('null')],
     ['start_mark', raw('0')],
-    ['started_at', raw(`case when coalesce(r.held_from, r.state) = 'suspended' then a.started_at end`)],
+    ['started_at', raw(`case when coalesce(r.held_from, r.state) in ('suspended', 'waiting') then a.started_at end`)],
     ['held_from', raw('r.held_from')],
     ['due_at', due],
     ['sort_key', sql`case when ${claimable} then ${due} - a.priority * ${priorityWeight} end`],

@@ -28,6 +28,9 @@ const historyColumns: Columns<Ending> = {
   completed_iterations: ['int', ({ execution }) => execution.progress.completedIterations],
   total_iterations: ['int', ({ execution }) => execution.progress.total],
   runs: ['int', ({ execution }) => execution.progress.runs],
+  input: ['json', ({ execution }) => execution.input],
+  ancestry_hash: ['text', ({ execution }) => execution.ancestry.hash],
+  parents: ['text', ({ execution }) => execution.ancestry.parents.join(' ')],
 }
 
 export function insertHistory(context: SqlContext, endings: readonly Ending[]): Sql {

@@ -1,0 +1,144 @@
+/**
+ * Which graph a workflow goes by. One that is stored with the workflow takes precedence; else the code of this process
+ * says it, unless the workflow has moved on to newer code, which other processes have registered.
+ */
+import { Graph, type GraphData, type GraphNode } from '../definition/graph.ts'
+import type { Registry } from '../definition/registry.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { UnknownWorkflowError } from '../errors.ts'
+import type { WorkflowRecord } from '../store/records.ts'
+import type { Store, StoredGraph } from '../store/store.ts'
+import type { Plan } from './plan.ts'
+
+export interface Course {
+  readonly graph: Graph
+  readonly generation: number
+  /** The graph that the workflow's rows were written by, where it is another one. */
+  readonly previous: Graph | null
+  /** This process has the code for it, so it may run what follows. */
+  readonly isOwn: boolean
+  readonly heals: boolean
+  /** What was known of the workflow when the course was chosen. */
+  readonly workflow: WorkflowRecord
+}
+
+export class Courses {
+  readonly #store: Store
+  readonly #registry: Registry
+  #generations: ReadonlyMap<string, number> = new Map()
+  /** Graphs of classes as they were registered, by type and generation. They never change. */
+  readonly #stored = new Map<string, Graph>()
+
+  constructor(store: Store, registry: Registry) {
+    this.#store = store
+    this.#registry = registry
+  }
+
+  /** Makes the code of this process known. Each name has numbers of its own, so a former name keeps its own handler. */
+  async register(): Promise<void> {
+    const records = this.#registry.definitions.flatMap(definition =>
+      typesOf(definition).map(type => ({
+        type,
+        signature: definition.signature,
+        graph: JSON.stringify({ ...definition.graph.data, type }),
+      })),
+    )
+    this.#generations = await this.#store.registerDefinitions(records)
+  }
+
+  generationOf(type: string): number {
+    return this.#generations.get(type) ?? 0
+  }
+
+  findDefinition(type: string): WorkflowDefinition | null {
+    return this.#registry.definitions.find(definition => typesOf(definition).includes(type)) ?? null
+  }
+
+  /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */
+  async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, Course>> {
+    const courses = new Map<string, Course>()
+    for (const workflow of workflows) courses.set(workflow.id, await this.#courseOf(workflow))
+    return courses
+  }
+
+  /** The graph of a type: from the code of this process, else as other processes have registered it. */
+  async graphOf(type: string): Promise<Graph> {
+    const own = this.findDefinition(type)
+    return own ? own.graph : (await this.#newest(type)).graph
+  }
+
+  async #courseOf(workflow: WorkflowRecord): Promise<Course> {
+    const own = this.findDefinition(workflow.type)
+    const generation = this.generationOf(workflow.type)
+    const isOwn = own !== null && workflow.generation <= generation
+    const current = isOwn ? { graph: own.graph, generation } : await this.#newest(workflow.type, workflow.generation)
+    const changed = workflow.generation !== current.generation
+    return {
+      ...current,
+      previous: changed ? await this.#storedGraph(workflow.type, workflow.generation) : null,
+      isOwn,
+      heals: changed || workflow.crooked,
+      workflow,
+    }
+  }
+
+  async #newest(type: string, atLeast = 0): Promise<{ graph: Graph; generation: number }> {
+    const known = this.#stored.get(keyOf(type, atLeast))
+    if (known) return { graph: known, generation: atLeast }
+    const [newest] = await this.#load(type)
+    if (newest === undefined) throw new UnknownWorkflowError(type)
+    return { graph: this.#keep(type, newest), generation: newest.generation }
+  }
+
+  async #storedGraph(type: string, generation: number): Promise<Graph | null> {
+    if (!this.#stored.has(keyOf(type, generation))) await this.#load(type)
+    return this.#stored.get(keyOf(type, generation)) ?? null
+  }
+
+  async #load(type: string): Promise<StoredGraph[]> {
+    const stored = await this.#store.allGraphs([type])
+    for (const graph of stored) this.#keep(type, graph)
+    return stored
+  }
+
+  #keep(type: string, { graph, generation }: StoredGraph): Graph {
+    const key = keyOf(type, generation)
+    const parsed = this.#stored.get(key) ?? new Graph(JSON.parse(graph) as GraphData)
+    this.#stored.set(key, parsed)
+    return parsed
+  }
+}
+
+/** The plan of a decision, with the ids that it may use. */
+export function planOf(course: Course, takeId: () => string): Plan {
+  const { graph, generation, heals, previous, workflow } = course
+  return {
+    graph,
+    generation,
+    heals,
+    previous,
+    renamed: graph.renamed,
+    handlerOf: (node: GraphNode) => (node.job === undefined ? workflow.type : jobHandler(node.job)),
+    takeId,
+  }
+}
+
+/** Whether a workflow is still as it was when its course was chosen. */
+export function isOnCourse(course: Course, now: WorkflowRecord): boolean {
+  const { generation, frozen, crooked } = course.workflow
+  return now.generation === generation && now.frozen === frozen && now.crooked === crooked
+}
+
+/** Jobs have names of their own, beside those of classes. */
+export function jobHandler(job: string): string {
+  return `job:${job}`
+}
+
+/** The stored names of a class, present and former. */
+export function typesOf(definition: WorkflowDefinition): string[] {
+  return [definition.type, ...definition.formerTypes]
+}
+
+function keyOf(type: string, generation: number): string {
+  return JSON.stringify([type, generation])
+}

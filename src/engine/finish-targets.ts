@@ -1,0 +1,113 @@
+/**
+ * What must be looked at before a report is decided on: of a chain its one row, of a graph only the rows and counters that
+ * the report touches, however large it is. Where a whole workflow is concerned, all of its rows.
+ */
+import type { GraphNode } from '../definition/graph.ts'
+import type { WorkflowFacts } from '../store/change.ts'
+import type { ChangeTarget, CloserLook } from '../store/store.ts'
+import type { Course } from './courses.ts'
+import type { FinishRequest } from './finish-steps.ts'
+import { currentName, endNode, itemSlots, slotOf } from './plan.ts'
+import { namesOf } from './schedule.ts'
+import type { StepReport } from './step-report.ts'
+import { stopTimerSlot } from './wind-down.ts'
+
+export function targetFor(course: Course, requests: readonly FinishRequest[]): ChangeTarget {
+  const { graph, workflow } = course
+  const workflowId = workflow.id
+  const settle = requests.map(request => request.claimed.execution.id)
+  const repeated = requests.some(request => request.repeated)
+  const heals = needsHealing(course, requests)
+  if (heals) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
+  const stops = requests.some(({ report }) => concernsAll(report))
+  // A report that ends or holds other rows must keep them from being claimed meanwhile.
+  if (graph.isChain || stops || repeated) return { workflowId, settle, repeated, lockRows: stops && !graph.isChain }
+  const nodes = requests.map(({ claimed }) => currentName({ renamed: graph.renamed }, claimed.execution.node))
+  const each = nodes.flatMap(node => graph.eachOf(node) ?? [])
+  return {
+    workflowId,
+    settle,
+    slots: [
+      ...new Set([
+        ...requests.map(request => request.claimed.execution.slot),
+        ...each.map(node => slotOf(graph, node.id)),
+        stopTimerSlot,
+      ]),
+    ],
+    fanIns: [...new Set(nodes.flatMap(node => countersBehind(course, node)))],
+  }
+}
+
+/** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */
+function countersBehind({ graph }: Course, node: string): string[] {
+  const each = graph.eachOf(node)
+  if (each) return [each.id, ...countersBehind({ graph } as Course, each.id)]
+  const children = graph.childrenOf(node)
+  if (children.length === 0) return graph.leaves.length > 1 ? [endNode] : []
+  return children.filter(child => child.dependsOn.length > 1).map(child => child.id)
+}
+
+/** Rows of a node that the graph does not have, or of a graph that has changed, are decided on with everything in sight. */
+export function needsHealing({ graph, heals }: Course, requests: readonly FinishRequest[]): boolean {
+  const unknown = ({ claimed }: FinishRequest) =>
+    graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node)) === null
+  return heals || requests.some(unknown)
+}
+
+function concernsAll(report: StepReport): boolean {
+  if (report.kind === 'threw')
+    return report.retryMs === null && (report.policy.action === 'cancel' || report.policy.then === 'cancel')
+  return report.kind === 'finish' || report.kind === 'cancel' || report.kind === 'pause'
+}
+
+/** The parents of what is about to begin, and the items that get a place which falls free. */
+export function closerLook(
+  course: Course,
+  facts: WorkflowFacts,
+  requests: readonly FinishRequest[],
+): CloserLook | null {
+  if (facts.latest !== null) return null
+  const { graph } = course
+  const ending = new Set<string>()
+  const again: GraphNode[] = []
+  for (const { claimed, report } of requests) {
+    const node = graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node))
+    if (node === null) continue
+    if (isSatisfying(report)) ending.add(node.id)
+    else if (mayRepeat(report) && node.kind !== 'item') again.push(node)
+  }
+  const begun = graph.isChain ? [] : [...ending].flatMap(id => nodesThatMayBegin(course, facts, id, ending))
+  const needed = new Set([...begun, ...again].flatMap(node => node.dependsOn).filter(id => !ending.has(id)))
+  const parents = [...needed].flatMap(id => namesOf({ renamed: graph.renamed }, id))
+  const waiting = placesThatFallFree(course, requests)
+  return parents.length === 0 && waiting.length === 0 ? null : { parents, waiting }
+}
+
+function nodesThatMayBegin(course: Course, facts: WorkflowFacts, id: string, ending: ReadonlySet<string>): GraphNode[] {
+  const { graph } = course
+  const each = graph.eachOf(id)
+  const children = graph.childrenOf(each === null ? id : each.id)
+  return children.filter(child => {
+    const arriving = child.dependsOn.filter(parent => ending.has(parent) || parent === each?.id).length
+    return (facts.fanIns.get(child.id) ?? child.dependsOn.length) - arriving <= 0
+  })
+}
+
+function placesThatFallFree({ graph }: Course, requests: readonly FinishRequest[]): CloserLook['waiting'] {
+  const counts = new Map<string, number>()
+  for (const { claimed } of requests) {
+    const each = graph.eachOf(claimed.execution.node)
+    if (each?.concurrency !== undefined) counts.set(each.id, (counts.get(each.id) ?? 0) + 1)
+  }
+  return [...counts].map(([id, count]) => ({ prefix: itemSlots(id), count }))
+}
+
+function isSatisfying(report: StepReport): boolean {
+  if (report.kind === 'threw')
+    return report.retryMs === null && (report.policy.action === 'skip' || report.policy.then === 'skip')
+  return report.kind === 'completed' || report.kind === 'skip' || (report.kind === 'items' && report.items.length === 0)
+}
+
+function mayRepeat(report: StepReport): boolean {
+  return report.kind === 'reattempt' || report.kind === 'threw'
+}

@@ -1,0 +1,246 @@
+/**
+ * Brings a workflow in line with a graph that has changed under it: what is new runs if nothing behind it has started, what
+ * was only scheduled waits for new parents, what has started is left alone. It works from the states of all nodes, never
+ * from counters, and computes the counters anew. Pure; the facts must be complete.
+ */
+
+import type { GraphNode } from '../definition/graph.ts'
+import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
+import type { LatestEnding } from '../store/change.ts'
+import { noProgress } from '../store/records.ts'
+import { ancestryOf } from './ancestry.ts'
+import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { currentName, endNode, type Plan, slotOf } from './plan.ts'
+import { endWorkflow, insertFirst, namesOf, parentsOf } from './schedule.ts'
+
+/** The rows of the workflow cannot be trusted to stand as the graph would have them. */
+export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
+  return plan.heals && draft.facts.latest !== null && (draft.state === 'ready' || draft.state === 'paused')
+}
+
+export function heal(draft: ChangeDraft, plan: Plan): void {
+  const from = draft.workflow.generation
+  renameRows(draft, plan)
+  const standing = new Standing(draft, plan)
+  withdrawEarly(draft, standing)
+  const lost = standing.lostNodes()
+  const open = new Map<string, number>()
+  for (const node of plan.graph.inOrder()) {
+    if (standing.hasBegun(node) || standing.rowOf(node)) open.set(node.id, 0)
+    else open.set(node.id, settleNode(draft, plan, standing, { node, waits: lost.length > 0 }))
+  }
+  writeCounters(draft, plan, standing, open)
+  const crooked = lost.length > 0 || standing.isCrooked()
+  if (from !== plan.generation || crooked !== draft.workflow.crooked) {
+    draft.setWorkflow({ generation: plan.generation, crooked })
+  }
+  if (from !== plan.generation) noteHealing(draft, plan)
+}
+
+/** Inserts the node if it is due, marks it as left out if it came too late, and tells how many parents are open. */
+function settleNode(
+  draft: ChangeDraft,
+  plan: Plan,
+  standing: Standing,
+  { node, waits }: { readonly node: GraphNode; readonly waits: boolean },
+): number {
+  const parents = node.dependsOn
+  const allLeftOut = parents.length > 0 && parents.every(id => standing.wasLeftOut(id))
+  if (standing.isPassed(node) || allLeftOut) {
+    leaveOut(draft, plan, node)
+    return 0
+  }
+  const open = parents.filter(id => !standing.isDone(id)).length
+  // While a node that the code has lost is not settled, nobody knows whether what took its place has happened already.
+  if (open === 0 && !waits) insertFirst(draft, plan, node)
+  return open
+}
+
+function leaveOut(draft: ChangeDraft, plan: Plan, node: GraphNode): void {
+  const parents = parentsOf(draft, plan, node)
+  draft.insertEnded(
+    {
+      workflowId: draft.workflowId,
+      id: plan.takeId(),
+      node: node.id,
+      kind: 'forward',
+      attempt: 1,
+      ordinal: Math.max(0, ...parents.map(parent => parent.ordinal)) + 1,
+      startedAt: null,
+      owner: null,
+      createdAt: null,
+      dueAt: null,
+      progress: noProgress,
+      input: null,
+      ancestry: ancestryOf(
+        node.id,
+        1,
+        parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
+      ),
+    },
+    'skipped',
+    'not_taken',
+    { reason: 'it was added behind the point that the workflow had reached' },
+  )
+}
+
+/** A row that nobody has begun goes back to waiting for parents that it did not have when it was scheduled. */
+function withdrawEarly(draft: ChangeDraft, standing: Standing): void {
+  for (const node of standing.nodes) {
+    const row = standing.rowOf(node)
+    if (!row || standing.hasBegun(node) || standing.isPassed(node)) continue
+    if (node.dependsOn.every(id => standing.isDone(id))) continue
+    draft.withdraw(row, 'it has new parents that have not ended')
+    standing.forget(node)
+  }
+}
+
+function renameRows(draft: ChangeDraft, plan: Plan): void {
+  for (const row of draft.rows()) {
+    const name = currentName(plan, row.node)
+    const node = name === row.node ? null : plan.graph.find(name)
+    // One that runs is renamed when it ends.
+    if (node === null || row.state === 'in_progress' || row.createdAt === null) continue
+    draft.rename(row, {
+      ...row,
+      slot: slotOf(plan.graph, name),
+      node: name,
+      handler: plan.handlerOf(node),
+      queue: node.queue,
+      priority: node.priority,
+      generation: plan.generation,
+      due: { at: row.dueAt ?? 0 },
+      ancestry: ancestryOf(
+        name,
+        row.attempt,
+        parentsOf(draft, plan, node).map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
+      ),
+    })
+  }
+}
+
+/** Where every node stands, under the names that the code has now. */
+class Standing {
+  readonly nodes: readonly GraphNode[]
+  readonly #draft: ChangeDraft
+  readonly #plan: Plan
+  readonly #rows = new Map<string, LiveRow>()
+  readonly #begun = new Set<string>()
+  readonly #passed = new Set<string>()
+
+  constructor(draft: ChangeDraft, plan: Plan) {
+    this.nodes = plan.graph.nodes
+    this.#draft = draft
+    this.#plan = plan
+    for (const row of draft.rows()) this.#rows.set(currentName(plan, row.node), row)
+    for (const node of this.nodes) if (this.#started(node)) this.#begun.add(node.id)
+    for (const node of plan.graph.inOrder().reverse()) {
+      const ahead = plan.graph
+        .childrenOf(node.id)
+        .some(child => this.#begun.has(child.id) || this.#passed.has(child.id))
+      if (ahead) this.#passed.add(node.id)
+    }
+  }
+
+  rowOf(node: GraphNode): LiveRow | null {
+    return this.#rows.get(node.id) ?? null
+  }
+
+  forget(node: GraphNode): void {
+    this.#rows.delete(node.id)
+  }
+
+  /** It has ended at least once, or its code may have been called. */
+  hasBegun(node: GraphNode): boolean {
+    return this.#begun.has(node.id)
+  }
+
+  /** Something that comes after it has begun. */
+  isPassed(node: GraphNode): boolean {
+    return this.#passed.has(node.id)
+  }
+
+  /** Nothing has to wait for it any more. */
+  isDone(id: string): boolean {
+    return this.wasLeftOut(id) || this.#isSatisfied(id)
+  }
+
+  wasLeftOut(id: string): boolean {
+    return !this.#rows.has(id) && this.#latest(id)?.outcome === 'not_taken'
+  }
+
+  #isSatisfied(id: string): boolean {
+    const latest = this.#latest(id)
+    if (this.#rows.has(id) || latest === null) return false
+    return isSatisfied(latest)
+  }
+
+  #latest(id: string): LatestEnding | null {
+    const all = namesOf(this.#plan, id).map(name => this.#draft.latestOf(name))
+    return all.find(ending => ending !== null) ?? null
+  }
+
+  #started(node: GraphNode): boolean {
+    const row = this.#rows.get(node.id)
+    if (this.#latest(node.id) !== null) return true
+    return (
+      row !== undefined &&
+      (row.attempt > 1 || (row.state !== 'scheduled' && row.state !== 'paused') || row.heldFrom === 'suspended')
+    )
+  }
+
+  /** Nodes that the code does not have, and that somebody has to settle. */
+  lostNodes(): string[] {
+    const { graph } = this.#plan
+    const known = (name: string) => graph.find(currentName(this.#plan, name)) !== null
+    const active = [...this.#rows.keys()].filter(name => !known(name))
+    const failed = [...this.#draft.endedNodes()].filter(name => {
+      const latest = this.#draft.latestOf(name)
+      return !known(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
+    })
+    return [...new Set([...active, ...failed])]
+  }
+
+  /** Something has begun before what it depends on has ended, so a counter could reach zero twice. */
+  isCrooked(): boolean {
+    return this.nodes.some(node => this.hasBegun(node) && node.dependsOn.some(id => !this.isDone(id)))
+  }
+
+  /** How many items of an `each` node are open, if its items are known. */
+  openItems(node: GraphNode): number {
+    const own = (name: string) => this.#plan.graph.eachOf(name)?.id === node.id
+    const active = [...this.#rows.keys()].filter(own)
+    const failed = [...this.#draft.endedNodes()].filter(name => {
+      const latest = this.#draft.latestOf(name)
+      return own(name) && !this.#rows.has(name) && latest !== null && !isSatisfied(latest)
+    })
+    return active.length + failed.length
+  }
+}
+
+/** A `completed` attempt that asked for another one does not satisfy anything. */
+export function isSatisfied({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
+  if (state === 'completed') return outcome !== 'reattempted'
+  return state === 'skipped' && outcome !== 'not_taken' && outcome !== 'stopped'
+}
+
+function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open: ReadonlyMap<string, number>): void {
+  const { graph } = plan
+  for (const node of draft.knownFanIns()) draft.setOpenParents(node, 0)
+  for (const node of graph.nodes) {
+    const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : (open.get(node.id) ?? 0)
+    if (count > 0 && (node.dependsOn.length > 1 || node.kind === 'each')) draft.setOpenParents(node.id, count)
+  }
+  const leaves = graph.leaves.filter(node => !standing.isDone(node.id))
+  if (leaves.length > 0) {
+    if (graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
+  } else if (draft.rows().length === 0 && standing.lostNodes().length === 0) {
+    endWorkflow(draft)
+  }
+}
+
+function noteHealing(draft: ChangeDraft, plan: Plan): void {
+  const { previous, graph, renamed } = plan
+  const reason = previous === null ? null : describeDifference(differenceBetween(previous, graph, renamed))
+  draft.note('workflow.healed', { reason })
+}

@@ -1,0 +1,59 @@
+/**
+ * What a decision about a workflow goes by besides the facts: its graph, and what the process that asks can do.
+ */
+import type { Graph, GraphNode } from '../definition/graph.ts'
+
+/** The worker that may go on at once with the next step, where queue and shutdown allow it. */
+export interface RunOn {
+  readonly workerId: string
+  /** Says yes at most once: the room is kept then. */
+  serves(queue: string): boolean
+}
+
+export interface Plan {
+  readonly graph: Graph
+  /** Only code of this generation or a later one may run what follows. */
+  readonly generation: number
+  /** The graph has changed since the workflow's rows were written: they are brought in line with it. */
+  readonly heals: boolean
+  /** The graph that the workflow's rows were written by, where it is known and another one. */
+  readonly previous: Graph | null
+  /** Names that nodes had in earlier code, each with the one it has now. */
+  readonly renamed: ReadonlyMap<string, string>
+  /** The name of the code that runs a node. */
+  handlerOf(node: GraphNode): string
+  /** A fresh id for a row. */
+  takeId(): string
+}
+
+/** The slot of a chain's row: the same for all its steps, so that only one can be active. */
+export const chainSlot = ''
+
+/** The queue of timers, which run no code of the application. No queue of a class can have this name. */
+export const timerQueue = ''
+
+/** Counts what must have ended before the workflow has: a fan-in of all nodes that nothing depends on. */
+export const endNode = ''
+
+/** So many digits keep items in the order of their numbers where slots are compared as text. */
+const itemDigits = 8
+
+export function slotOf(graph: Graph, node: string): string {
+  if (graph.isChain) return chainSlot
+  const each = graph.eachOf(node)
+  return each === null ? node : itemSlot(each.id, Number(node.slice(each.id.length + 1)))
+}
+
+export function itemSlot(each: string, index: number): string {
+  return `${itemSlots(each)}${String(index).padStart(itemDigits, '0')}`
+}
+
+/** What the slots of all items begin with. */
+export function itemSlots(each: string): string {
+  return `${each}/`
+}
+
+/** The name that the code has for a node now. */
+export function currentName({ renamed }: Pick<Plan, 'renamed'>, node: string): string {
+  return renamed.get(node) ?? node
+}

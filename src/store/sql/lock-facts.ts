@@ -1,0 +1,140 @@
+/**
+ * Locks workflows and reads what a decision about them may look at: the rows and counters that were asked for. The queries
+ * are issued together, so that a driver that can pipeline needs one round trip.
+ */
+import type { LatestEnding, WorkflowFacts } from '../change.ts'
+import type { ChangeTarget } from '../store.ts'
+import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
+import type { Row, Transaction } from './dialect.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
+
+export async function lockFacts(
+  context: SqlContext,
+  transaction: Transaction,
+  targets: readonly ChangeTarget[],
+): Promise<WorkflowFacts[]> {
+  const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
+  const byId = new Map(targets.map(target => [target.workflowId, target]))
+  const [workflows, whole, single, others, latest, fanIns, ended] = await Promise.all([
+    ask(lockWorkflows(context, [...byId.keys()])),
+    ask(selectAllRows(context, targets)),
+    ask(selectRows(context, targets)),
+    ask(selectOthers(context, targets)),
+    ask(selectLatest(context, targets)),
+    ask(selectFanIns(context, targets)),
+    ask(selectEnded(context, targets)),
+  ])
+  const rowsOf = grouped([...whole, ...single], activeExecution)
+  const latestOf = grouped(latest, latestEnding)
+  const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
+  const going = new Set(others.map(row => text(row, 'workflow_id')))
+  const endedBy = new Map(ended.map(row => [text(row, 'id'), optionalText(row, 'owner')]))
+  return workflows.map(row => {
+    const workflow = workflowRecord(row)
+    const target = byId.get(workflow.id)
+    return {
+      workflow,
+      active: rowsOf.get(workflow.id) ?? [],
+      complete: target?.slots === undefined,
+      othersGoOn: going.has(workflow.id),
+      latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
+      parents: new Map(),
+      fanIns: new Map(fanInsOf.get(workflow.id) ?? []),
+      endedBy,
+    }
+  })
+}
+
+function lockWorkflows(context: SqlContext, ids: readonly string[]): Sql {
+  return sql`select ${workflowColumns} from ${context.tables.workflows} w${context.dialect.byKey}
+    where ${context.among(raw('w.id'), ids)} order by w.id${context.dialect.lock}`
+}
+
+/** Whoever reports on a row owns it. Others lock it: it must not be claimed, nor moved on, once it was looked at. */
+function selectAllRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+  const whole = targets.filter(target => target.slots === undefined)
+  if (whole.length === 0) return null
+  const lock = whole.some(target => target.withLatest || target.lockRows) ? context.dialect.lock : raw('')
+  return sql`select ${activeColumns} from ${context.tables.active} a${context.dialect.byKey}
+    where ${context.among(raw('a.workflow_id'), idsOf(whole))}${lock}`
+}
+
+function selectRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+  const keys = targets.flatMap(({ workflowId, slots }) => (slots ?? []).map(slot => [workflowId, slot] as const))
+  if (keys.length === 0) return null
+  const rows = context.rows('r', { columns: { workflow_id: 'id', slot: 'text' }, rows: keys })
+  return sql`select ${activeColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.active} a
+    on a.workflow_id = r.workflow_id and a.slot = r.slot`
+}
+
+/** Looks past the rows that were asked for, and stops at the first one that goes on. */
+function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+  const probes = targets.flatMap(({ workflowId, slots }, index) => {
+    if (slots === undefined) return []
+    const known = join(
+      slots.map(slot => sql`${slot}`),
+      ', ',
+    )
+    return sql`select * from (select o.workflow_id from ${context.tables.active} o
+      where o.workflow_id = ${context.id(workflowId)} and o.kind <> 'timer'
+        and o.state in ('scheduled', 'in_progress', 'suspended') and o.slot not in (${known}) limit 1) ${raw(`o${index}`)}`
+  })
+  return probes.length === 0 ? null : join(probes, ' union all ')
+}
+
+function selectLatest(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+  const asked = targets.filter(target => target.withLatest)
+  if (asked.length === 0) return null
+  const { history } = context.tables
+  return sql`select ${latestColumns} from ${history} e
+    where ${context.among(raw('e.workflow_id'), idsOf(asked))} and e.kind = 'forward' and not exists
+      (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node and l.kind = 'forward'
+        and l.attempt = e.attempt + 1)`
+}
+
+function selectFanIns(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+  const { fanIns } = context.tables
+  const all = idsOf(targets.filter(target => target.withLatest))
+  const keys = targets.flatMap(({ workflowId, fanIns: nodes, withLatest }) =>
+    withLatest ? [] : (nodes ?? []).map(node => [workflowId, node] as const),
+  )
+  const selects: Sql[] = []
+  if (all.length > 0)
+    selects.push(
+      sql`select f.workflow_id, f.node, f.open_parents from ${fanIns} f where ${context.among(raw('f.workflow_id'), all)}`,
+    )
+  if (keys.length > 0) {
+    const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
+    selects.push(sql`select f.workflow_id, f.node, f.open_parents from ${rows}
+      ${context.dialect.keyedJoin} ${fanIns} f on f.workflow_id = r.workflow_id and f.node = r.node`)
+  }
+  return selects.length === 0 ? null : join(selects, ' union all ')
+}
+
+function selectEnded(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+  const ids = targets.flatMap(target => (target.repeated ? (target.settle ?? []) : []))
+  if (ids.length === 0) return null
+  return sql`select e.id, e.owner from ${context.tables.history} e where ${context.among(raw('e.id'), ids)}`
+}
+
+function idsOf(targets: readonly ChangeTarget[]): string[] {
+  return [...new Set(targets.map(target => target.workflowId))]
+}
+
+export function byNode(endings: readonly LatestEnding[]): Map<string, LatestEnding> {
+  return new Map(endings.map(ending => [ending.node, ending]))
+}
+
+/** By workflow. */
+export function grouped<T>(rows: readonly Row[], decode: (row: Row) => T): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const row of rows) {
+    const id = text(row, 'workflow_id')
+    const group = groups.get(id)
+    if (group) group.push(decode(row))
+    else groups.set(id, [decode(row)])
+  }
+  return groups
+}

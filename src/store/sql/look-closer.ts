@@ -1,0 +1,59 @@
+/**
+ * The second look of a change: what is only known to be needed once the counters are read. A fan-in that is about to start
+ * needs the hashes of all its parents; a place that falls free needs a row that waits for one.
+ */
+import type { WorkflowFacts } from '../change.ts'
+import type { ChangeCall, CloserLook } from '../store.ts'
+import { activeColumns, latestColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { activeExecution, latestEnding } from './decode.ts'
+import type { Transaction } from './dialect.ts'
+import { byNode, grouped } from './lock-facts.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
+
+export async function lookCloser(
+  context: SqlContext,
+  transaction: Transaction,
+  facts: readonly WorkflowFacts[],
+  call: ChangeCall,
+): Promise<readonly WorkflowFacts[]> {
+  const looks = new Map<string, CloserLook>()
+  for (const fact of facts) {
+    const look = call.look?.(fact) ?? null
+    if (look !== null) looks.set(fact.workflow.id, look)
+  }
+  if (looks.size === 0) return facts
+  const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
+  const [parents, waiting] = await Promise.all([ask(selectParents(context, looks)), ask(selectWaiting(context, looks))])
+  const parentsOf = grouped(parents, latestEnding)
+  const waitingIn = grouped(waiting, activeExecution)
+  return facts.map(fact => ({
+    ...fact,
+    parents: byNode(parentsOf.get(fact.workflow.id) ?? []),
+    active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
+  }))
+}
+
+function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
+  const keys = [...looks].flatMap(([workflowId, look]) => look.parents.map(node => [workflowId, node] as const))
+  if (keys.length === 0) return null
+  const { history } = context.tables
+  const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
+  return sql`select ${latestColumns} from ${rows}
+    ${context.dialect.keyedJoin} ${history} e on e.workflow_id = r.workflow_id and e.node = r.node and e.kind = 'forward'
+    where not exists (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node
+      and l.kind = 'forward' and l.attempt = e.attempt + 1)`
+}
+
+/** Rows in the order of their slots, which are part of the key: what has ended is gone and is not looked at. */
+function selectWaiting(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
+  const probes = [...looks].flatMap(([workflowId, look]) =>
+    look.waiting.map(({ prefix, count }, index) => {
+      const alias = raw(`p${workflowId.replaceAll('-', '')}_${index}`)
+      return sql`select * from (select ${activeColumns} from ${context.tables.active} a
+        where a.workflow_id = ${context.id(workflowId)} and a.slot >= ${prefix} and a.slot < ${`${prefix}\u{10ffff}`}
+          and a.state = 'waiting' order by a.slot limit ${count}) ${alias}`
+    }),
+  )
+  return probes.length === 0 ? null : join(probes, ' union all ')
+}

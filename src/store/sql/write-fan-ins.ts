@@ -1,0 +1,37 @@
+/**
+ * Writes the counters of fan-ins: how many parents of a node are still open. The caller holds the lock on the workflow and
+ * knows which counters are there.
+ */
+import type { FanIn } from '../change.ts'
+import type { SqlContext } from './context.ts'
+import { type Columns, rowSet } from './row-set.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+type Key = { readonly workflowId: string; readonly node: string }
+
+const keyColumns: Columns<Key> = {
+  workflow_id: ['id', key => key.workflowId],
+  node: ['text', key => key.node],
+}
+
+const columns: Columns<FanIn & Key> = { ...keyColumns, open_parents: ['int', fanIn => fanIn.open] }
+
+export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {
+  return sql`insert into ${context.tables.fanIns} (workflow_id, node, open_parents)
+    select r.workflow_id, r.node, r.open_parents from ${context.rows('r', rowSet(columns, fanIns))}`
+}
+
+export function updateFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {
+  const rows = context.rows('r', rowSet(columns, fanIns))
+  const on = raw('a.workflow_id = r.workflow_id and a.node = r.node')
+  return context.dialect.updateFrom(context.tables.fanIns, rows, on, [['open_parents', raw('r.open_parents')]])
+}
+
+export function deleteFanIns(context: SqlContext, keys: readonly Key[]): Sql {
+  const rows = context.rows('r', rowSet(keyColumns, keys))
+  return context.dialect.deleteFrom(context.tables.fanIns, rows, ['workflow_id', 'node'])
+}
+
+export function clearFanIns(context: SqlContext, workflowIds: readonly string[]): Sql {
+  return sql`delete from ${context.tables.fanIns} where ${context.among(raw('workflow_id'), workflowIds)}`
+}

@@ -8,6 +8,7 @@ import type { AnyWorkflow } from '../definition/workflow.ts'
 import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readOutput } from '../engine/read-output.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
@@ -104,8 +105,10 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
 
   /** What a step returned; `undefined` when it has not completed. */
   async output<const K extends StepName<W>>(step: K): Promise<OutputOf<W, K> | undefined> {
-    const found = await this.#parts.engine.store.findOutput(this.id, checkKey(step, 'The step'))
-    return found === null ? undefined : (decodeValue(found.output) as OutputOf<W, K>)
+    const { engine } = this.#parts
+    const { graph } = await this.#course(engine)
+    const found = await readOutput(engine.store, graph, this.id, checkKey(step, 'The step'))
+    return found?.value as OutputOf<W, K> | undefined
   }
 
   /** Every attempt in order, the ones under way last. */
@@ -217,7 +220,8 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   async #result(): Promise<unknown> {
     const { engine } = this.#parts
     const node = engine.courses.findDefinition(this.type)?.resultNode ?? null
-    const found = await engine.store.findOutput(this.id, node)
+    if (node !== null) return (await readOutput(engine.store, (await this.#course(engine)).graph, this.id, node))?.value
+    const found = await engine.store.findOutput(this.id, null)
     return found === null ? undefined : decodeValue(found.output)
   }
 

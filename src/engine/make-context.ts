@@ -10,8 +10,8 @@ import { decodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import { isHeroGone, type LoadedHero } from './load-hero.ts'
 
-/** Reads the output of a node of a workflow; `null` when it has none. */
-export type OutputReader = (workflowId: string, node: string) => Promise<{ output: string | null } | null>
+/** Reads the output of a node of the workflow; `null` when it has none. */
+export type OutputReader = (node: string) => Promise<{ readonly value: unknown } | null>
 
 export interface ContextSource {
   readonly claimed: ClaimedExecution
@@ -58,8 +58,8 @@ class EngineContext implements StepContext {
   }
 
   async output(node: string, fallback: { readonly value: unknown } | null): Promise<unknown> {
-    const found = await this.#source.readOutput(this.workflowId, node)
-    if (found !== null) return decodeValue(found.output)
+    const found = await this.#source.readOutput(node)
+    if (found !== null) return found.value
     if (fallback !== null) return fallback.value
     throw new OutputMissingError(this.workflowId, node, 'it was skipped or has not completed')
   }

@@ -83,7 +83,9 @@ export function parentsOf(
     const parent = namesOf(plan, id)
       .map(name => draft.latestOf(name))
       .find(ending => ending !== null)
-    return parent && parent.outcome !== 'not_taken' ? parent : []
+    if (!parent || parent.outcome === 'not_taken') return []
+    // The items of an `each` node stand between it and what comes after it.
+    return plan.graph.find(id)?.kind === 'each' ? { ...parent, ordinal: parent.ordinal + 1 } : parent
   })
 }
 

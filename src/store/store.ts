@@ -218,6 +218,8 @@ export interface Store {
   events(workflowId: string): Promise<EventRecord[]>
   /** The latest completed attempt of the node, or of whatever node completed last. */
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
+  /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
+  findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
   input(workflowId: string): Promise<string | null>
   tags(workflowId: string): Promise<string[]>
   /** The earliest time at which something falls due, for the test clock. */

@@ -7,6 +7,7 @@ import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-steps.ts'
+import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
@@ -120,12 +121,13 @@ export class StepRunner {
   async #execute(step: RunningStep): Promise<StepRun> {
     const { engine, maxOutputBytes } = this.#parts
     const { claimed, abort } = step
+    const definition = engine.registry.definitionFor(claimed.execution.handler)
     return executeStep({
       claimed,
-      definition: engine.registry.definitionFor(claimed.execution.handler),
+      definition,
       signal: abort.signal,
       maxOutputBytes,
-      readOutput: (workflowId, node) => engine.store.findOutput(workflowId, node),
+      readOutput: node => readOutput(engine.store, definition.graph, claimed.workflow.id, node),
       host: iterationHost(engine.store, step, this.#maxItems),
       mayBegin: () => this.#mayBegin(step),
     })

@@ -149,13 +149,28 @@ export async function findOutput(
   workflowId: string,
   node: string | null,
 ): Promise<{ output: string | null } | null> {
-  const only = node === null ? raw('') : sql` and e.node = ${node}`
+  // Items of an `each` node are parts of one; they have a slash in their names.
+  const only = node === null ? raw(` and e.node not like '%/%'`) : sql` and e.node = ${node}`
   const rows = await context.read(
     sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
       and e.kind = 'forward' and e.state = 'completed' and e.outcome <> 'reattempted'${only}
-      order by e.ordinal desc limit 1`,
+      order by e.ordinal desc, e.ended_at desc limit 1`,
   )
   return rows[0] ? { output: json(rows[0], 'output') } : null
+}
+
+/** One range of the key that keeps attempts unique. */
+export async function findOutputs(
+  context: SqlContext,
+  workflowId: string,
+  prefix: string,
+): Promise<Map<string, string | null>> {
+  const rows = await context.read(
+    sql`select e.node, e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
+      and e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`} and e.kind = 'forward' and e.state = 'completed'
+      and e.outcome <> 'reattempted' order by e.node, e.attempt`,
+  )
+  return new Map(rows.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))
 }
 
 export async function workflowInput(context: SqlContext, workflowId: string): Promise<string | null> {

@@ -158,6 +158,9 @@ export class SqlStore implements Store {
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)
   }
+  findOutputs(workflowId: string, prefix: string) {
+    return reads.findOutputs(this.#context, workflowId, prefix)
+  }
   input(workflowId: string) {
     return reads.workflowInput(this.#context, workflowId)
   }

@@ -1,0 +1,33 @@
+/**
+ * What a node has left behind, decoded. The output of an `each` node is put together from those of its items, so that no
+ * row has to hold them all.
+ */
+import { type Graph, itemSeparator } from '../definition/graph.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import type { Store } from '../store/store.ts'
+import { namesOf } from './schedule.ts'
+
+/** `null` when the node has not completed. */
+export async function readOutput(
+  store: Store,
+  graph: Graph,
+  workflowId: string,
+  node: string,
+): Promise<{ readonly value: unknown } | null> {
+  const names = namesOf({ renamed: graph.renamed }, graph.renamed.get(node) ?? node)
+  for (const name of names) {
+    const found = await store.findOutput(workflowId, name)
+    if (found === null) continue
+    const isEach = graph.find(names[0] ?? name)?.kind === 'each'
+    return { value: isEach ? await itemOutputs(store, workflowId, name) : decodeValue(found.output) }
+  }
+  return null
+}
+
+/** In the order of the items; one that was skipped has left nothing. */
+async function itemOutputs(store: Store, workflowId: string, each: string): Promise<unknown[]> {
+  const outputs = await store.findOutputs(workflowId, `${each}${itemSeparator}`)
+  const values: unknown[] = []
+  for (const [index, output] of outputs) values[Number(index)] = decodeValue(output)
+  return Array.from(values)
+}

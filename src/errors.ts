@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'WAIT_TIMEOUT'
   | 'OUTPUT_MISSING'
   | 'STEP_MISSING'
+  | 'CHILD_NOT_FINISHED'
   | 'CRASH_LIMIT'
   | 'STEP_LIMIT'
   | 'ITERATION_LIMIT'
@@ -207,6 +208,22 @@ export class OutputMissingError extends GenevaError {
       'OUTPUT_MISSING',
       `Step ${node} of workflow ${workflowId} has no output (${state}). Give a fallback: \`this.output(this.${node}, null)\`.`,
     )
+  }
+}
+
+/** The workflow that a `child` node waited for has ended, but not as `finished`. The node has failed by that. */
+export class ChildNotFinishedError extends GenevaError {
+  readonly workflowId: string
+  readonly childId: string
+  readonly state: string
+  constructor(workflowId: string, node: string, childId: string, state: string) {
+    super(
+      'CHILD_NOT_FINISHED',
+      `Child ${node} of workflow ${workflowId} waited for workflow ${childId}, which is ${state}. A new attempt starts another one.`,
+    )
+    this.workflowId = workflowId
+    this.childId = childId
+    this.state = state
   }
 }
 

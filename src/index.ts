@@ -3,11 +3,12 @@
  */
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export { Geneva, type GenevaOptions } from './client/geneva.ts'
-export type { RequestOptions } from './client/request-options.ts'
-export type { StartOptions } from './client/start-orders.ts'
+export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
+export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
+export type { Child, ExistingWorkflow } from './definition/child.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
 export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType } from './definition/hero.ts'
 export type {
@@ -23,14 +24,20 @@ export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-
 export type { ExecutionInfo } from './definition/step-context.ts'
 export type { OutputOf, StepName } from './definition/step-names.ts'
 export type {
+  ChildOptions,
+  EachOptions,
   ExceptionNotation,
   JobOptions,
   PolicyNotation,
   ResumableStepOptions,
+  ResumableTaskOptions,
   StepOptions,
+  TaskOptions,
 } from './definition/step-options.ts'
 export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } from './definition/workflow.ts'
 export type { StepInfo } from './definition/workflow-definition.ts'
+export type { StartOptions } from './engine/start-orders.ts'
+export type { HistoryFlaw } from './engine/verify-history.ts'
 export * from './errors.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'

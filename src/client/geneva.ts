@@ -8,7 +8,9 @@ import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
 import { typesOf } from '../engine/courses.ts'
 import { Engine } from '../engine/engine.ts'
-import { ClosedError, InvalidArgumentError } from '../errors.ts'
+import type { StartOptions } from '../engine/start-orders.ts'
+import type { HistoryFlaw } from '../engine/verify-history.ts'
+import { ClosedError, InvalidArgumentError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
@@ -16,8 +18,8 @@ import type { Store, WorkflowSnapshot } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
+import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
-import type { StartOptions } from './start-orders.ts'
 import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
 import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
@@ -161,6 +163,16 @@ export class Geneva {
     await (await this.#open()).engine.reattempt(id, step, requestFrom(options))
   }
 
+  /** Every node of a workflow's graph with the state of its latest attempt. */
+  async nodesWithState(id: string): Promise<NodeWithState[]> {
+    return (await this.#handle(id)).nodesWithState()
+  }
+
+  /** Recomputes the ancestry of every execution of a workflow. `null`, or the first one that does not fit. */
+  async verifyHistory(id: string): Promise<HistoryFlaw | null> {
+    return (await this.#handle(id)).verifyHistory()
+  }
+
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
     const told = new AbortController()
@@ -223,6 +235,12 @@ export class Geneva {
   /** For the test kit. */
   async openedStore(): Promise<Store> {
     return (await this.#open()).engine.store
+  }
+
+  async #handle(id: string): Promise<WorkflowHandle<any>> {
+    const found = await this.find(id)
+    if (found === null) throw new WorkflowNotFoundError(id)
+    return found
   }
 
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {

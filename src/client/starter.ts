@@ -4,12 +4,12 @@
  */
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type Prepared, prepareStart, type StartOptions, startOrder } from '../engine/start-orders.ts'
 import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { StartOrder, StartResult } from '../store/store.ts'
-import { type Prepared, prepareStart, type StartOptions, startOrder } from './start-orders.ts'
 
 type What = { readonly hero?: unknown; readonly input?: unknown }
 

@@ -5,16 +5,17 @@ import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
 import type { OutputOf, StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
+import { checkKey } from '../engine/check-key.ts'
 import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readOutput } from '../engine/read-output.ts'
+import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, WorkflowState } from '../store/records.ts'
 import type { WorkflowSnapshot } from '../store/store.ts'
-import { checkKey } from './check-key.ts'
 import {
   type Execution,
   type ExecutionRow,
@@ -25,6 +26,7 @@ import {
   toOptionalDate,
   type WorkflowEvent,
 } from './execution.ts'
+import { type NodeWithState, nodesWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -63,6 +65,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   get hero(): HeroReference | null {
     const { hero } = this.#snapshot.workflow
     return hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
+  }
+
+  /** The workflow whose node has started this one. */
+  get parentId(): string | null {
+    return this.#snapshot.workflow.parent?.workflowId ?? null
   }
 
   /** As of the last look; `refresh()` looks again. */
@@ -140,6 +147,25 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     if (last === undefined) return graph.entries[0]?.name ?? null
     if (last.state === 'failed' || last.state === 'canceled') return last.step
     return graph.childrenOf(last.step)[0]?.name ?? null
+  }
+
+  /** Every node of the graph with the state of its latest attempt. */
+  async nodesWithState(): Promise<NodeWithState[]> {
+    await this.refresh()
+    const { graph } = await this.#course(this.#parts.engine)
+    return nodesWithState(graph, await this.history())
+  }
+
+  /** Recomputes the ancestry of every execution. `null`, or the first one that does not fit. */
+  async verifyHistory(): Promise<HistoryFlaw | null> {
+    const { store } = this.#parts.engine
+    const active = await store.activeExecutions(this.id)
+    const ended = await store.history(this.id)
+    const known = new Set(ended.map(row => row.id))
+    return findFlaw(
+      ended,
+      active.filter(row => !known.has(row.id)),
+    )
   }
 
   /** Every change of state, oldest first. */

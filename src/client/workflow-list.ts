@@ -6,11 +6,11 @@ import type { StartWhat } from '../definition/start-types.ts'
 import type { StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { checkKey } from '../engine/check-key.ts'
 import { typesOf } from '../engine/courses.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { WorkflowState } from '../store/records.ts'
 import type { Store, WorkflowFilter, WorkflowSnapshot } from '../store/store.ts'
-import { checkKey } from './check-key.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 
 /** `active` stands for every state that is not an end. */

@@ -1,7 +1,7 @@
-/** The verbs that add a node: `step`, `resumableStep`, `task`, `each` and `inline`. Mistakes are raised at once, naming class and step. */
+/** The verbs that add a node: `step`, `resumableStep`, `task`, `each`, `child` and `inline`. Mistakes are raised at once, naming class and step. */
 import { DefinitionError } from '../errors.ts'
 import { type Declarations, type DeclaringClass, openDeclarations } from './declarations.ts'
-import { dependenciesIn, eachSettings, metadataIn } from './dependency-options.ts'
+import { childSettings, dependenciesIn, eachSettings, metadataIn } from './dependency-options.ts'
 import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
@@ -21,6 +21,7 @@ const optionsFor = {
   step: stepOptions,
   resumable: [...stepOptions, ...iterationOptions],
   each: [...stepOptions, 'items', 'concurrency'],
+  child: [...stepOptions, 'workflow', 'start'],
 }
 
 export function declareStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
@@ -46,6 +47,12 @@ export function declareEach(workflowClass: DeclaringClass, name: unknown, option
   const declarations = openDeclarations(workflowClass)
   const checked = freeName(declarations, name)
   return addNode(declarations, { name: checked, kind: 'each', body: checked, inChain: true }, options)
+}
+
+export function declareChild(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  return addNode(declarations, { name: checked, kind: 'child', body: checked, inChain: true }, options)
 }
 
 export function declareResumableStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
@@ -91,6 +98,7 @@ function addNode(
     dependsOn: dependenciesIn(options, 'dependsOn', where),
     alsoDependsOn: dependenciesIn(options, 'alsoDependsOn', where) ?? [],
     each: node.kind === 'each' ? eachSettings(options, where) : null,
+    child: node.kind === 'child' ? childSettings(options, where) : null,
     metadata: metadataIn(options.metadata, where),
     resumable: node.kind === 'resumable' ? resumableSettings(options, where) : null,
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),

@@ -1,7 +1,7 @@
 /** Reads the options that say how a node hangs together with others. Mistakes are raised at once, naming class and step. */
 import { DefinitionError } from '../errors.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
-import type { Dependency, EachSettings } from './workflow-definition.ts'
+import type { ChildSettings, Dependency, EachSettings } from './workflow-definition.ts'
 
 type RawOptions = Readonly<Record<string, unknown>>
 
@@ -44,6 +44,23 @@ export function eachSettings({ items, concurrency }: RawOptions, where: string):
   return Object.freeze({
     items: items as EachSettings['items'],
     concurrency: concurrency === undefined ? null : (concurrency as number),
+  })
+}
+
+export function childSettings({ workflow, start }: RawOptions, where: string): ChildSettings {
+  if (typeof workflow !== 'function') {
+    throw new DefinitionError(
+      `${where}: \`workflow\` must be a workflow class, or a function that returns one. Was it imported in a circle? Write \`() => Later\`.`,
+    )
+  }
+  if (typeof start !== 'function') {
+    throw new DefinitionError(`${where}: \`start\` must be a function that returns { hero, input } or { workflowId }.`)
+  }
+  // A class has a prototype; an arrow function has none.
+  const isClass = typeof workflow.prototype === 'object' && workflow.prototype !== null
+  return Object.freeze({
+    workflowClass: isClass ? () => workflow : (workflow as () => unknown),
+    start: start as ChildSettings['start'],
   })
 }
 

@@ -14,6 +14,7 @@ export class Registry {
   /** Registers all classes. Throws `DefinitionError` for one that cannot run, and for names that meet. */
   constructor(workflowClasses: readonly DeclaringClass[]) {
     this.definitions = Object.freeze(workflowClasses.map(workflowClass => this.#add(workflowClass)))
+    for (const definition of this.definitions) this.#checkChildren(definition)
     this.warnings = Object.freeze(workflowClasses.flatMap(warningsAbout))
   }
 
@@ -22,6 +23,17 @@ export class Registry {
     const found = typeof classOrType === 'string' ? this.#byType.get(classOrType) : this.#byClass.get(classOrType)
     if (found) return found
     throw new UnknownWorkflowError(classNameOf(classOrType))
+  }
+
+  /** A child that this process cannot start would only be noticed when its node runs. */
+  #checkChildren({ type, nodes }: WorkflowDefinition): void {
+    for (const { name, child } of nodes) {
+      const target = child?.workflowClass()
+      if (child === null || (typeof target === 'function' && this.#byClass.has(target as DeclaringClass))) continue
+      throw new DefinitionError(
+        `${type}, child ${name}: ${classNameOf(target)} is not registered. List it in \`new Geneva({ workflows: [...] })\`.`,
+      )
+    }
   }
 
   #add(workflowClass: DeclaringClass): WorkflowDefinition {

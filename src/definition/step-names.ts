@@ -3,6 +3,7 @@
  * whatever the number of steps, and reasons are given as literal types, which editors show in messages and lists.
  */
 
+import type { Child } from './child.ts'
 import type { Iteration } from './iteration.ts'
 import type { WorkflowMember } from './node-name.ts'
 import type { Unstorable } from './storable.ts'
@@ -16,8 +17,13 @@ type Kind<Method> = Method extends () => any
   : Method extends (first: infer First, ...rest: any[]) => any
     ? First extends Iteration<any>
       ? 'resumable'
-      : 'item'
+      : IsChild<First> extends true
+        ? 'child'
+        : 'item'
     : never
+
+/** Not by what it has, which an item could have as well: by being nothing else. */
+type IsChild<T> = T extends Child<any> ? (Child<any> extends T ? true : false) : false
 
 type Named<W, Wanted> = {
   [K in OwnKey<W>]: [Kind<W[K]>] extends [never] ? never : Kind<W[K]> extends Wanted ? K : never
@@ -45,8 +51,10 @@ export interface Names<W> {
   readonly resumable: Storing<W, 'resumable'>[OwnKey<W>]
   /** Methods that can be declared with `each`: they receive one item. */
   readonly item: Storing<W, 'item'>[OwnKey<W>]
+  /** Methods that can be declared with `child`. */
+  readonly child: Storing<W, 'child'>[OwnKey<W>]
   /** Methods that can be pointed at as nodes. */
-  readonly node: Named<W, 'step' | 'resumable' | 'item'>[OwnKey<W>]
+  readonly node: Named<W, 'step' | 'resumable' | 'item' | 'child'>[OwnKey<W>]
   /** Methods that answer yes or no. */
   readonly test: Asking<W>[OwnKey<W>]
 }

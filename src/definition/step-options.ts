@@ -1,5 +1,6 @@
 /** What users write in the static block: the options of steps, exception policies, job options and hooks. */
 import type { Duration } from '../primitives/duration.ts'
+import type { ChildStart } from './child.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { Names } from './step-names.ts'
 import type { ErrorClass, ExceptionAction, StepInfo } from './workflow-definition.ts'
@@ -64,6 +65,14 @@ export interface StepOptions<W> extends TaskOptions<W> {
   readonly beforeStep?: Names<W>['node'] | NodeRef
   /** Puts the step right after another one instead of at the end. */
   readonly afterStep?: Names<W>['node'] | NodeRef
+}
+
+/** A workflow that a `child` node starts and waits for. */
+export interface ChildOptions<W, X extends abstract new () => unknown> extends StepOptions<W> {
+  /** Its class; as a function, where it is declared later or imported in a circle. */
+  readonly workflow: X | (() => X)
+  /** What it is started with, or `{ workflowId }` to wait for one that exists. */
+  readonly start: ChildStart<W, X extends abstract new () => infer Instance ? Instance : never>
 }
 
 /** The items of an `each` node: a method's name or a function, asked when the node is reached. */

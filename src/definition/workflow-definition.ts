@@ -56,12 +56,19 @@ export interface EachSettings {
   readonly concurrency: number | null
 }
 
+/** The workflow that a `child` node starts. */
+export interface ChildSettings {
+  /** Asked when the node runs, because classes may refer to each other. */
+  workflowClass(): unknown
+  readonly start: (workflow: any) => unknown
+}
+
 /** A node by its name, or by the reference that its verb returned. */
 export type Dependency = string | NodeRef<any>
 
 export interface NodeDefinition {
   readonly name: string
-  readonly kind: 'step' | 'resumable' | 'each'
+  readonly kind: 'step' | 'resumable' | 'each' | 'child'
   /** A member of the chain follows the one before it; a task has only the dependencies that it names. */
   readonly inChain: boolean
   /** What it depends on instead of its place in the chain; `null`: its place decides. */
@@ -70,6 +77,8 @@ export interface NodeDefinition {
   readonly alsoDependsOn: readonly Dependency[]
   /** Set exactly for `each` nodes. */
   readonly each: EachSettings | null
+  /** Set exactly for `child` nodes. */
+  readonly child: ChildSettings | null
   readonly metadata: Readonly<Record<string, unknown>> | null
   /** Set exactly for resumable steps. */
   readonly resumable: ResumableSettings | null

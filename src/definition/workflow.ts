@@ -7,7 +7,14 @@ import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
 import { asRootClass } from './declarations.ts'
-import { declareEach, declareInline, declareResumableStep, declareStep, declareTask } from './declare-node.ts'
+import {
+  declareChild,
+  declareEach,
+  declareInline,
+  declareResumableStep,
+  declareStep,
+  declareTask,
+} from './declare-node.ts'
 import * as rules from './declare-rules.ts'
 import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
 import type { HeroType } from './hero.ts'
@@ -17,6 +24,7 @@ import type { ExecutionInfo } from './step-context.ts'
 import type { ItemOf, MethodOutput, Names, OutputOf } from './step-names.ts'
 import type {
   AroundStepHook,
+  ChildOptions,
   EachOptions,
   ExceptionNotation,
   JobOptions,
@@ -92,6 +100,15 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     options: EachOptions<I<C>, ItemOf<I<C>, K>>,
   ): NodeRef<OutputOf<I<C>, K>> {
     return declareEach(this, name, options)
+  }
+
+  /** Starts another workflow and waits for its end; the method runs when that has finished. Any other end counts as a throw. */
+  static child<C extends WorkflowClass, const K extends Names<I<C>>['child'], X extends WorkflowClass>(
+    this: C,
+    name: K,
+    options: ChildOptions<I<C>, X>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareChild(this, name, options)
   }
 
   /** Declares a step whose code stands in the static block. Without a name it is called `step_1`, `step_2` and so on. */

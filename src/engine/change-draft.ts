@@ -44,6 +44,7 @@ export interface MoveDetails {
   readonly heldFrom?: RowMove['heldFrom']
   readonly progress?: Progress
   readonly due?: Due
+  readonly input?: string
   readonly reason?: string | null
 }
 
@@ -175,15 +176,11 @@ export class ChangeDraft {
       const fence = row.state === 'in_progress' ? row.fence + 1 : row.fence
       const before = this.#moves.get(row.slot)
       const progress = details.progress ?? before?.progress ?? null
-      this.#moves.set(row.slot, {
-        slot: row.slot,
-        state,
-        fence,
-        heldFrom,
-        progress,
-        due: details.due ?? before?.due ?? null,
-      })
-      this.#live.set(row.slot, { ...row, state, fence, heldFrom, owner: null, progress: progress ?? row.progress })
+      const input = details.input ?? before?.input ?? null
+      const due = details.due ?? before?.due ?? null
+      this.#moves.set(row.slot, { slot: row.slot, state, fence, heldFrom, progress, due, input })
+      const changed = { progress: progress ?? row.progress, input: input ?? row.input }
+      this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
     this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
@@ -209,6 +206,12 @@ export class ChangeDraft {
   /** A timer that is no longer needed, or that has done its work. */
   dropTimers(): void {
     for (const row of [...this.#live.values()]) if (row.kind === 'timer') this.#forget(row)
+  }
+
+  /** A timer that has done its work. */
+  dropTimer(slot: string): void {
+    const row = this.#live.get(slot)
+    if (row?.kind === 'timer') this.#forget(row)
   }
 
   /** How many parents of the node are open; `null` while none has arrived. */
@@ -268,6 +271,7 @@ export class ChangeDraft {
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
       fanIns: this.#buildFanIns(),
+      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
       events: this.#events,
     }
   }

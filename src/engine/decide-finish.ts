@@ -5,6 +5,7 @@ import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { waitForChild, waitForOther } from './child-nodes.ts'
 import { endItems, insertItems, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import type { Plan, RunOn } from './plan.ts'
@@ -54,6 +55,12 @@ class Applying {
         return this.#satisfied(row)
       case 'items':
         return this.#fanOut(row, report.items)
+      case 'child':
+        waitForChild(draft, row, report.order)
+        return []
+      case 'watch':
+        waitForOther(draft, row, report.workflowId)
+        return []
       case 'reattempt':
         draft.end(row, 'completed', 'reattempted', { reason: report.reason })
         return this.#again(row, { inMs: report.waitMs, failures: 0, rewind: report.rewind })
@@ -62,7 +69,7 @@ class Applying {
         return []
       case 'finish':
         draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
-        finishWorkflow(draft)
+        finishWorkflow(draft, this.#plan)
         return []
       case 'cancel':
         draft.end(row, 'canceled', `canceled_by_${report.by}`, { reason: report.reason })

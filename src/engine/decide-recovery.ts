@@ -8,7 +8,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { endItems } from './each-items.ts'
 import type { Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
-import { endIfNothingRuns, pauseIfStuck } from './wind-down.ts'
+import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
 
 /** How many takeovers in a row a step survives. */
 export const crashLimit = 3
@@ -34,7 +34,7 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   draft.end(row, 'failed', 'recovered', { error, reason })
   if (limit === null) {
     // It keeps its place in line: what was under way does not wait behind what came later.
-    repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes })
+    repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
   } else {
     draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
     endItems(draft, plan, row.node)
@@ -49,8 +49,10 @@ export function crashesAfter(row: Pick<ActiveExecution, 'crashes' | 'startMark'>
 
 /** The time to stop is over: what still runs loses its claim, and the cancel is through. */
 export function decideStopTimer(draft: ChangeDraft): void {
-  draft.dropTimers()
+  draft.dropTimer(stopTimerSlot)
   if (draft.state !== 'rolling_back') return
-  for (const row of draft.rows()) draft.end(row, 'skipped', 'stopped', { reason: 'it did not stop in time' })
-  draft.moveWorkflow('canceled')
+  for (const row of draft.rows()) {
+    if (row.state === 'in_progress') draft.end(row, 'skipped', 'stopped', { reason: 'it did not stop in time' })
+  }
+  endIfNothingRuns(draft)
 }

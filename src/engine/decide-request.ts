@@ -10,7 +10,7 @@ import { satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan } from './plan.ts'
 import { arrive, parentsOf, repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
+import { cancelWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -100,8 +100,10 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
       'The step is running; wait for it, or cancel the workflow.',
     )
   }
-  if (row) draft.end(row, hand.state, hand.outcome, details)
-  else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
+  if (row) {
+    stopChild(draft, row, hand.request, plan)
+    draft.end(row, hand.state, hand.outcome, details)
+  } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   goOnIfFree(draft, plan, hand.request)
   const node = currentName(plan, hand.node)
   const each = plan.graph.eachOf(node)

@@ -3,11 +3,12 @@
  * code it knows, so any number of engines may work on one database.
  */
 import type { Registry } from '../definition/registry.ts'
-import { WorkflowNotFoundError } from '../errors.ts'
+import { isGenevaError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
+import { wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, planOf } from './courses.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
@@ -21,8 +22,9 @@ import {
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, wakeSlotPrefix } from './plan.ts'
 import { takeOver } from './take-over.ts'
+import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -78,13 +80,27 @@ export class Engine {
 
   /** A timer has fallen due and was claimed. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
+    if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
     const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
       if (!holds(facts, timer)) return null
       const draft = new ChangeDraft(facts)
-      decideStopTimer(draft)
+      if (timer.slot === stopTimerSlot) decideStopTimer(draft)
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node)
+      draft.dropTimer(timer.slot)
       return draft.build()
     })
     this.ends.noteAll(changes)
+  }
+
+  /** Comes before the timer is dropped: a process that dies in between does it again. */
+  async #cancelChild(timer: ActiveExecution): Promise<void> {
+    const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
+    try {
+      await this.cancel(child, { by, reason: reason ?? 'the workflow that waited for it was canceled' })
+    } catch (error) {
+      // It has ended by itself meanwhile, or was removed.
+      if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+    }
   }
 
   async #changeOne(

@@ -2,17 +2,25 @@
  * Runs the code of one step and says what it came to. Order: hero, `cancelIf`, `if` / `skipIf`, hooks, body, hooks.
  * Nothing is written here, and nothing that user code throws gets out.
  */
+import type { Child } from '../definition/child.ts'
 import { evaluateTest } from '../definition/evaluate-test.ts'
 import type { FlowControl } from '../definition/flow-control.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { resolvePolicy } from '../definition/resolve-policy.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
-import type { EachSettings, NodeDefinition, Test, WorkflowDefinition } from '../definition/workflow-definition.ts'
-import { InvalidArgumentError, StepMissingError } from '../errors.ts'
+import type {
+  ChildSettings,
+  EachSettings,
+  NodeDefinition,
+  Test,
+  WorkflowDefinition,
+} from '../definition/workflow-definition.ts'
+import { ChildNotFinishedError, InvalidArgumentError, StepMissingError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import type { ChildHost } from './child-host.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
@@ -20,6 +28,7 @@ import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { runBody } from './run-body.ts'
 import type { StepReport } from './step-report.ts'
+import { childKey } from './wind-down.ts'
 
 /** More would be one transaction of that size. */
 const maxItems = 100_000
@@ -30,6 +39,8 @@ export interface StepJob {
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   readonly readOutput: OutputReader
+  /** What `child` nodes need of the engine. */
+  readonly children: ChildHost
   /** What resumable steps need of the worker. */
   readonly host: IterationHost
   /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
@@ -105,14 +116,13 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  const child = node.child === null ? null : await runChild(job, node.child, workflow)
+  if (child !== null && 'kind' in child) return child
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
   core?.begins()
-  const argument = isItem
-    ? decodeValue(claimed.execution.input)
-    : core === null
-      ? undefined
-      : StepIteration.outermost(core)
+  const iteration = core === null ? undefined : StepIteration.outermost(core)
+  const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? iteration)
   const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt, argument })
   failpoint?.('step.after')
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
@@ -145,6 +155,32 @@ async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkf
         maxBytes: job.maxOutputBytes,
       }) ?? 'null',
   )
+}
+
+/** Before the wait a report that begins it; after it what the method receives. */
+async function runChild(
+  { claimed: { execution }, children }: StepJob,
+  { workflowClass, start }: ChildSettings,
+  workflow: AnyWorkflow,
+): Promise<StepReport | { readonly argument: Child }> {
+  const key = execution.input === null ? null : childKey(execution.input)
+  if (key !== null) {
+    const { workflow: ended, child } = await children.read(key.workflowId)
+    if (ended.state === 'finished') return { argument: child }
+    throw new ChildNotFinishedError(execution.workflowId, execution.node, ended.id, ended.state)
+  }
+  const what: unknown = await start(workflow)
+  if (typeof what !== 'object' || what === null) {
+    throw new InvalidArgumentError(
+      `The \`start\` of child ${execution.node} must return { hero, input } or { workflowId }, not ${String(what)}.`,
+    )
+  }
+  if ('workflowId' in what) {
+    const workflowId = String(what.workflowId)
+    await children.watch(workflowId)
+    return { kind: 'watch', workflowId }
+  }
+  return { kind: 'child', order: await children.prepare(workflowClass(), what) }
 }
 
 /** A resumable step is asked once: what has begun goes on. After a crash before any checkpoint nobody knows that it has. */

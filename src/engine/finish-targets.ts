@@ -4,7 +4,7 @@
  */
 import type { GraphNode } from '../definition/graph.ts'
 import type { WorkflowFacts } from '../store/change.ts'
-import type { ChangeTarget, CloserLook } from '../store/store.ts'
+import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-steps.ts'
 import { currentName, endNode, itemSlots, slotOf } from './plan.ts'
@@ -66,7 +66,6 @@ export function closerLook(
   facts: WorkflowFacts,
   requests: readonly FinishRequest[],
 ): CloserLook | null {
-  if (facts.latest !== null) return null
   const { graph } = course
   const ending = new Set<string>()
   const again: GraphNode[] = []
@@ -76,11 +75,28 @@ export function closerLook(
     if (isSatisfying(report)) ending.add(node.id)
     else if (mayRepeat(report) && node.kind !== 'item') again.push(node)
   }
-  const begun = graph.isChain ? [] : [...ending].flatMap(id => nodesThatMayBegin(course, facts, id, ending))
+  const begun =
+    graph.isChain || facts.latest !== null
+      ? []
+      : [...ending].flatMap(id => nodesThatMayBegin(course, facts, id, ending))
   const needed = new Set([...begun, ...again].flatMap(node => node.dependsOn).filter(id => !ending.has(id)))
   const parents = [...needed].flatMap(id => namesOf({ renamed: graph.renamed }, id))
   const waiting = placesThatFallFree(course, requests)
-  return parents.length === 0 && waiting.length === 0 ? null : { parents, waiting }
+  const starts = childrenToStart(facts, requests)
+  const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
+  const nothing = [parents, waiting, starts, states].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states }
+}
+
+/** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */
+function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
+  if (workflow.finishing || (workflow.state !== 'ready' && workflow.state !== 'paused')) return []
+  return requests.flatMap(({ report, claimed: { execution } }) => {
+    const held = active.some(
+      row => row.id === execution.id && row.fence === execution.fence && row.state === 'in_progress',
+    )
+    return report.kind === 'child' && held ? report.order : []
+  })
 }
 
 function nodesThatMayBegin(course: Course, facts: WorkflowFacts, id: string, ending: ReadonlySet<string>): GraphNode[] {

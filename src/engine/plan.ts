@@ -32,6 +32,12 @@ export const chainSlot = ''
 /** The queue of timers, which run no code of the application. No queue of a class can have this name. */
 export const timerQueue = ''
 
+/** The handler of timers: they run no code of the application, so any worker may fire them. */
+export const timerHandler = '#timer'
+
+/** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
+export const wakeSlotPrefix = '#wake/'
+
 /** Counts what must have ended before the workflow has: a fan-in of all nodes that nothing depends on. */
 export const endNode = ''
 

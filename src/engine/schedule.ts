@@ -101,6 +101,7 @@ export interface Again {
   readonly crashes: number
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
+  readonly keepsInput?: boolean
   readonly runOn?: RunOn | null
 }
 
@@ -119,7 +120,8 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    input: before.input,
+    // An item stays what it is. A child is started anew, unless only the worker was lost.
+    input: known?.kind === 'item' || again.keepsInput ? before.input : null,
     runOn: again.runOn ?? null,
   })
 }

@@ -3,6 +3,7 @@
  */
 import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import type { StartOrder } from '../store/store.ts'
 
 export type StepReport =
   | { readonly kind: 'completed'; readonly output: string | null }
@@ -12,6 +13,10 @@ export type StepReport =
   | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
   /** An `each` node has told its items, encoded: each gets an execution of its own. */
   | { readonly kind: 'items'; readonly items: readonly string[] }
+  /** A `child` node is to start this workflow, in the transaction that lets it wait. */
+  | { readonly kind: 'child'; readonly order: StartOrder }
+  /** A `child` node waits for a workflow that exists. */
+  | { readonly kind: 'watch'; readonly workflowId: string }
   | { readonly kind: 'skip'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
   | { readonly kind: 'cancel'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
   /** `hold`: a resumable step stays where it is; any other gets a new attempt when the workflow goes on. */

@@ -4,12 +4,15 @@
  */
 import { noProgress } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { type Plan, timerQueue } from './plan.ts'
+import { type Plan, timerHandler, timerQueue } from './plan.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
 /** No node can have this name. */
 export const stopTimerSlot = '#stop'
+
+/** Timers that cancel a child begin so. */
+export const cascadeSlotPrefix = '#cascade/'
 
 /** Nothing new starts; what runs records its result. */
 export function holdRows(draft: ChangeDraft): void {
@@ -20,28 +23,33 @@ export function holdRows(draft: ChangeDraft): void {
 
 /** At once when nothing runs. Running steps are told to stop, and the workflow ends when they have. */
 export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
-  const running = draft.rows().filter(row => row.state === 'in_progress')
+  const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
   for (const row of draft.rows()) {
-    if (row.state !== 'in_progress') draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
+    if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
-  draft.moveWorkflow(running.length > 0 ? 'rolling_back' : 'canceled', request)
-  if (running[0]) insertStopTimer(draft, running[0], plan)
+  draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
+  stopChildren(draft, request, plan)
+  if (left.some(row => row.state === 'in_progress'))
+    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
 }
 
 /** The rest is left out. What still runs is told to stop, and waited for. */
-export function finishWorkflow(draft: ChangeDraft): void {
+export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
   if (draft.state === 'paused') {
     draft.setWorkflow({ pauseCause: 'finishing' })
     return
   }
-  for (const row of draft.rows()) if (row.state !== 'in_progress') draft.end(row, 'canceled', 'superseded')
+  for (const row of draft.rows()) {
+    if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
+  }
   draft.setWorkflow({ finishing: true })
+  stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
   endIfNothingRuns(draft)
 }
 
 /** The last running row is gone: the end that was asked for is there. */
 export function endIfNothingRuns(draft: ChangeDraft): void {
-  if (draft.goesOn()) return
+  if (draft.goesOn() || draft.rows().some(row => row.state === 'waiting')) return
   draft.dropTimers()
   draft.moveWorkflow(draft.workflow.finishing ? 'finished' : 'canceled')
 }
@@ -58,26 +66,73 @@ function wasBegun(row: LiveRow): boolean {
   return row.state === 'suspended' || row.state === 'waiting' || row.heldFrom === 'suspended'
 }
 
-function insertStopTimer(draft: ChangeDraft, running: LiveRow, plan: Plan): void {
+/** The workflow that a node waits for, if it waits for one. */
+export function childOf(row: LiveRow): ChildKey | null {
+  return row.state === 'waiting' && row.input !== null ? childKey(row.input) : null
+}
+
+/** What the row of a `child` node works on: the workflow that it waits for, and whether that is its own. */
+export interface ChildKey {
+  readonly workflowId: string
+  readonly isOwn: boolean
+}
+
+export function childKey(input: string): ChildKey | null {
+  const parsed = JSON.parse(input) as { child?: string; existing?: string } | null
+  if (typeof parsed?.child === 'string') return { workflowId: parsed.child, isOwn: true }
+  return typeof parsed?.existing === 'string' ? { workflowId: parsed.existing, isOwn: false } : null
+}
+
+/** Each child of its own is canceled by a timer: durably, and without a lock on two workflows at once. */
+function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
+  for (const row of draft.rows()) {
+    const child = childOf(row)
+    if (child === null) continue
+    if (child.isOwn) stopChild(draft, row, request, plan)
+    else
+      draft.end(
+        row,
+        draft.workflow.finishing ? 'canceled' : 'skipped',
+        draft.workflow.finishing ? 'superseded' : 'stopped',
+      )
+  }
+  if (draft.state === 'rolling_back' && draft.rows().length === 0) endIfNothingRuns(draft)
+}
+
+export function stopChild(draft: ChangeDraft, row: LiveRow, request: Request, plan: Plan): void {
+  const child = childOf(row)
+  if (child === null || !child.isOwn) return
+  const input = JSON.stringify({ child: child.workflowId, by: request.by, reason: request.reason })
+  insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, inMs: 0, node: row.node, input })
+}
+
+interface Timer {
+  readonly slot: string
+  readonly inMs: number
+  readonly node?: string
+  readonly input?: string
+}
+
+function insertTimer(draft: ChangeDraft, plan: Plan, timer: Timer): void {
   draft.insert({
-    slot: stopTimerSlot,
+    slot: timer.slot,
     id: plan.takeId(),
-    node: '',
+    node: timer.node ?? '',
     kind: 'timer',
     attempt: 1,
-    ordinal: running.ordinal,
+    ordinal: 0,
     state: 'scheduled',
     queue: timerQueue,
-    handler: running.handler,
-    generation: running.generation,
-    priority: running.priority,
-    due: { inMs: stopGraceMs },
+    handler: timerHandler,
+    generation: 0,
+    priority: 0,
+    due: { inMs: timer.inMs },
     owner: null,
     fence: 0,
     failures: 0,
     crashes: 0,
     progress: noProgress,
-    input: null,
+    input: timer.input ?? null,
     ancestry: { hash: '', parents: [] },
   })
 }

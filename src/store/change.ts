@@ -80,6 +80,8 @@ export interface RowMove {
   readonly fence: number
   /** What a held row goes back to. */
   readonly heldFrom: ActiveExecution['heldFrom']
+  /** What the row works on from now on; `null` leaves it as it is. */
+  readonly input: string | null
   /** How far a resumable step has come; `null` leaves it as it is. */
   readonly progress: Progress | null
   /** `null` keeps the due time. */
@@ -122,6 +124,8 @@ export interface WorkflowChange {
     /** The workflow has ended, and none is needed any more. */
     readonly cleared: boolean
   }
+  /** The workflow has ended and is watched: its watchers are woken. */
+  readonly wakes: boolean
   readonly events: readonly NewEvent[]
 }
 
@@ -137,11 +141,22 @@ export interface WorkflowFacts {
   readonly latest: ReadonlyMap<string, LatestEnding> | null
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
+  /** What became of starts in the same transaction, by the id of the order. */
+  readonly started: ReadonlyMap<string, StartResult>
+  /** Other workflows that were asked for. */
+  readonly others: ReadonlyMap<string, WorkflowRecord>
   /** Counters that were asked for; one that is not here has not been begun. */
   readonly fanIns: ReadonlyMap<string, number>
   /** Ids of executions that were asked about and stand in history already, with the worker that ended them. */
   readonly endedBy: ReadonlyMap<string, string | null>
 }
+
+export type StartResult =
+  | { readonly kind: 'started'; readonly workflow: WorkflowRecord }
+  /** Another workflow of the type is active for the hero. */
+  | { readonly kind: 'active'; readonly workflow: WorkflowRecord }
+  /** The idempotency key belongs to an earlier workflow. */
+  | { readonly kind: 'keyed'; readonly workflow: WorkflowRecord; readonly input: string | null }
 
 export interface LatestEnding {
   readonly id: string

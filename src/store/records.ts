@@ -72,6 +72,8 @@ export interface WorkflowRecord {
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
+  /** Somebody wants to know when it has ended. */
+  readonly watched: boolean
   readonly createdAt: number
   readonly pausedAt: number | null
   readonly endedAt: number | null

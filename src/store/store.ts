@@ -2,7 +2,10 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { NewExecution, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { NewExecution, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+
+export type { StartResult } from './change.ts'
+
 import type {
   ActiveExecution,
   ClaimedExecution,
@@ -28,7 +31,7 @@ export interface StartOrder {
   readonly generation: number
   /** A graph of its own, which then takes precedence over the class. */
   readonly graph: StoredFrozenGraph | null
-  readonly parent: ParentKey | null
+  readonly parent: (ParentKey & { readonly timerId: string }) | null
   /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
   readonly first: readonly NewExecution[]
 }
@@ -38,13 +41,6 @@ export interface StoredFrozenGraph {
   readonly signature: string
   readonly graph: string
 }
-
-export type StartResult =
-  | { readonly kind: 'started'; readonly workflow: WorkflowRecord }
-  /** Another workflow of the type is active for the hero. */
-  | { readonly kind: 'active'; readonly workflow: WorkflowRecord }
-  /** The idempotency key belongs to an earlier workflow. */
-  | { readonly kind: 'keyed'; readonly workflow: WorkflowRecord; readonly input: string | null }
 
 export interface StartCall {
   /** The application's own transaction. */
@@ -92,6 +88,10 @@ export interface ChangeTarget {
 export interface CloserLook {
   /** Nodes whose latest ended attempts are needed. */
   readonly parents: readonly string[]
+  /** Workflows to be started in the same transaction. */
+  readonly starts: readonly StartOrder[]
+  /** Workflows whose states are needed. */
+  readonly states: readonly string[]
   /** Rows that wait in slots with this beginning, in order, up to so many. */
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
 }
@@ -185,6 +185,9 @@ export interface Store {
     decide: (facts: WorkflowFacts, workerAlive: boolean) => WorkflowChange | null,
     call?: ChangeCall,
   ): Promise<WorkflowChange[]>
+
+  /** From now on the end of the workflow wakes the watcher's node, once. Tells whether it has ended already. */
+  watch(workflowId: string, watcher: ParentKey, timerId: string): Promise<WorkflowRecord | null>
 
   registerDefinitions(definitions: readonly DefinitionRecord[]): Promise<Map<string, number>>
   findDefinition(type: string): Promise<StoredGraph | null>

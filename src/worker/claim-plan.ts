@@ -3,7 +3,7 @@
  */
 import { typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
-import { timerQueue } from '../engine/plan.ts'
+import { timerHandler, timerQueue } from '../engine/plan.ts'
 import type { ClaimSource } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -18,12 +18,12 @@ export interface ClaimShare {
 export class ClaimPlan {
   readonly #sources: readonly ClaimSource[]
   readonly #settings: WorkerSettings
-  /** Timers of all classes that this process knows, whatever queues it serves. */
+  /** Timers run no code of the application, so any worker may fire them, whatever queues it serves. */
   readonly timers: readonly ClaimSource[]
 
   constructor(sources: readonly ClaimSource[], settings: WorkerSettings) {
     this.#sources = sources.filter(source => source.queue !== timerQueue)
-    this.timers = sources.filter(source => source.queue === timerQueue)
+    this.timers = [{ queue: timerQueue, handler: timerHandler, generation: Number.MAX_SAFE_INTEGER }]
     this.#settings = settings
   }
 
@@ -36,14 +36,14 @@ export class ClaimPlan {
       .flatMap(({ queue, nodes }) => [queue, ...nodes.map(node => node.queue)])
     const queues = new Set([...left, ...named].filter(queue => queue !== timerQueue))
     const served = settings.queues === null ? [...queues] : [...settings.queues.keys()]
-    const sources = [...served, timerQueue].flatMap(queue =>
+    const sources = served.flatMap(queue =>
       types.map(handler => ({ queue, handler, generation: engine.courses.generationOf(handler) })),
     )
     return new ClaimPlan(sources, settings)
   }
 
   get handlers(): string[] {
-    return [...new Set(this.#sources.map(source => source.handler))]
+    return [timerHandler, ...new Set(this.#sources.map(source => source.handler))]
   }
 
   serves(queue: string): boolean {

@@ -3,6 +3,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { childHost } from '../engine/child-host.ts'
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
@@ -128,6 +129,7 @@ export class StepRunner {
       signal: abort.signal,
       maxOutputBytes,
       readOutput: node => readOutput(engine.store, definition.graph, claimed.workflow.id, node),
+      children: childHost(engine, { workflowId: claimed.workflow.id, node: claimed.execution.node }, maxOutputBytes),
       host: iterationHost(engine.store, step, this.#maxItems),
       mayBegin: () => this.#mayBegin(step),
     })

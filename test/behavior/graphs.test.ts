@@ -69,7 +69,14 @@ forEachDatabase('a graph', database => {
     await under.geneva.runDue()
     expect(await wf.waitUntilFinished({ timeout: '5s' })).toBe(150)
     expect((await wf.history()).map(row => row.step)).toEqual([
-      'begin', 'mail', 'mail/0', 'mail/1', 'mail/2', 'mail/3', 'mail/4', 'sum',
+      'begin',
+      'mail',
+      'mail/0',
+      'mail/1',
+      'mail/2',
+      'mail/3',
+      'mail/4',
+      'sum',
     ])
   })
 })

@@ -41,6 +41,8 @@ export async function lockFacts(
       othersGoOn: going.has(workflow.id),
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
+      started: new Map(),
+      others: new Map(),
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),
       endedBy,
     }
@@ -77,9 +79,12 @@ function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sq
       slots.map(slot => sql`${slot}`),
       ', ',
     )
+    // In a workflow that is being stopped, a node that waits for its child is waited for.
     return sql`select * from (select o.workflow_id from ${context.tables.active} o
-      where o.workflow_id = ${context.id(workflowId)} and o.kind <> 'timer'
-        and o.state in ('scheduled', 'in_progress', 'suspended') and o.slot not in (${known}) limit 1) ${raw(`o${index}`)}`
+      join ${context.tables.workflows} w on w.id = o.workflow_id
+      where o.workflow_id = ${context.id(workflowId)} and o.kind <> 'timer' and o.slot not in (${known})
+        and (o.state in ('scheduled', 'in_progress', 'suspended')
+          or (o.state = 'waiting' and (w.state = 'rolling_back' or w.finishing = 1))) limit 1) ${raw(`o${index}`)}`
   })
   return probes.length === 0 ? null : join(probes, ' union all ')
 }

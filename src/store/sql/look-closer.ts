@@ -2,14 +2,15 @@
  * The second look of a change: what is only known to be needed once the counters are read. A fan-in that is about to start
  * needs the hashes of all its parents; a place that falls free needs a row that waits for one.
  */
-import type { WorkflowFacts } from '../change.ts'
+import type { StartResult, WorkflowFacts } from '../change.ts'
 import type { ChangeCall, CloserLook } from '../store.ts'
-import { activeColumns, latestColumns } from './columns.ts'
+import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, latestEnding } from './decode.ts'
+import { activeExecution, latestEnding, text, workflowRecord } from './decode.ts'
 import type { Transaction } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
+import { startAll } from './start-workflows.ts'
 
 export async function lookCloser(
   context: SqlContext,
@@ -24,12 +25,22 @@ export async function lookCloser(
   }
   if (looks.size === 0) return facts
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
-  const [parents, waiting] = await Promise.all([ask(selectParents(context, looks)), ask(selectWaiting(context, looks))])
+  const [parents, waiting, states] = await Promise.all([
+    ask(selectParents(context, looks)),
+    ask(selectWaiting(context, looks)),
+    ask(selectStates(context, looks)),
+  ])
+  const others = new Map(states.map(row => [text(row, 'w_id'), workflowRecord(row)]))
+  const orders = [...looks.values()].flatMap(look => look.starts)
+  const results = orders.length === 0 ? [] : await startAll(context, transaction, orders, new Map())
+  const started = new Map(orders.map((order, index) => [order.id, results[index] as StartResult]))
   const parentsOf = grouped(parents, latestEnding)
   const waitingIn = grouped(waiting, activeExecution)
   return facts.map(fact => ({
     ...fact,
     parents: byNode(parentsOf.get(fact.workflow.id) ?? []),
+    started,
+    others,
     active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
   }))
 }
@@ -43,6 +54,12 @@ function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLoo
     ${context.dialect.keyedJoin} ${history} e on e.workflow_id = r.workflow_id and e.node = r.node and e.kind = 'forward'
     where not exists (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node
       and l.kind = 'forward' and l.attempt = e.attempt + 1)`
+}
+
+function selectStates(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
+  const ids = [...looks.values()].flatMap(look => look.states)
+  if (ids.length === 0) return null
+  return sql`select ${workflowColumns} from ${context.tables.workflows} w where ${context.among(raw('w.id'), ids)}`
 }
 
 /** Rows in the order of their slots, which are part of the key: what has ended is gone and is not looked at. */

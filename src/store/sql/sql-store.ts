@@ -2,7 +2,7 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 import type { DatabaseOptions } from '../database-options.ts'
-import type { ActiveExecution, HeroKey, Progress, WorkerRecord } from '../records.ts'
+import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
 import type {
   ChangeCall,
   ChangeTarget,
@@ -30,6 +30,7 @@ import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
+import { watch } from './watches.ts'
 import { findAbandoned, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
 
 export class SqlStore implements Store {
@@ -97,6 +98,10 @@ export class SqlStore implements Store {
   }
   change(targets: readonly ChangeTarget[], decide: Decide, call?: ChangeCall) {
     return changeWorkflows(this.#context, targets, decide, call)
+  }
+
+  watch(workflowId: string, watcher: ParentKey, timerId: string) {
+    return watch(this.#context, workflowId, watcher, timerId)
   }
 
   registerDefinitions(definitions: readonly DefinitionRecord[]) {

@@ -14,6 +14,7 @@ import { type GraphRow, insertGraphs } from './frozen-graphs.ts'
 import { pieces } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
+import { insertWatches, type Watch } from './watches.ts'
 import { insertActive, insertFirst } from './write-active.ts'
 import { insertEvents, insertFirstEvents } from './write-records.ts'
 
@@ -74,7 +75,8 @@ async function undo(executor: Executor): Promise<void> {
   await executor.run(raw('release savepoint geneva_start'))
 }
 
-async function startAll(
+/** In any transaction, ours or the application's. */
+export async function startAll(
   context: SqlContext,
   executor: Executor,
   orders: readonly StartOrder[],
@@ -148,6 +150,7 @@ interface Companions {
   tags(context: SqlContext, tags: readonly TagRow[]): Sql
   first(context: SqlContext, executions: readonly NewExecution[]): Sql
   graphs(context: SqlContext, graphs: readonly GraphRow[]): Sql
+  watches(context: SqlContext, watches: readonly Watch[]): Sql
   events(context: SqlContext, events: readonly NewEvent[]): Sql
 }
 
@@ -159,6 +162,8 @@ const ofInserted: Companions = {
   first: insertFirst,
   graphs: (context, graphs) =>
     insertGraphs(context, graphs, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
+  watches: (context, watches) =>
+    insertWatches(context, watches, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
   events: insertFirstEvents,
 }
 
@@ -166,6 +171,7 @@ const unconditional: Companions = {
   tags: (context, tags) => insertTags(context, tags, raw('')),
   first: insertActive,
   graphs: (context, graphs) => insertGraphs(context, graphs, raw('')),
+  watches: (context, watches) => insertWatches(context, watches, raw('')),
   events: insertEvents,
 }
 
@@ -174,6 +180,9 @@ function companions(context: SqlContext, orders: readonly StartOrder[], write: C
   const tags = orders.flatMap(order => order.tags.map((tag): TagRow => [tag, order.id]))
   const first = orders.flatMap(order => order.first)
   const graphs = orders.flatMap(({ id, graph }) => (graph === null ? [] : { ...graph, workflowId: id }))
+  const watches = orders.flatMap(({ id, parent }) =>
+    parent === null ? [] : { workflowId: id, watcherId: parent.workflowId, node: parent.node, timerId: parent.timerId },
+  )
   const events = orders.map(order => ({
     workflowId: order.id,
     type: 'workflow.started',
@@ -182,6 +191,7 @@ function companions(context: SqlContext, orders: readonly StartOrder[], write: C
   return [
     ...(tags.length > 0 ? [write.tags(context, tags)] : []),
     ...(graphs.length > 0 ? [write.graphs(context, graphs)] : []),
+    ...(watches.length > 0 ? [write.watches(context, watches)] : []),
     ...pieces(first, maxRows).map(piece => write.first(context, piece)),
     write.events(context, events),
   ]
@@ -202,6 +212,7 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
       frozen: 'text',
       parent_id: 'id',
       parent_node: 'text',
+      watched: 'int',
       input: 'json',
     },
     rows: orders.map(order => [
@@ -217,6 +228,7 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
       order.graph?.signature ?? null,
       order.parent?.workflowId ?? null,
       order.parent?.node ?? null,
+      order.parent === null ? 0 : 1,
       order.input,
     ]),
   })
@@ -233,6 +245,7 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
     'frozen',
     'parent_id',
     'parent_node',
+    'watched',
     'input',
   ]
   return context.dialect.insertNew(

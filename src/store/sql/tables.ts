@@ -16,6 +16,7 @@ export interface Tables {
   readonly active: Sql
   readonly fanIns: Sql
   readonly graphs: Sql
+  readonly watches: Sql
   readonly history: Sql
   readonly events: Sql
   readonly tags: Sql
@@ -52,6 +53,7 @@ export function tables(options: TableOptions): Tables {
     active: raw(name('active_executions')),
     fanIns: raw(name('fan_ins')),
     graphs: raw(name('graphs')),
+    watches: raw(name('watches')),
     history: raw(name('step_executions')),
     events: raw(name('events')),
     tags: raw(name('tags')),

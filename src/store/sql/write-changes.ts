@@ -7,6 +7,7 @@ import type { SqlContext } from './context.ts'
 import { endedStates } from './ended-states.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
+import { insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { insertEvents, insertHistory } from './write-records.ts'
@@ -61,6 +62,10 @@ export function changeStatements(context: SqlContext, changes: readonly Workflow
   add(
     changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId })),
     updateWorkflows,
+  )
+  add(
+    changes.filter(change => change.wakes).map(change => change.workflowId),
+    insertWakes,
   )
   add(
     of(change => change.events),

@@ -7,15 +7,15 @@ import type { Graph, GraphNode } from '../definition/graph.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
 import { validateInput } from '../definition/validate-input.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
-import { ancestryOf } from '../engine/ancestry.ts'
-import { slotOf } from '../engine/plan.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
+import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
+import { slotOf } from './plan.ts'
 
 export interface StartOptions {
   /** A transaction of the application: the workflow exists if and only if it commits. */

@@ -1,0 +1,67 @@
+/**
+ * What a `child` node needs while its code runs: preparing the workflow that it starts, watching one that exists, and
+ * reading what became of it.
+ */
+import type { Child } from '../definition/child.ts'
+import { WorkflowNotFoundError } from '../errors.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import type { ParentKey, WorkflowRecord } from '../store/records.ts'
+import type { StartOrder } from '../store/store.ts'
+import type { Engine } from './engine.ts'
+import { readOutput } from './read-output.ts'
+import { prepareStart, startOrder } from './start-orders.ts'
+
+export interface ChildHost {
+  /** Everything that can be wrong with the start is found here; it is carried out with the end of the run. */
+  prepare(workflowClass: unknown, what: object): Promise<StartOrder>
+  /** Throws `WorkflowNotFoundError`. */
+  watch(workflowId: string): Promise<void>
+  read(workflowId: string): Promise<{ readonly workflow: WorkflowRecord; readonly child: Child }>
+}
+
+export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: number): ChildHost {
+  const { store } = engine
+  return {
+    async prepare(workflowClass, what) {
+      const definition = engine.registry.definitionFor(
+        workflowClass as Parameters<typeof engine.registry.definitionFor>[0],
+      )
+      const prepared = await prepareStart(definition, what, {}, maxInputBytes)
+      const { type, graph, allowMultiple } = definition
+      const course = {
+        type,
+        graph,
+        allowMultiple,
+        generation: engine.courses.generationOf(type),
+        handlerOf: () => type,
+      }
+      const [timerId = '', ...ids] = await store.takeIds(2 + graph.entries.length)
+      return { ...startOrder(course, prepared, ids), parent: { ...parent, timerId } }
+    },
+    async watch(workflowId) {
+      const [timerId = ''] = await store.takeIds(1)
+      const found = store.isId(workflowId) ? await store.watch(workflowId, parent, timerId) : null
+      if (found === null) throw new WorkflowNotFoundError(workflowId)
+    },
+    async read(workflowId) {
+      const workflow = await engine.find(workflowId)
+      return { workflow, child: await childFrom(engine, workflow) }
+    },
+  }
+}
+
+async function childFrom(engine: Engine, workflow: WorkflowRecord): Promise<Child> {
+  const { store, courses } = engine
+  const course = (await courses.of([workflow])).get(workflow.id)
+  if (course === undefined) throw new WorkflowNotFoundError(workflow.id)
+  const output = async (step: string | null) => {
+    if (step !== null) return (await readOutput(store, course.graph, workflow.id, step))?.value
+    const found = await store.findOutput(workflow.id, null)
+    return found === null ? undefined : decodeValue(found.output)
+  }
+  return {
+    id: workflow.id,
+    result: () => output(courses.findDefinition(workflow.type)?.resultNode ?? null),
+    output: (step: string) => output(step) as Promise<any>,
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Nodes that wait for another workflow: how the wait begins, and how the end of that workflow wakes the node. What the end
+ * means for the node is decided by a worker that claims it then. Pure changes to a draft.
+ */
+import { WorkflowAlreadyActiveError } from '../errors.ts'
+import { describeError } from '../primitives/describe-error.ts'
+import type { ActiveExecution } from '../store/records.ts'
+import type { StartOrder } from '../store/store.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { isEnd } from './end-watch.ts'
+import { endIfNothingRuns } from './wind-down.ts'
+
+/** The child was started in the same transaction, unless another one holds its place. */
+export function waitForChild(draft: ChangeDraft, row: ActiveExecution, order: StartOrder): void {
+  const result = draft.facts.started.get(order.id)
+  if (result?.kind === 'started') {
+    draft.move(row, 'waiting', { input: JSON.stringify({ child: order.id }) })
+    return
+  }
+  const hero = `${order.hero?.type} ${order.hero?.idText}`
+  const error = new WorkflowAlreadyActiveError(order.type, hero, result?.workflow.id ?? '')
+  draft.end(row, 'failed', 'paused_by_exception', { error: { ...describeError(error), stack: null } })
+  draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
+}
+
+/** The watch stands already, so an end that is not seen here wakes the node later. */
+export function waitForOther(draft: ChangeDraft, row: ActiveExecution, workflowId: string): void {
+  const other = draft.facts.others.get(workflowId)
+  draft.move(row, 'waiting', { input: JSON.stringify({ existing: workflowId }) })
+  if (other && isEnd(other.state)) wakeNode(draft, row.node)
+}
+
+/** The workflow that the node waits for has ended: a worker looks at it. In a workflow that is being stopped, nobody does. */
+export function wakeNode(draft: ChangeDraft, node: string): void {
+  const row = draft.rows().find(candidate => candidate.node === node && candidate.state === 'waiting')
+  if (!row) return
+  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+    if (draft.workflow.finishing) draft.end(row, 'canceled', 'superseded')
+    else draft.end(row, 'skipped', 'stopped')
+    endIfNothingRuns(draft)
+  } else {
+    draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Recomputes the ancestry hashes of a workflow's executions and names the first one that does not fit: a row that was
+ * changed, added or taken away by hand. Pure.
+ */
+import type { ActiveExecution, EndedExecution } from '../store/records.ts'
+import { ancestryHash } from './ancestry.ts'
+
+export interface HistoryFlaw {
+  readonly executionId: string
+  readonly node: string
+  readonly attempt: number
+  /** What does not fit, as a sentence. */
+  readonly reason: string
+}
+
+type Row = Pick<ActiveExecution | EndedExecution, 'id' | 'node' | 'attempt' | 'ordinal' | 'kind' | 'ancestry'>
+
+/** `null` when everything fits. Rows are looked at in the order in which they came to be. */
+export function findFlaw(ended: readonly EndedExecution[], active: readonly ActiveExecution[]): HistoryFlaw | null {
+  const rows: Row[] = [...ended, ...active].filter(row => row.kind === 'forward')
+  const byId = new Map(rows.map(row => [row.id, row]))
+  const attempts = new Map(rows.map(row => [keyOf(row.node, row.attempt), row]))
+  for (const row of rows.toSorted((a, b) => a.ordinal - b.ordinal || a.attempt - b.attempt)) {
+    const reason = flawOf(row, byId, attempts)
+    if (reason !== null) return { executionId: row.id, node: row.node, attempt: row.attempt, reason }
+  }
+  return null
+}
+
+function flawOf(row: Row, byId: ReadonlyMap<string, Row>, attempts: ReadonlyMap<string, Row>): string | null {
+  if (row.attempt > 1 && !attempts.has(keyOf(row.node, row.attempt - 1))) {
+    return `Attempt ${row.attempt - 1}, which must have come before it, is missing.`
+  }
+  const hashes: string[] = []
+  for (const id of row.ancestry.parents) {
+    const parent = byId.get(id)
+    if (parent === undefined) return `Execution ${id}, which it came after, is missing.`
+    hashes.push(parent.ancestry.hash)
+  }
+  const expected = ancestryHash(row.node, row.attempt, hashes)
+  return expected === row.ancestry.hash ? null : 'Its hash is not the one of its node, its attempt and its parents.'
+}
+
+function keyOf(node: string, attempt: number): string {
+  return JSON.stringify([node, attempt])
+}

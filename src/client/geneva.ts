@@ -9,6 +9,7 @@ import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/wo
 import { typesOf } from '../engine/courses.ts'
 import { Engine } from '../engine/engine.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
+import { rerunOrder } from '../engine/rerun.ts'
 import type { HistoryFlaw } from '../engine/verify-history.ts'
 import { ClosedError, InvalidArgumentError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
@@ -161,6 +162,14 @@ export class Geneva {
   /** A new attempt at a step that has failed, while nothing that comes after it has started. */
   async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
     await (await this.#open()).engine.reattempt(id, step, requestFrom(options))
+  }
+
+  /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */
+  async rerun(id: string, options: { readonly from: string | readonly string[] }): Promise<WorkflowHandle<any>> {
+    const opened = await this.#open()
+    const from = options?.from === undefined ? [] : [options.from].flat()
+    const order = await rerunOrder(opened.engine, id, from)
+    return this.#wrap(opened, { workflow: await opened.starter.startOrder(order), performing: false })
   }
 
   /** Every node of a workflow's graph with the state of its latest attempt. */

@@ -48,6 +48,14 @@ export class Starter {
     return workflow
   }
 
+  /** A new workflow from an order that is complete. */
+  async startOrder(order: StartOrder, transaction?: object): Promise<WorkflowRecord> {
+    const result = (await this.#engine.store.start([order], transaction === undefined ? {} : { transaction }))[0]
+    if (result?.kind !== 'started') throw conflict(order, result)
+    if (transaction === undefined) this.#engine.ends.noteWork()
+    return result.workflow
+  }
+
   /** All or none: the first conflict undoes the whole call. */
   async startMany(
     definition: WorkflowDefinition,
@@ -97,9 +105,10 @@ function accept(order: StartOrder, prepared: Prepared, result: StartResult | und
     if (same) return result.workflow
     throw new IdempotencyConflictError(order.type, order.idempotencyKey ?? '', result.workflow.id)
   }
-  throw new WorkflowAlreadyActiveError(
-    order.type,
-    `${order.hero?.type} ${order.hero?.idText}`,
-    result?.workflow.id ?? '',
-  )
+  throw conflict(order, result)
+}
+
+function conflict(order: StartOrder, result: StartResult | undefined): WorkflowAlreadyActiveError {
+  const hero = `${order.hero?.type} ${order.hero?.idText}`
+  return new WorkflowAlreadyActiveError(order.type, hero, result?.workflow.id ?? '')
 }

@@ -131,6 +131,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     generation: course.generation,
     graph: null,
     parent: null,
+    taken: null,
     first: course.graph.entries.map((node, index) => firstRow(course, prepared, node, [id, rowIds[index] ?? ''])),
   }
 }

@@ -2,7 +2,7 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { NewExecution, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { Ending, FanIn, NewEvent, NewExecution, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
 
@@ -34,6 +34,15 @@ export interface StartOrder {
   readonly parent: (ParentKey & { readonly timerId: string }) | null
   /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
   readonly first: readonly NewExecution[]
+  /** What it takes over from an earlier workflow. */
+  readonly taken: TakenOver | null
+}
+
+/** Nodes that are done as soon as the workflow exists, and what follows from that. */
+export interface TakenOver {
+  readonly endings: readonly Ending[]
+  readonly fanIns: readonly FanIn[]
+  readonly events: readonly NewEvent[]
 }
 
 /** A graph that was frozen at creation, encoded. */

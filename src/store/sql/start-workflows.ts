@@ -3,20 +3,21 @@
  * is found without breaking that transaction, and the holder of the place is named.
  */
 import { InvariantError } from '../../errors.ts'
-import type { NewEvent, NewExecution } from '../change.ts'
+import type { NewEvent } from '../change.ts'
 import type { WorkflowRecord } from '../records.ts'
 import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
-import { type GraphRow, insertGraphs } from './frozen-graphs.ts'
+import { insertGraphs } from './frozen-graphs.ts'
 import { pieces } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
-import { insertActive, insertFirst } from './write-active.ts'
-import { insertEvents, insertFirstEvents } from './write-records.ts'
+import { insertActive } from './write-active.ts'
+import { insertFanIns } from './write-fan-ins.ts'
+import { insertEvents, insertHistory } from './write-records.ts'
 
 /** How often a conflict may vanish between the insert and the look at its holder. */
 const maxRounds = 10
@@ -117,8 +118,9 @@ function slices(orders: readonly StartOrder[]): StartOrder[][] {
   return all
 }
 
-function bytesOf({ input, graph, first }: StartOrder): number {
-  return (input?.length ?? 0) + (graph?.graph.length ?? 0) + first.length * rowBytes
+function bytesOf({ input, graph, first, taken }: StartOrder): number {
+  const rows = first.length + (taken?.endings.length ?? 0)
+  return (input?.length ?? 0) + (graph?.graph.length ?? 0) + rows * rowBytes
 }
 
 function started(workflows: Iterable<WorkflowRecord>): Map<string, StartResult> {
@@ -133,7 +135,7 @@ async function insert(
 ): Promise<Map<string, WorkflowRecord>> {
   const workflows = insertWorkflows(context, orders)
   if (executor.pipelines) {
-    await runAll(executor, [workflows, ...companions(context, orders, ofInserted)])
+    await runAll(executor, [workflows, ...companions(context, orders, ofInserted(context))])
     return existing(context, executor, orders)
   }
   // Here every answer is waited for anyway. What is known to be new is written without another look at the workflows:
@@ -141,60 +143,50 @@ async function insert(
   await executor.run(workflows)
   const inserted = await existing(context, executor, orders)
   const fresh = orders.filter(order => inserted.has(order.id))
-  await runAll(executor, companions(context, fresh, unconditional))
+  await runAll(executor, companions(context, fresh, raw('')))
   return inserted
-}
-
-/** Statements that write what goes with a workflow. */
-interface Companions {
-  tags(context: SqlContext, tags: readonly TagRow[]): Sql
-  first(context: SqlContext, executions: readonly NewExecution[]): Sql
-  graphs(context: SqlContext, graphs: readonly GraphRow[]): Sql
-  watches(context: SqlContext, watches: readonly Watch[]): Sql
-  events(context: SqlContext, events: readonly NewEvent[]): Sql
 }
 
 type TagRow = readonly [tag: string, workflowId: string]
 
 /** For workflows that the statement before has inserted; its answer need not be waited for. */
-const ofInserted: Companions = {
-  tags: (context, tags) => insertTags(context, tags, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
-  first: insertFirst,
-  graphs: (context, graphs) =>
-    insertGraphs(context, graphs, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
-  watches: (context, watches) =>
-    insertWatches(context, watches, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`),
-  events: insertFirstEvents,
+function ofInserted(context: SqlContext): Sql {
+  return sql` join ${context.tables.workflows} w on w.id = r.workflow_id`
 }
 
-const unconditional: Companions = {
-  tags: (context, tags) => insertTags(context, tags, raw('')),
-  first: insertActive,
-  graphs: (context, graphs) => insertGraphs(context, graphs, raw('')),
-  watches: (context, watches) => insertWatches(context, watches, raw('')),
-  events: insertEvents,
-}
-
-function companions(context: SqlContext, orders: readonly StartOrder[], write: Companions): Sql[] {
-  if (orders.length === 0) return []
-  const tags = orders.flatMap(order => order.tags.map((tag): TagRow => [tag, order.id]))
-  const first = orders.flatMap(order => order.first)
-  const graphs = orders.flatMap(({ id, graph }) => (graph === null ? [] : { ...graph, workflowId: id }))
-  const watches = orders.flatMap(({ id, parent }) =>
-    parent === null ? [] : { workflowId: id, watcherId: parent.workflowId, node: parent.node, timerId: parent.timerId },
-  )
-  const events = orders.map(order => ({
-    workflowId: order.id,
-    type: 'workflow.started',
-    to: firstState(order),
-  }))
+/** Statements that write what goes with a workflow. */
+function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql): Sql[] {
+  const of = <T>(part: (order: StartOrder) => readonly T[]) => orders.flatMap(part)
+  const write = <T>(items: readonly T[], statement: (piece: readonly T[]) => Sql) =>
+    pieces(items, maxRows).map(piece => statement(piece))
+  const tags = of(order => order.tags.map((tag): TagRow => [tag, order.id]))
+  const graphs = of(({ id, graph }) => (graph === null ? [] : [{ ...graph, workflowId: id }]))
+  const fanIns = of(({ id, taken }) => (taken?.fanIns ?? []).map(fanIn => ({ ...fanIn, workflowId: id })))
   return [
-    ...(tags.length > 0 ? [write.tags(context, tags)] : []),
-    ...(graphs.length > 0 ? [write.graphs(context, graphs)] : []),
-    ...(watches.length > 0 ? [write.watches(context, watches)] : []),
-    ...pieces(first, maxRows).map(piece => write.first(context, piece)),
-    write.events(context, events),
+    ...write(tags, piece => insertTags(context, piece, filter)),
+    ...write(graphs, piece => insertGraphs(context, piece, filter)),
+    ...write(of(watchesOf), piece => insertWatches(context, piece, filter)),
+    ...write(
+      of(order => order.taken?.endings ?? []),
+      piece => insertHistory(context, piece, filter),
+    ),
+    ...write(fanIns, piece => insertFanIns(context, piece, filter)),
+    ...write(
+      of(order => order.first),
+      piece => insertActive(context, piece, filter),
+    ),
+    ...write(of(eventsOf), piece => insertEvents(context, piece, filter)),
   ]
+}
+
+function watchesOf({ id, parent }: StartOrder): Watch[] {
+  if (parent === null) return []
+  return [{ workflowId: id, watcherId: parent.workflowId, node: parent.node, timerId: parent.timerId }]
+}
+
+function eventsOf(order: StartOrder): NewEvent[] {
+  const started = { workflowId: order.id, type: 'workflow.started', to: firstState(order) }
+  return [started, ...(order.taken?.events ?? [])]
 }
 
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {

@@ -79,16 +79,7 @@ export function replaceActive(context: SqlContext, executions: readonly NewExecu
   return context.dialect.updateFrom(context.tables.active, newRows(context, executions), sameRow, assignments)
 }
 
-export function insertActive(context: SqlContext, executions: readonly NewExecution[]): Sql {
-  return insertActiveFrom(context, executions, raw(''))
-}
-
-/** The first rows of workflows that are inserted in the same transaction: only of those that were. */
-export function insertFirst(context: SqlContext, executions: readonly NewExecution[]): Sql {
-  return insertActiveFrom(context, executions, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`)
-}
-
-function insertActiveFrom(context: SqlContext, executions: readonly NewExecution[], filter: Sql): Sql {
+export function insertActive(context: SqlContext, executions: readonly NewExecution[], filter: Sql = raw('')): Sql {
   const extra = computed(context)
   const names = raw([...copied, ...extra.map(([name]) => name)].join(', '))
   const values = join([...copied.map(name => raw(`r.${name}`)), ...extra.map(([, value]) => value)], ', ')

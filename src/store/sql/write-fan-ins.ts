@@ -16,9 +16,9 @@ const keyColumns: Columns<Key> = {
 
 const columns: Columns<FanIn & Key> = { ...keyColumns, open_parents: ['int', fanIn => fanIn.open] }
 
-export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {
+export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[], filter: Sql = raw('')): Sql {
   return sql`insert into ${context.tables.fanIns} (workflow_id, node, open_parents)
-    select r.workflow_id, r.node, r.open_parents from ${context.rows('r', rowSet(columns, fanIns))}`
+    select r.workflow_id, r.node, r.open_parents from ${context.rows('r', rowSet(columns, fanIns))}${filter}`
 }
 
 export function updateFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {

@@ -33,13 +33,13 @@ const historyColumns: Columns<Ending> = {
   parents: ['text', ({ execution }) => execution.ancestry.parents.join(' ')],
 }
 
-export function insertHistory(context: SqlContext, endings: readonly Ending[]): Sql {
+export function insertHistory(context: SqlContext, endings: readonly Ending[], filter: Sql = raw('')): Sql {
   const names = Object.keys(historyColumns)
   // A row that is inserted already ended has no times of its own.
   const value = (name: string) =>
     name === 'created_at' || name === 'due_at' ? sql`coalesce(${raw(`r.${name}`)}, ${context.now})` : raw(`r.${name}`)
   return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
-    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}`
+    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
 }
 
 const eventColumns: Columns<NewEvent> = {
@@ -54,16 +54,7 @@ const eventColumns: Columns<NewEvent> = {
   reason: ['text', event => event.reason ?? null],
 }
 
-export function insertEvents(context: SqlContext, events: readonly NewEvent[]): Sql {
-  return insertEventsFrom(context, events, raw(''))
-}
-
-/** Events of workflows that are inserted in the same transaction: only of those that were. */
-export function insertFirstEvents(context: SqlContext, events: readonly NewEvent[]): Sql {
-  return insertEventsFrom(context, events, sql` join ${context.tables.workflows} w on w.id = r.workflow_id`)
-}
-
-function insertEventsFrom(context: SqlContext, events: readonly NewEvent[], filter: Sql): Sql {
+export function insertEvents(context: SqlContext, events: readonly NewEvent[], filter: Sql = raw('')): Sql {
   const names = Object.keys(eventColumns)
   return sql`insert into ${context.tables.events} (${raw(names.join(', '))}, at)
     select ${raw(names.map(name => `r.${name}`).join(', '))}, ${context.now}

@@ -1,0 +1,154 @@
+/**
+ * Runs a part of a workflow again as a new one: what does not come after the chosen nodes is taken over with its outputs,
+ * as if it had just been done; the rest starts where it falls due.
+ */
+import type { Graph } from '../definition/graph.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import type { Ending, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
+import type { StartOrder } from '../store/store.ts'
+import { ancestryOf } from './ancestry.ts'
+import { ChangeDraft } from './change-draft.ts'
+import { type Course, planOf } from './courses.ts'
+import type { Engine } from './engine.ts'
+import { heal, isSatisfied } from './heal.ts'
+import { currentName, type Plan } from './plan.ts'
+import { parentsOf } from './schedule.ts'
+import { IdPool, withEnoughIds } from './id-pool.ts'
+
+export async function rerunOrder(engine: Engine, id: string, from: readonly string[]): Promise<StartOrder> {
+  const { store } = engine
+  const workflow = await engine.find(id)
+  const course = (await engine.courses.of([workflow])).get(id)
+  if (course === undefined) throw new InvalidArgumentError(`The graph of workflow ${id} is not known.`)
+  checkNodes(course.graph, id, from)
+  const [history, outputs, input, tags, graphs] = await Promise.all([
+    store.history(id),
+    store.findOutputs(id, ''),
+    store.input(id),
+    store.tags(id),
+    workflow.frozen === null ? null : store.frozenGraphs([id]),
+  ])
+  const [newId = ''] = await store.takeIds(1)
+  const pool = new IdPool()
+  const change = await withEnoughIds(store, async () => {
+    pool.rewind()
+    const taken = takenOver(course.graph, history, from)
+    return firstChange(workflow, course, { newId, taken, outputs, takeId: () => pool.take() })
+  })
+  return {
+    id: newId,
+    type: workflow.type,
+    hero: workflow.hero,
+    input,
+    allowMultiple: workflow.allowMultiple,
+    idempotencyKey: null,
+    tags,
+    generation: course.generation,
+    graph: graphs?.get(id) ?? null,
+    parent: null,
+    first: change.insertions,
+    taken: { endings: change.endings, fanIns: change.fanIns.inserted, events: change.events },
+  }
+}
+
+function checkNodes(graph: Graph, id: string, from: readonly string[]): void {
+  if (from.length === 0) throw new InvalidArgumentError(`Say from which step workflow ${id} is to be run again.`)
+  const unknown = from.find(node => graph.find(node) === null)
+  if (unknown === undefined) return
+  const names = graph.nodes.map(node => node.name).slice(0, 20)
+  throw new InvalidArgumentError(`Workflow ${id} has no step ${JSON.stringify(unknown)}. It has: ${names.join(', ')}.`)
+}
+
+/** The latest attempts that stand, of every node that does not come after one of those to be run again. */
+function takenOver(graph: Graph, history: readonly EndedExecution[], from: readonly string[]): EndedExecution[] {
+  const again = new Set([...from, ...from.flatMap(node => [...graph.descendantsOf(node)])])
+  const latest = new Map<string, EndedExecution>()
+  for (const row of history) {
+    const known = latest.get(row.node)
+    if (row.kind === 'forward' && (!known || known.attempt < row.attempt)) latest.set(row.node, row)
+  }
+  return [...latest.values()]
+    .filter(row => isSatisfied(row) && stands(graph, row.node, again))
+    .toSorted((a, b) => a.ordinal - b.ordinal)
+}
+
+function stands(graph: Graph, node: string, again: ReadonlySet<string>): boolean {
+  const name = currentName({ renamed: graph.renamed }, node)
+  return graph.find(name) !== null && !again.has(graph.eachOf(name)?.id ?? name)
+}
+
+interface Takeover {
+  readonly newId: string
+  readonly taken: readonly EndedExecution[]
+  readonly outputs: ReadonlyMap<string, string | null>
+  takeId(): string
+}
+
+function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): WorkflowChange {
+  const workflow: WorkflowRecord = {
+    ...old,
+    id: takeover.newId,
+    state: 'ready',
+    pauseCause: null,
+    generation: course.generation,
+    crooked: false,
+    blockedBy: null,
+    finishing: false,
+    watched: false,
+    parent: null,
+  }
+  const plan = { ...planOf({ ...course, workflow }, takeover.takeId), heals: true }
+  const draft = new ChangeDraft(emptyFacts(workflow), { counts: true })
+  for (const row of takeover.taken) take(draft, plan, row, { from: old.id, output: takeover.outputs.get(row.node) ?? null })
+  heal(draft, plan)
+  return draft.build()
+}
+
+function take(
+  draft: ChangeDraft,
+  plan: Plan,
+  row: EndedExecution,
+  { from, output }: { readonly from: string; readonly output: Ending['output'] },
+): void {
+  const node = currentName(plan, row.node)
+  const known = plan.graph.find(node)
+  const parents = known === null ? [] : parentsOf(draft, plan, known)
+  draft.insertEnded(
+    {
+      ...row,
+      workflowId: draft.workflowId,
+      id: plan.takeId(),
+      node,
+      attempt: 1,
+      input: null,
+      createdAt: null,
+      dueAt: null,
+      startedAt: null,
+      owner: null,
+      ancestry: ancestryOf(
+        node,
+        1,
+        parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
+      ),
+    },
+    row.state,
+    row.outcome,
+    { output, reason: `taken over from workflow ${from}` },
+  )
+}
+
+function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
+  return {
+    workflow,
+    active: [],
+    complete: true,
+    othersGoOn: false,
+    latest: new Map(),
+    parents: new Map(),
+    started: new Map(),
+    others: new Map(),
+    fanIns: new Map(),
+    endedBy: new Map(),
+  }
+}

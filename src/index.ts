@@ -31,6 +31,8 @@ export type {
 } from './definition/step-options.ts'
 export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } from './definition/workflow.ts'
 export type { StepInfo } from './definition/workflow-definition.ts'
+export { type DrawOptions, drawGraph } from './drawing/draw-graph.ts'
+export type { NodeState, Picture, PictureNode, StateWord } from './drawing/picture.ts'
 export * from './errors.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'

@@ -16,7 +16,7 @@ export interface DrawOptions {
   readonly foldAt?: number
   /** Columns of the terminal that text may fill. Default 80. */
   readonly width?: number
-  /** Text without box-drawing characters. */
+  /** Text without box-drawing characters. Names stay as they are. */
   readonly ascii?: boolean
   /** Text with ANSI colours. Without it the drawing says the same: every state has a mark and a word. */
   readonly color?: boolean

@@ -53,11 +53,11 @@ function isPlainPair(label: string): boolean {
  * Letters and digits stay as they are, and so does punctuation where it cannot open emphasis, a list, a link or a style.
  * `direction` before a space would make the whole line a statement, even inside quotes.
  */
-const telling =
+const meaningful =
   /[^\p{L}\p{N}\p{M} _,.:()/…·-]|(?<![\p{L}\p{N}_])_|(?<![\p{L}\p{N}])-|-(?![\p{L}\p{N}])|:(?! )|(?<=^\d+)[.)]|(?<=www)\.|(?<=direction) /giu
 
 function escaped(text: string): string {
-  return text.replace(telling, character => `#${character.codePointAt(0)};`)
+  return text.replace(meaningful, character => `#${character.codePointAt(0)};`)
 }
 
 /** The colours of the states that occur, and which node has which. */

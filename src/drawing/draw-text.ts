@@ -6,7 +6,7 @@ import { grouped, nameOf } from './box-label.ts'
 import type { Box } from './fold.ts'
 import { listLayers } from './list-layers.ts'
 import type { Picture } from './picture.ts'
-import { printable, widthOf, wrapped } from './printable-text.ts'
+import { cutTo, printable, widthOf, wrapped } from './printable-text.ts'
 import { layRails } from './rail-layout.ts'
 import { type RailRow, railRows } from './rail-rows.ts'
 import { countStates } from './state-look.ts'
@@ -24,10 +24,13 @@ export interface TextOptions {
 /** Names need this much room; rails may take the rest. */
 const leastWords = 24
 
+/** No eye follows more rails than this, however wide the terminal. */
+const mostLanes = 100
+
 export function drawText(picture: Picture, boxes: readonly Box[], options: TextOptions): string {
   const style = textStyle(options)
   const parts = [
-    picture.title === null ? [] : [style.strong(printable(picture.title))],
+    picture.title === null ? [] : [style.strong(cutTo(printable(picture.title), options.width, style.ellipsis))],
     boxes.length === 0 ? ['(no nodes)'] : drawBoxes(boxes, style, options.width),
     legendOf(picture, style, options),
   ]
@@ -41,7 +44,7 @@ function drawBoxes(boxes: readonly Box[], style: TextStyle, width: number): stri
   const longest = boxes.reduce((most, box) => Math.max(most, widthOf(nameOf(box))), 0)
   // A lane takes two columns; between the last one and the words stands one more blank.
   const lanes = Math.floor((width - 1 - Math.min(longest, leastWords)) / 2)
-  const layout = layRails(boxes, Math.max(lanes, 1))
+  const layout = layRails(boxes, Math.min(Math.max(lanes, 1), mostLanes))
   const drawn = layout && railRows(layout, style)
   // With more crossings than boxes the eye no longer finds its way.
   if (!drawn || drawn.crossings > boxes.length) return listLayers(boxes, style, width)

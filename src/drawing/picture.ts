@@ -49,6 +49,7 @@ export interface PictureNode {
 }
 
 export interface Picture {
+  /** Stands above text and DOT. Mermaid has no place for it that all its readers know. */
   readonly title: string | null
   /** In the order of their declaration, which decides where a drawing has a choice. */
   readonly nodes: readonly PictureNode[]

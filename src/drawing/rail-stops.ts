@@ -41,7 +41,9 @@ export function stopsOf(boxes: readonly Box[]): readonly StopLayer[] {
     const junction = { box: null, targets, height: 0 }
     const ends = parents.length > 1 && targets.length > 1 ? [junction] : targets
     if (ends[0] === junction) layer?.junctions.push(junction)
-    for (const parent of parents.flatMap(openOf)) parent.targets.push(...ends)
+    for (const parent of parents.flatMap(openOf)) {
+      for (const end of ends) parent.targets.push(end)
+    }
   }
   setHeights(layers)
   return layers

@@ -69,8 +69,8 @@ export class RailYard {
       return target && expected.has(target) ? [{ rail, target }] : []
     })
     // Items before the rest: what depends on their `each` node waits for them as well.
-    const itemsFirst = ({ target }: { target: Stop }) => (target.box?.first.kind === 'item' ? 0 : 1)
-    for (const { rail, target } of arrivals.sort((a, b) => itemsFirst(a) - itemsFirst(b))) this.#settle(rail, target)
+    arrivals.sort((a, b) => Number(isItem(b.target)) - Number(isItem(a.target)))
+    for (const { rail, target } of arrivals) this.#settle(rail, target)
     for (const stop of stops) {
       if (stop.box?.parents.length !== 0) continue
       if (this.#open.length >= this.#maxOpen) return false
@@ -168,7 +168,11 @@ function railsByTarget(rails: readonly OpenRail[]): Map<Stop, OpenRail[]> {
   return found
 }
 
-/** From left to right: what other rails to the left lead to as well, then the main line, then side lines. */
+function isItem({ box }: Stop): boolean {
+  return box?.first.kind === 'item'
+}
+
+/** From left to right: what other rails to the left lead to as well, then the main line, then side lines, then items. */
 function inOrder(stops: readonly Stop[], place: number, pulls: ReadonlyMap<Stop, readonly number[]>): Stop[] {
   const pullOf = (stop: Stop) => {
     const others = (pulls.get(stop) ?? []).filter(other => other !== place)
@@ -176,6 +180,6 @@ function inOrder(stops: readonly Stop[], place: number, pulls: ReadonlyMap<Stop,
   }
   return stops
     .map(stop => ({ stop, pull: pullOf(stop) }))
-    .sort((a, b) => a.pull - b.pull || b.stop.height - a.stop.height)
+    .sort((a, b) => a.pull - b.pull || Number(isItem(a.stop)) - Number(isItem(b.stop)) || b.stop.height - a.stop.height)
     .map(({ stop }) => stop)
 }

@@ -1,7 +1,9 @@
 /** The drawing for the terminal. The pictures below are what a person sees; change one only if the new one is better. */
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { drawGraph } from '../../../src/drawing/draw-graph.ts'
-import { graphs, lines, orderEdges, siblings, sketch, step } from './sketch.ts'
+import { widthOf } from '../../../src/drawing/printable-text.ts'
+import { graphs, hostileName, lines, orderEdges, siblings, sketch, step } from './sketch.ts'
 
 describe('the shape of a graph', () => {
   it('an empty graph says so', () => {
@@ -416,5 +418,15 @@ describe('names from anywhere', () => {
       ○  �
       ○  half �
     `)
+  })
+  it('whatever it is called, a node is one line within its width', () => {
+    fc.assert(
+      fc.property(hostileName, fc.integer({ min: 20, max: 40 }), (name, width) => {
+        const drawing = drawGraph({ title: null, nodes: [{ ...step(name), note: name }] }, { width })
+        expect(drawing).toMatch(/^○ {2}[^\p{Cc}\u202e]+$/u)
+        expect(widthOf(drawing)).toBeLessThanOrEqual(width)
+      }),
+      { numRuns: 300 },
+    )
   })
 })

@@ -1,4 +1,5 @@
-/** Pictures for tests, written as short as the graphs they show. */
+/** Pictures for tests, written as short as the graphs they show, and names that nobody would give. */
+import fc from 'fast-check'
 import type { Picture, PictureNode } from '../../../src/drawing/picture.ts'
 
 /** `a > b c; b c > d` is a diamond: all on the right depend on all on the left. Names are ids; order of mention counts. */
@@ -43,6 +44,51 @@ export const orderEdges =
   'validate > enrich_data check_inventory check_fraud; check_inventory check_fraud > ready_to_charge; ' +
   'ready_to_charge > charge_card; charge_card > send_receipt update_analytics; ' +
   'charge_card send_receipt update_analytics > complete'
+
+/** Names made of what means something to a format, and of any characters at all, halves of pairs included. */
+export const hostileName: fc.Arbitrary<string> = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '"',
+        '\\',
+        '\n',
+        ' ',
+        '-->',
+        '%%{',
+        '}%%',
+        '<b>',
+        '&lt;',
+        '`',
+        '#',
+        ';',
+        ':',
+        '[',
+        ']',
+        '(',
+        '_',
+        '.',
+      ),
+      fc.constantFrom(
+        'a',
+        '1',
+        'end',
+        'direction',
+        'TB',
+        'style',
+        '->',
+        '\\N',
+        '検',
+        '👍',
+        '\u0301',
+        '\u202e',
+        '\x1b[31m',
+      ),
+      fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code)),
+    ),
+    { maxLength: 8 },
+  )
+  .map(parts => parts.join(''))
 
 /** The lines of a template, without the indentation that they share and without the blank first and last line. */
 export function lines(strings: TemplateStringsArray): string {

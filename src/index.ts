@@ -36,6 +36,8 @@ export type {
 } from './definition/step-options.ts'
 export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } from './definition/workflow.ts'
 export type { StepInfo } from './definition/workflow-definition.ts'
+export { type DrawOptions, drawGraph } from './drawing/draw-graph.ts'
+export type { DrawnState, Picture, PictureNode, StateWord } from './drawing/picture.ts'
 export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
 export * from './errors.ts'

@@ -21,7 +21,7 @@ import { sourceFiles } from './support/source-file.ts'
 
 const base = ['primitives', 'errors']
 const engineAndBelow = ['engine', 'definition', 'store', ...base]
-const clientAndBelow = ['client', 'worker', 'open-store', ...engineAndBelow]
+const clientAndBelow = ['client', 'drawing', 'worker', 'open-store', ...engineAndBelow]
 const dialects = ['store/sqlite', 'store/postgres', 'store/mysql']
 
 /** From the bottom up. `store` is the interface and its records; only `open-store` knows that there are dialects. */
@@ -29,6 +29,7 @@ const layers: readonly Layer[] = [
   { name: 'errors', files: /^src\/errors\.ts$/, mayImport: [] },
   { name: 'primitives', files: /^src\/primitives\//, mayImport: ['errors'] },
   { name: 'definition', files: /^src\/definition\//, mayImport: base },
+  { name: 'drawing', files: /^src\/drawing\//, mayImport: ['definition', ...base] },
   { name: 'records', files: /^src\/records\//, mayImport: ['definition', ...base] },
   { name: 'open-store', files: /^src\/store\/open-store\.ts$/, mayImport: ['store', ...base], mayLoad: dialects },
   { name: 'store/sql', files: /^src\/store\/sql\//, mayImport: ['store', ...base] },
@@ -36,7 +37,7 @@ const layers: readonly Layer[] = [
   { name: 'store', files: /^src\/store\/[^/]+\.ts$/, mayImport: base },
   { name: 'engine', files: /^src\/engine\//, mayImport: ['definition', 'store', ...base] },
   { name: 'worker', files: /^src\/worker\//, mayImport: engineAndBelow },
-  { name: 'client', files: /^src\/client\//, mayImport: ['worker', 'open-store', ...engineAndBelow] },
+  { name: 'client', files: /^src\/client\//, mayImport: ['drawing', 'worker', 'open-store', ...engineAndBelow] },
   ...['observe', 'testing', 'http', 'cli'].map(name => ({
     name,
     files: new RegExp(`^src/${name}/`),

@@ -12,9 +12,9 @@ import { ChangeDraft } from './change-draft.ts'
 import { type Course, planOf } from './courses.ts'
 import type { Engine } from './engine.ts'
 import { heal, isSatisfied } from './heal.ts'
+import { IdPool, withEnoughIds } from './id-pool.ts'
 import { currentName, type Plan } from './plan.ts'
 import { parentsOf } from './schedule.ts'
-import { IdPool, withEnoughIds } from './id-pool.ts'
 
 export async function rerunOrder(engine: Engine, id: string, from: readonly string[]): Promise<StartOrder> {
   const { store } = engine
@@ -100,7 +100,8 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
   }
   const plan = { ...planOf({ ...course, workflow }, takeover.takeId), heals: true }
   const draft = new ChangeDraft(emptyFacts(workflow), { counts: true })
-  for (const row of takeover.taken) take(draft, plan, row, { from: old.id, output: takeover.outputs.get(row.node) ?? null })
+  for (const row of takeover.taken)
+    take(draft, plan, row, { from: old.id, output: takeover.outputs.get(row.node) ?? null })
   heal(draft, plan)
   return draft.build()
 }

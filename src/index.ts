@@ -38,6 +38,7 @@ export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } fr
 export type { StepInfo } from './definition/workflow-definition.ts'
 export { type DrawOptions, drawGraph } from './drawing/draw-graph.ts'
 export type { DrawnState, Picture, PictureNode, StateWord } from './drawing/picture.ts'
+export type { CheckFinding, CheckReport, CheckVerdict } from './engine/check-deploy.ts'
 export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
 export * from './errors.ts'

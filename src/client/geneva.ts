@@ -6,6 +6,7 @@ import { identifyHero } from '../definition/identify-hero.ts'
 import { Registry } from '../definition/registry.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
+import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
 import { Engine } from '../engine/engine.ts'
 import { rerunOrder } from '../engine/rerun.ts'
@@ -170,6 +171,18 @@ export class Geneva {
     const from = options?.from === undefined ? [] : [options.from].flat()
     const order = await rerunOrder(opened.engine, id, from)
     return this.#wrap(opened, { workflow: await opened.starter.startOrder(order), performing: false })
+  }
+
+  /** What deploying this code would do to workflows that run. Writes nothing, and makes the code known to nobody. */
+  async check(): Promise<CheckReport> {
+    if (this.#closed) throw new ClosedError()
+    const store = await openerFor(this.#database.url)(this.#database)
+    try {
+      await store.checkSchema()
+      return await checkDeploy(store, this.#registry)
+    } finally {
+      await store.close()
+    }
   }
 
   /** Every node of a workflow's graph with the state of its latest attempt. */

@@ -4,6 +4,7 @@
  * itself.
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { invariant } from '../primitives/invariant.ts'
 import type {
   Due,
   Ending,
@@ -156,6 +157,11 @@ export class ChangeDraft {
   /** A new row, in the slot of one that has ended where there is one. */
   insert(execution: NextExecution): NewExecution {
     checkExecutionTransition(execution.id, 'new', execution.state)
+    const there = this.#live.get(execution.slot)
+    invariant(
+      there === undefined,
+      `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
+    )
     const row = { ...execution, workflowId: this.workflowId }
     this.#put(row)
     this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {

@@ -37,6 +37,11 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
   if (from !== plan.generation) noteHealing(draft, plan)
 }
 
+/** Nodes that the code does not have, and that somebody has to settle: they have a row, or have failed. */
+export function lostNodesOf(draft: ChangeDraft, plan: Plan): string[] {
+  return new Standing(draft, plan).lostNodes()
+}
+
 /** Inserts the node if it is due, marks it as left out if it came too late, and tells how many parents are open. */
 function settleNode(
   draft: ChangeDraft,
@@ -201,9 +206,10 @@ class Standing {
     return [...new Set([...active, ...failed])]
   }
 
-  /** Something has begun before what it depends on has ended, so a counter could reach zero twice. */
+  /** Something has begun, or was left out, before what it depends on has ended: that end must not start it again. */
   isCrooked(): boolean {
-    return this.nodes.some(node => this.hasBegun(node) && node.dependsOn.some(id => !this.isDone(id)))
+    const isAhead = (node: GraphNode) => this.hasBegun(node) || this.wasLeftOut(node.id)
+    return this.nodes.some(node => isAhead(node) && node.dependsOn.some(id => !this.isDone(id)))
   }
 
   /** How many items of an `each` node are open, if its items are known. */

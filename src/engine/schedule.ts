@@ -132,6 +132,12 @@ function lostNode({ data }: Graph, name: string): GraphNode {
   return { id: name, name, kind: 'step', waitMs: 0, queue, priority, dependsOn: [] }
 }
 
+/** After a change of the order a chain may have two rows for a while. */
+function freeSlot(draft: ChangeDraft, { graph }: Plan, node: string): string {
+  const slot = slotOf(graph, node)
+  return draft.rowIn(slot) === null ? slot : node
+}
+
 interface Forward {
   readonly node: GraphNode
   readonly attempt: number
@@ -158,7 +164,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
   const owner = mayRunOn && runOn?.serves(node.queue) ? runOn.workerId : null
   return draft.insert({
     ...rest,
-    slot: slotOf(plan.graph, node.id),
+    slot: freeSlot(draft, plan, node.id),
     id: plan.takeId(),
     node: node.id,
     kind: 'forward',

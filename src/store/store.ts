@@ -131,6 +131,7 @@ export interface DefinitionRecord {
 
 /** A compiled graph, encoded, with its number among those of its type. */
 export interface StoredGraph {
+  readonly signature: string
   readonly graph: string
   readonly generation: number
 }
@@ -219,6 +220,9 @@ export interface Store {
    * another process.
    */
   findAbandoned(handlers: readonly string[], limit: number): Promise<ActiveExecution[]>
+
+  /** Workflows that have rows, and whose graph is older than the generation given for their type. */
+  findOutdated(generations: ReadonlyMap<string, number>, limit: number): Promise<WorkflowRecord[]>
 
   findWorkflow(id: string): Promise<WorkflowSnapshot | null>
   /** The active workflow of a hero, else the one that was started last, by the database's clock. */

@@ -107,6 +107,10 @@ export class StepRunner {
   /** True when the step has made room for the next one, which is this worker's to run. */
   async #runStep(workerId: string, step: RunningStep, mayRunOn: boolean): Promise<boolean> {
     const { claimed } = step
+    if (isOutdated(this.#parts.engine, claimed)) {
+      await this.release(workerId, step)
+      return false
+    }
     const run = await this.#execute(step)
     // Released meanwhile: the claim is gone, and so is the right to report.
     if (step.reporting) return false
@@ -167,6 +171,11 @@ export class StepRunner {
       runOn,
     })
   }
+}
+
+/** The code has changed since the workflow was last touched: perhaps something comes before this step now. Giving it back heals. */
+function isOutdated({ courses }: Engine, { workflow }: ClaimedExecution): boolean {
+  return workflow.frozen === null && workflow.generation < courses.generationOf(workflow.type)
 }
 
 /** One more crash, and the step is given up. */

@@ -2,8 +2,11 @@
  * Many executions over time: claims what is due, runs it, records it, keeps its lease, and takes over what dead workers
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
+
+import { typesOf } from '../engine/courses.ts'
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
+import { healOutdated } from '../engine/heal-outdated.ts'
 import { takeOver } from '../engine/take-over.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
@@ -36,6 +39,7 @@ export interface DrainOptions {
 /** Dead workers are looked for every fifth of a lease, and at least so often. */
 const longestRecoveryMs = 2000
 const recoveryLimit = 100
+const healingLimit = 100
 /** How often the queues are looked up anew. */
 const replanMs = 60_000
 /** How often timers are looked for. They take no room of steps, because they end what keeps it. */
@@ -173,6 +177,7 @@ export class Worker {
 
   #claimedCount = 0
   #plannedAt = performance.now()
+  #mayBeOutdated = true
   #timersClaimedAt = Number.NEGATIVE_INFINITY
 
   async #claimTimers(workflowId?: string): Promise<void> {
@@ -229,6 +234,7 @@ export class Worker {
     while (!this.#stop.signal.aborted) {
       await this.#recover().catch(error => this.#parts.onError.report(error, null))
       await this.#replan().catch(error => this.#parts.onError.report(error, null))
+      await this.#heal().catch(error => this.#parts.onError.report(error, null))
       await pauseFor(jittered(Math.min(longestRecoveryMs, leaseMs / 5), 0.2), this.#stop.signal)
     }
   }
@@ -238,6 +244,14 @@ export class Worker {
     if (performance.now() - this.#plannedAt < replanMs) return
     this.#plannedAt = performance.now()
     this.#plan = await ClaimPlan.make(this.#parts.engine, this.#parts.settings)
+    this.#mayBeOutdated = true
+  }
+
+  /** After a deploy: what waits far ahead is brought in line with this code, a few at a time. */
+  async #heal(): Promise<void> {
+    if (!this.#mayBeOutdated) return
+    const types = this.#parts.engine.registry.definitions.flatMap(typesOf)
+    this.#mayBeOutdated = (await healOutdated(this.#parts.engine, types, healingLimit)) === healingLimit
   }
 
   async #recover(): Promise<void> {

@@ -60,7 +60,7 @@ function insert(context: SqlContext, definition: DefinitionRecord, generation: n
 
 export async function findDefinition(context: SqlContext, type: string): Promise<StoredGraph | null> {
   const rows = await context.read(
-    sql`select d.graph, d.generation from ${context.tables.definitions} d
+    sql`select d.signature, d.graph, d.generation from ${context.tables.definitions} d
       where d.type = ${type} order by d.generation desc limit 1`,
   )
   return rows[0] ? storedGraph(rows[0]) : null
@@ -73,12 +73,12 @@ export async function allGraphs(context: SqlContext, types: readonly string[]): 
     ', ',
   )
   const rows = await context.read(
-    sql`select d.graph, d.generation from ${context.tables.definitions} d
+    sql`select d.signature, d.graph, d.generation from ${context.tables.definitions} d
       where d.type in (${names}) order by d.generation desc`,
   )
   return rows.map(storedGraph)
 }
 
 function storedGraph(row: Row): StoredGraph {
-  return { graph: json(row, 'graph') ?? '', generation: int(row, 'generation') }
+  return { signature: text(row, 'signature'), graph: json(row, 'graph') ?? '', generation: int(row, 'generation') }
 }

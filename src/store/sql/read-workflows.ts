@@ -202,3 +202,22 @@ export async function queuesOf(context: SqlContext, handlers: readonly string[])
   )
   return rows.map(row => text(row, 'queue'))
 }
+
+/** From the side of the rows, which are few: finished workflows are never looked at. */
+export async function findOutdated(
+  context: SqlContext,
+  generations: ReadonlyMap<string, number>,
+  limit: number,
+): Promise<WorkflowRecord[]> {
+  if (generations.size === 0) return []
+  const older = join(
+    [...generations].map(([type, generation]) => sql`(a.handler = ${type} and w.generation < ${generation})`),
+    ' or ',
+  )
+  const rows = await context.read(
+    sql`select distinct ${workflowColumns} from ${context.tables.active} a
+      join ${context.tables.workflows} w on w.id = a.workflow_id
+      where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}`,
+  )
+  return rows.map(workflowRecord)
+}

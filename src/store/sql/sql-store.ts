@@ -139,6 +139,10 @@ export class SqlStore implements Store {
     return findAbandoned(this.#context, handlers, limit)
   }
 
+  findOutdated(generations: ReadonlyMap<string, number>, limit: number) {
+    return reads.findOutdated(this.#context, generations, limit)
+  }
+
   findWorkflow(id: string) {
     return reads.findWorkflow(this.#context, id)
   }

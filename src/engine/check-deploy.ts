@@ -1,0 +1,163 @@
+/**
+ * Says what code that is about to be deployed will do to workflows that run: what heals by itself, what needs a map of
+ * renamed steps, what would be left standing. It writes nothing, and registers nothing.
+ */
+
+import { Graph, type GraphData } from '../definition/graph.ts'
+import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
+import type { Registry } from '../definition/registry.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { Store } from '../store/store.ts'
+import { ChangeDraft } from './change-draft.ts'
+import { typesOf } from './courses.ts'
+import { heal, lostNodesOf } from './heal.ts'
+import { currentName, type Plan } from './plan.ts'
+
+/**
+ * `unchanged`: it goes on as it was. `heals`: its rows are brought in line with the new graph. `needs_map`: it stands at a
+ * step that the code does not have, while the code has a new one: perhaps it was renamed. `orphaned`: it stands at a step
+ * that is gone, and will fail there and pause.
+ */
+export type CheckVerdict = 'unchanged' | 'heals' | 'needs_map' | 'orphaned'
+
+/** Workflows of one class to which the same will happen. */
+export interface CheckFinding {
+  readonly type: string
+  readonly verdict: CheckVerdict
+  /** What will happen, in a sentence. */
+  readonly what: string
+  readonly count: number
+  /** Some of their ids. */
+  readonly examples: readonly string[]
+}
+
+export interface CheckReport {
+  readonly findings: readonly CheckFinding[]
+  /** How many workflows were looked at. */
+  readonly workflows: number
+  /** False when a workflow would be orphaned. */
+  readonly ok: boolean
+}
+
+const pageSize = 100
+const maxExamples = 5
+
+export async function checkDeploy(store: Store, registry: Registry): Promise<CheckReport> {
+  const groups = new Map<string, { type: string; verdict: CheckVerdict; what: string; ids: string[]; count: number }>()
+  let workflows = 0
+  for (const definition of registry.definitions) {
+    for await (const { id, verdict, what } of outlooks(store, definition)) {
+      workflows++
+      const key = JSON.stringify([definition.type, verdict, what])
+      const group = groups.get(key) ?? { type: definition.type, verdict, what, ids: [], count: 0 }
+      group.count++
+      if (group.ids.length < maxExamples) group.ids.push(id)
+      groups.set(key, group)
+    }
+  }
+  const findings = [...groups.values()].map(({ ids, ...group }) => ({ ...group, examples: ids }))
+  return { findings, workflows, ok: findings.every(finding => finding.verdict !== 'orphaned') }
+}
+
+interface Outlook {
+  readonly id: string
+  readonly verdict: CheckVerdict
+  readonly what: string
+}
+
+async function* outlooks(store: Store, definition: WorkflowDefinition): AsyncGenerator<Outlook> {
+  const types = typesOf(definition)
+  const stored = await store.allGraphs(types)
+  const own = stored.find(graph => graph.signature === definition.signature)
+  const generation = own?.generation ?? Math.max(0, ...stored.map(graph => graph.generation)) + 1
+  const earlier = new Map(
+    stored.map(graph => [graph.generation, new Graph(JSON.parse(graph.graph) as GraphData)] as const),
+  )
+  let before: string | undefined
+  for (;;) {
+    const states = ['ready', 'performing', 'paused'] as const
+    const page = await store.listWorkflows({
+      types,
+      states,
+      limit: pageSize,
+      ...(before === undefined ? {} : { before }),
+    })
+    const targets = page.filter(({ workflow }) => workflow.frozen === null).map(({ workflow }) => workflow.id)
+    const found: Outlook[] = []
+    await store.change(
+      targets.map(workflowId => ({ workflowId, withLatest: true })),
+      facts => {
+        const previous = earlier.get(facts.workflow.generation) ?? null
+        found.push({ id: facts.workflow.id, ...outlookOf(facts, { definition, generation, previous }) })
+        return null
+      },
+    )
+    yield* found
+    if (page.length < pageSize) return
+    before = page.at(-1)?.workflow.id
+  }
+}
+
+interface NewCode {
+  readonly definition: WorkflowDefinition
+  readonly generation: number
+  readonly previous: Graph | null
+}
+
+function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: NewCode): Omit<Outlook, 'id'> {
+  const { graph } = definition
+  if (facts.workflow.generation === generation && !facts.workflow.crooked)
+    return { verdict: 'unchanged', what: 'It goes on as it is.' }
+  let ids = 0
+  const plan: Plan = {
+    graph,
+    generation,
+    heals: true,
+    previous,
+    renamed: graph.renamed,
+    handlerOf: () => facts.workflow.type,
+    takeId: () => `new ${ids++}`,
+  }
+  const draft = new ChangeDraft(facts, { counts: true })
+  const lost = lostNodesOf(draft, plan)
+  if (lost.length > 0) return lostOutlook(lost, plan)
+  heal(draft, plan)
+  const effects = effectsOf(draft.build(), facts, plan)
+  const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, graph.renamed))
+  const changed = difference === '' || difference === 'nothing changed' ? '' : `The graph has changed: ${difference}. `
+  return {
+    verdict: 'heals',
+    what: `${changed}${effects.length === 0 ? 'Nothing happens to it now.' : `${effects.join('; ')}.`}`,
+  }
+}
+
+function lostOutlook(lost: readonly string[], { graph, previous }: Plan): Omit<Outlook, 'id'> {
+  const steps = lost.join(', ')
+  const added = previous === null ? [] : differenceBetween(previous, graph, graph.renamed).added
+  if (added.length > 0) {
+    return {
+      verdict: 'needs_map',
+      what: `It stands at ${steps}, which the code does not have, while ${added.join(', ')} is new. If it was renamed, say so: \`this.renamed({ ${lost[0]}: '${added[0]}' })\`. Without that it fails there and pauses.`,
+    }
+  }
+  return {
+    verdict: 'orphaned',
+    what: `It stands at ${steps}, which the code does not have. It will fail there and pause.`,
+  }
+}
+
+function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): string[] {
+  const existing = new Set(facts.active.map(row => currentName(plan, row.node)))
+  const rows = [...change.insertions, ...change.replacements].filter(row => !existing.has(row.node))
+  const withdrawn = change.events.filter(event => event.type === 'step.withdrawn')
+  const renamed = change.events.filter(event => event.type === 'step.renamed')
+  const leftOut = change.endings.filter(ending => ending.outcome === 'not_taken')
+  return [
+    ...rows.map(row => `${row.node} is scheduled`),
+    ...withdrawn.map(event => `${event.node} goes back to waiting for what comes before it`),
+    ...renamed.map(event => `${event.node} goes on under its new name`),
+    ...leftOut.map(ending => `${ending.execution.node} is left out, because the workflow is past it`),
+    ...(change.update?.state === 'finished' ? ['it ends'] : []),
+  ]
+}

@@ -1,0 +1,37 @@
+/**
+ * Brings workflows in line with newer code that wait for something that is far away, so that a new branch does not have to
+ * wait for it as well. Those that are claimed are healed by that.
+ */
+import type { WorkflowFacts } from '../store/change.ts'
+import { ChangeDraft } from './change-draft.ts'
+import { isOnCourse, planOf } from './courses.ts'
+import type { Engine } from './engine.ts'
+import { heal, mustHeal } from './heal.ts'
+import { IdPool, withEnoughIds } from './id-pool.ts'
+
+/** Tells how many were found. */
+export async function healOutdated(engine: Engine, types: readonly string[], limit: number): Promise<number> {
+  const generations = new Map(types.map(type => [type, engine.courses.generationOf(type)]))
+  const outdated = await engine.store.findOutdated(generations, limit)
+  if (outdated.length === 0) return 0
+  const courses = await engine.courses.of(outdated)
+  const pool = new IdPool()
+  const decide = (facts: WorkflowFacts) => {
+    const course = courses.get(facts.workflow.id)
+    if (!course || !isOnCourse(course, facts.workflow)) return null
+    const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+    const plan = planOf(course, () => pool.take())
+    if (!mustHeal(draft, plan)) return null
+    heal(draft, plan)
+    return draft.build()
+  }
+  const changes = await withEnoughIds(engine.store, () => {
+    pool.rewind()
+    return engine.store.change(
+      outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),
+      decide,
+    )
+  })
+  engine.ends.noteAll(changes)
+  return outdated.length
+}

@@ -13,6 +13,9 @@ export type ErrorCode =
   | 'UNSTORABLE_VALUE'
   | 'VALUE_TOO_LARGE'
   | 'UNKNOWN_WORKFLOW'
+  | 'INVALID_GRAPH'
+  | 'GRAPH_TOO_LARGE'
+  | 'ARGS_INVALID'
   | 'HERO_TYPE'
   | 'HERO_GONE'
   | 'ALREADY_ACTIVE'
@@ -75,10 +78,13 @@ export interface InputIssue {
 export class InputValidationError extends GenevaError {
   readonly issues: readonly InputIssue[]
   constructor(workflow: string, issues: readonly InputIssue[]) {
-    const list = issues.map(issue => (issue.path ? `${issue.path}: ${issue.message}` : issue.message)).join('; ')
-    super('INPUT_INVALID', `The input for ${workflow} is not valid: ${list}. Nothing was started.`)
+    super('INPUT_INVALID', `The input for ${workflow} is not valid: ${listOf(issues)}. Nothing was started.`)
     this.issues = issues
   }
+}
+
+function listOf(issues: readonly InputIssue[]): string {
+  return issues.map(issue => (issue.path ? `${issue.path}: ${issue.message}` : issue.message)).join('; ')
 }
 
 /** A value holds something that cannot be kept in the database: a function, a symbol, a cycle, an unknown class. */
@@ -95,11 +101,13 @@ export class UnstorableValueError extends GenevaError {
 
 /** A value is larger than its limit. Nothing was written. */
 export class ValueTooLargeError extends GenevaError {
+  readonly bytes: number
   constructor(what: string, bytes: number, limit: number) {
     super(
       'VALUE_TOO_LARGE',
       `${what} takes ${bytes} bytes, the limit is ${limit}. Store the data elsewhere and keep a reference to it, or raise the limit.`,
     )
+    this.bytes = bytes
   }
 }
 
@@ -110,6 +118,37 @@ export class UnknownWorkflowError extends GenevaError {
       'UNKNOWN_WORKFLOW',
       `The workflow class ${name} is not registered. Add it to \`new Geneva({ workflows: [...] })\`.`,
     )
+  }
+}
+
+/** A mistake in a graph that was built at run time or imported. Nothing was written. */
+export class InvalidGraphError extends GenevaError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('INVALID_GRAPH', message, options)
+  }
+}
+
+/** A graph has more nodes, edges or bytes than its limit. Nothing was written. */
+export class GraphTooLargeError extends GenevaError {
+  readonly limit: 'nodes' | 'edges' | 'bytes'
+  constructor(limit: 'nodes' | 'edges' | 'bytes', actual: number, allowed: number) {
+    super(
+      'GRAPH_TOO_LARGE',
+      `The graph has grown to ${actual} ${limit}, the limit is ${allowed}. Spread the work over several workflows, or raise the limit.`,
+    )
+    this.limit = limit
+  }
+}
+
+/** What a node passes to its job did not pass the job's schema, once the outputs it refers to were filled in. */
+export class ArgsValidationError extends GenevaError {
+  readonly issues: readonly InputIssue[]
+  constructor(job: string, node: string, issues: readonly InputIssue[]) {
+    super(
+      'ARGS_INVALID',
+      `The arguments of node ${node} are not what job ${job} takes: ${listOf(issues)}. Correct the graph, the job's schema or the outputs that were filled in, then resume.`,
+    )
+    this.issues = issues
   }
 }
 

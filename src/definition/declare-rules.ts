@@ -127,7 +127,7 @@ export function declareHook(
 }
 
 /** Some libraries make their schemas callable, so a function will do. */
-function isStandardSchema(value: unknown): value is StandardSchemaV1 {
+export function isStandardSchema(value: unknown): value is StandardSchemaV1 {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false
   const standard = (value as Partial<StandardSchemaV1>)['~standard']
   return standard?.version === 1 && typeof standard.validate === 'function'

@@ -43,3 +43,12 @@ export function mistakeInStoredName(name: unknown): string | null {
   if (name.length > maxNameLength) return `is longer than ${maxNameLength} characters`
   return name.includes('\0') ? 'contains a NUL character' : null
 }
+
+/** Says what is wrong with the name or id of a node in a stored graph, which no class restricts; `null` when it is fine. */
+export function mistakeInGraphName(name: unknown): string | null {
+  const mistake = mistakeInStoredName(name)
+  if (mistake !== null) return mistake
+  const text = name as string
+  if (text.includes('#') || text.includes('/')) return 'contains # or /, which are kept for generated nodes'
+  return /\p{Surrogate}/u.test(text) ? 'contains half of a surrogate pair' : null
+}

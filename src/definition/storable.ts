@@ -4,7 +4,17 @@
  */
 
 /** Comes back from the database as it went in. */
-type StorableLeaf = string | number | bigint | boolean | null | undefined | Date | Uint8Array | UrlLike | TemporalLike
+export type StorableLeaf =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | undefined
+  | Date
+  | Uint8Array
+  | UrlLike
+  | TemporalLike
 
 /** By their shape, since not every project has the types of the platform's own. */
 interface UrlLike {

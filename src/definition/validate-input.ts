@@ -19,13 +19,13 @@ export async function validateInput(definition: WorkflowDefinition, input: unkno
   throw new InvalidArgumentError(`The input for ${definition.type} must be a plain object, like { currency: 'EUR' }.`)
 }
 
-function toInputIssue({ message, path }: StandardSchemaV1.Issue): InputIssue {
+export function toInputIssue({ message, path }: StandardSchemaV1.Issue): InputIssue {
   if (!path || path.length === 0) return { message }
   return { message, path: path.map(part => String(typeof part === 'object' ? part.key : part)).join('.') }
 }
 
 /** Objects of another realm, as jest and node:vm make them, are plain as well. */
-function isPlainObject(value: unknown): boolean {
+export function isPlainObject(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null

@@ -5,6 +5,7 @@
 import { SchemaError, ValueTooLargeError } from '../errors.ts'
 import { describeError } from './describe-error.ts'
 import { readValue } from './read-value.ts'
+import type { ExtraTags } from './tagged-types.ts'
 import { ValueWriter } from './value-writer.ts'
 
 export interface EncodeOptions {
@@ -12,6 +13,8 @@ export interface EncodeOptions {
   readonly what: string
   /** The limit for the encoded text in UTF-8 bytes. */
   readonly maxBytes: number
+  /** Lets values through that only the caller can read back, with `readValue` and the same tags. */
+  readonly extraTags?: ExtraTags
 }
 
 /**
@@ -20,8 +23,8 @@ export interface EncodeOptions {
  */
 export function encodeValue(value: unknown, options: EncodeOptions): string | null {
   if (value === undefined) return null
-  const { what, maxBytes } = options
-  const text = new ValueWriter({ what, maxBytes, sortKeys: false }).write(value)
+  const { what, maxBytes, extraTags } = options
+  const text = new ValueWriter({ what, maxBytes, sortKeys: false, extraTags }).write(value)
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw new ValueTooLargeError(what, bytes, maxBytes)
   return text

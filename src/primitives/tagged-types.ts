@@ -31,6 +31,19 @@ export const textType: TaggedType = {
   read: text => Buffer.from(text, 'base64').toString('utf16le'),
 }
 
+/**
+ * Tags for values that have a meaning in one place only, such as references inside the arguments of a node. Wherever they
+ * are not given, such values and tags are refused like any that the codec does not know.
+ */
+export interface ExtraTags {
+  /** The tag of a value and the plain JSON that stands for it; undefined for every other object. */
+  readonly write: (value: object) => { readonly tag: string; readonly value: unknown } | undefined
+  readonly read: ReadTag
+}
+
+/** Reads what is none of the codec's own tags. Throws for what it does not know either. */
+export type ReadTag = (tag: unknown, value: unknown) => unknown
+
 interface ClassType extends TaggedType {
   /** The real thing, of any realm; not something that only has the class's name. */
   readonly owns: (value: object) => boolean

@@ -5,7 +5,15 @@
 import { types } from 'node:util'
 import { UnstorableValueError, ValueTooLargeError } from '../errors.ts'
 import { describeError } from './describe-error.ts'
-import { bigintType, numberType, type TaggedType, taggedTypeOf, tagKey, textType } from './tagged-types.ts'
+import {
+  bigintType,
+  type ExtraTags,
+  numberType,
+  type TaggedType,
+  taggedTypeOf,
+  tagKey,
+  textType,
+} from './tagged-types.ts'
 
 const maxDepth = 100
 
@@ -13,6 +21,7 @@ export interface WriterOptions {
   readonly what: string
   readonly maxBytes: number
   readonly sortKeys: boolean
+  readonly extraTags?: ExtraTags | undefined
 }
 
 export class ValueWriter {
@@ -77,6 +86,8 @@ export class ValueWriter {
     if (types.isDate(value) && Number.isNaN(value.getTime())) throw this.#refusal('an invalid Date')
     const type = taggedTypeOf(value, className)
     if (type) return this.#tagged(type, value)
+    const extra = this.#options.extraTags?.write(value)
+    if (extra) return this.#counted(`{"${tagKey}":"${extra.tag}","value":${JSON.stringify(extra.value)}}`)
     if (types.isPromise(value)) throw this.#refusal('a promise (is an await missing?)')
     throw this.#refusal(`an instance of ${className || 'an unnamed class'}`)
   }

@@ -1,0 +1,51 @@
+/** A graph that was built and checked, before it is started. It knows neither a database nor the time. */
+import {
+  type FrozenGraph,
+  type FrozenNodes,
+  type FrozenTemplate,
+  frozenGraphVersion,
+  signatureOfNodes,
+} from './frozen-graph.ts'
+import type { Job } from './job.ts'
+
+export interface BuiltParts {
+  readonly nodes: FrozenNodes
+  /** The jobs of the nodes, by name. */
+  readonly jobs: ReadonlyMap<string, Job>
+  /** The size of the nodes as JSON. */
+  readonly bytes: number
+  readonly template?: FrozenTemplate
+}
+
+/** Immutable. Started twice it makes two workflows, whose nodes have the same ids. */
+export class BuiltGraph {
+  readonly nodes: FrozenNodes
+  readonly jobs: ReadonlyMap<string, Job>
+  readonly bytes: number
+  readonly template: FrozenTemplate | null
+  readonly signature: string
+  /** How many nodes it has. */
+  readonly size: number
+
+  constructor({ nodes, jobs, bytes, template }: BuiltParts) {
+    this.nodes = nodes
+    this.jobs = jobs
+    this.bytes = bytes
+    this.template = template ?? null
+    this.signature = signatureOfNodes(nodes)
+    this.size = Object.keys(nodes).length
+    Object.freeze(this)
+  }
+
+  /** The form in which it is stored and exported. */
+  freeze(frozenAt: string): FrozenGraph {
+    const { signature, template, nodes } = this
+    return { version: frozenGraphVersion, signature, frozen_at: frozenAt, ...(template && { template }), nodes }
+  }
+
+  /** The same without a time, since it has not been frozen yet. */
+  toJSON(): Omit<FrozenGraph, 'frozen_at'> {
+    const { frozen_at: _, ...rest } = this.freeze('')
+    return rest
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * A graph as JSON, for people to read and edit: names, jobs, arguments and edges, and no code. It is what is stored with
+ * a workflow that does not follow a class. Reading one from outside is `parseFrozenGraph`, which checks everything.
+ */
+import { createHash } from 'node:crypto'
+import { encodeValue } from '../primitives/json-codec.ts'
+import { readValue } from '../primitives/read-value.ts'
+import { Graph, type GraphNode, type NodeKind } from './graph.ts'
+import { defaultGraphLimits } from './graph-limits.ts'
+import type { StoredRetry } from './retry-in-graph.ts'
+import type { PolicyNotation } from './step-options.ts'
+
+export const frozenGraphVersion = 1
+
+export interface FrozenGraph {
+  readonly version: typeof frozenGraphVersion
+  /** SHA-256 over names, edges and jobs. It tells structures apart, not graphs: ids and arguments are not in it. */
+  readonly signature: string
+  /** When the graph was frozen, in ISO 8601. */
+  readonly frozen_at: string
+  /** What the graph was expanded from. */
+  readonly template?: FrozenTemplate
+  /** By id. */
+  readonly nodes: FrozenNodes
+}
+
+export interface FrozenTemplate {
+  readonly name: string
+  /** Plain JSON, tags included. */
+  readonly args: unknown
+}
+
+export type FrozenNodes = Readonly<Record<string, FrozenNode>>
+
+/** A node has a job, or a method of the class whose graph was frozen. */
+export interface FrozenNode {
+  readonly name: string
+  readonly job?: string
+  readonly method?: string
+  /** Absent: a step. */
+  readonly kind?: Exclude<NodeKind, 'step' | 'item'>
+  /** Plain JSON, tags included. */
+  readonly args?: unknown
+  readonly depends_on: readonly string[]
+  readonly wait_ms?: number
+  readonly queue?: string
+  readonly priority?: number
+  readonly concurrency?: number
+  readonly retry?: StoredRetry
+  /** In the notation of the option `onException`, durations in milliseconds. */
+  readonly on_exception?: PolicyNotation
+  /** Plain JSON, tags included. */
+  readonly metadata?: unknown
+}
+
+/** What a graph takes from its surroundings where its nodes are silent. */
+export interface GraphDefaults {
+  /** The stored name of the class; `null` for a graph that was built at run time. */
+  readonly type: string | null
+  readonly queue: string
+  readonly priority: number
+  /** What a job says about its nodes; `null` for a job that is not known here. */
+  readonly jobOptions: (job: string) => { readonly queue: string | null; readonly priority: number | null } | null
+}
+
+/** The graph to decide by. The nodes must be sound, as those of `buildGraph`, `parseFrozenGraph` and `freezeClassGraph` are. */
+export function graphOfFrozen(frozen: { readonly nodes: FrozenNodes }, defaults: GraphDefaults): Graph {
+  const { type, queue, priority } = defaults
+  const nodes = Object.entries(frozen.nodes).map(([id, node]) => graphNodeOf(id, node, defaults))
+  return new Graph({ type, queue, priority, nodes })
+}
+
+function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): GraphNode {
+  const { name, kind = 'step', job, concurrency, metadata } = node
+  const said = job === undefined ? null : defaults.jobOptions(job)
+  return {
+    id,
+    name,
+    kind,
+    waitMs: node.wait_ms ?? 0,
+    queue: node.queue ?? said?.queue ?? defaults.queue,
+    priority: node.priority ?? said?.priority ?? defaults.priority,
+    dependsOn: node.depends_on,
+    ...(job === undefined ? {} : { job }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
+  }
+}
+
+/** The graph of a class, as it is now. `graphOfFrozen` gives back an equal one, whatever the class says by then. */
+export function freezeClassGraph(graph: Graph, frozenAt: string): FrozenGraph {
+  const nodes = Object.fromEntries(graph.nodes.map(node => [node.id, freezeClassNode(node)]))
+  return { version: frozenGraphVersion, signature: signatureOfNodes(nodes), frozen_at: frozenAt, nodes }
+}
+
+function freezeClassNode(node: GraphNode): FrozenNode {
+  const { name, kind, job, dependsOn, waitMs, queue, priority, concurrency, metadata } = node
+  return {
+    name,
+    ...(job === undefined ? { method: name } : { job }),
+    ...(kind === 'step' || kind === 'item' ? {} : { kind }),
+    depends_on: dependsOn,
+    ...(waitMs === 0 ? {} : { wait_ms: waitMs }),
+    queue,
+    priority,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(metadata === undefined ? {} : { metadata: frozenMetadata(metadata, `The metadata of node ${name}`) }),
+  }
+}
+
+/** Throws `UnstorableValueError` and `ValueTooLargeError`. */
+export function frozenMetadata(metadata: object, what: string): unknown {
+  return JSON.parse(encodeValue(metadata, { what, maxBytes: defaultGraphLimits.bytes }) ?? '{}')
+}
+
+/** Throws for JSON that is no value. */
+export function readMetadata(json: unknown): Record<string, unknown> {
+  return readValue(JSON.parse(JSON.stringify(json))) as Record<string, unknown>
+}
+
+/** Equal for graphs with the same names, edges and jobs, in whatever order they were declared and whatever their ids are. */
+export function signatureOfNodes(nodes: FrozenNodes): string {
+  const hash = createHash('sha256')
+  const named = new Map<readonly string[], string>()
+  const namesOf = (ids: readonly string[]) => JSON.stringify(ids.map(id => nodes[id]?.name ?? id).sort())
+  const byName = Object.values(nodes).sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const { name, depends_on: ids, job = null } of byName) {
+    // The nodes of a fan-out share one list, which may be as long as they are many.
+    const names = named.get(ids) ?? namesOf(ids)
+    if (ids.length > 1) named.set(ids, names)
+    hash.update(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}\n`)
+  }
+  return hash.digest('hex')
+}

@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'OUTPUT_MISSING'
   | 'STEP_MISSING'
   | 'CHILD_NOT_FINISHED'
+  | 'MISSING_JOB'
   | 'CRASH_LIMIT'
   | 'STEP_LIMIT'
   | 'ITERATION_LIMIT'
@@ -249,6 +250,32 @@ export class OutputMissingError extends GenevaError {
       'OUTPUT_MISSING',
       `Step ${node} of workflow ${workflowId} has no output (${state}). Give a fallback: \`this.output(this.${node}, null)\`.`,
     )
+  }
+}
+
+/** A stored graph names a job that no live worker has had for a while. Recorded with the node. */
+export class MissingJobError extends GenevaError {
+  readonly workflowId: string
+  readonly job: string
+  constructor(
+    workflowId: string,
+    job: string,
+    { node, nodeId, frozenAt }: { readonly node: string; readonly nodeId: string; readonly frozenAt: string },
+  ) {
+    super(
+      'MISSING_JOB',
+      [
+        `Workflow ${workflowId} was built at run time and names the job ${JSON.stringify(job)}, which no worker has any more.`,
+        `Node: ${node} (${nodeId})`,
+        `Frozen at: ${frozenAt}`,
+        'A stored graph does not change with the code. You can:',
+        `1. bring the job ${job} back, register it with \`new Geneva({ jobs: [...] })\`, and resume the workflow;`,
+        '2. cancel this workflow and start a new one;',
+        '3. repair its graph as a last resort: `exportDag`, edit, `importDag` into this workflow.',
+      ].join('\n'),
+    )
+    this.workflowId = workflowId
+    this.job = job
   }
 }
 

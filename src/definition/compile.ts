@@ -44,6 +44,7 @@ function compile(workflowClass: DeclaringClass, declarations: Declarations): Wor
     inputSchema: declarations.inputSchema,
     cancelIf: Object.freeze([...declarations.cancelIf]),
     onException: Object.freeze(inOrderOfTrial(declarations.onException)),
+    retry: declarations.retry,
     queue: declarations.queue,
     priority: declarations.priority,
     allowMultiple: declarations.allowMultiple,

@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import type {
   AfterHook,
   AroundHook,
@@ -42,6 +43,7 @@ export interface Declarations {
   readonly cancelIf: Test[]
   /** In the order of their declaration. */
   readonly onException: ExceptionRule[]
+  retry: RetryPolicy | null
   queue: string
   priority: number
   allowMultiple: boolean
@@ -128,6 +130,7 @@ function emptyDeclarations(className: string): Declarations {
     inputSchema: null,
     cancelIf: [],
     onException: [],
+    retry: null,
     queue: 'default',
     priority: 0,
     allowMultiple: false,

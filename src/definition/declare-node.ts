@@ -6,13 +6,14 @@ import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
 import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import { normalizeRetry } from './retry-policy.ts'
 import { resumableSettings } from './resumable-settings.ts'
 import type { Condition, NodeDefinition } from './workflow-definition.ts'
 
 /** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */
 type RawOptions = Readonly<Record<string, unknown>>
 
-const taskOptions = ['wait', 'if', 'skipIf', 'onException', 'dependsOn', 'queue', 'priority', 'metadata']
+const taskOptions = ['wait', 'if', 'skipIf', 'onException', 'retry', 'dependsOn', 'queue', 'priority', 'metadata']
 const stepOptions = [...taskOptions, 'alsoDependsOn', 'beforeStep', 'afterStep']
 const iterationOptions = ['yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
 /** What only a member of the chain can say. */
@@ -92,7 +93,7 @@ function addNode(
   const where = `${declarations.className}, step ${name}`
   const known = optionsFor[node.kind].filter(option => node.inChain || !chainOptions.includes(option))
   const options = optionsIn(given, known, where)
-  const { wait, onException, queue, priority } = options
+  const { wait, onException, retry, queue, priority } = options
   const definition: NodeDefinition = Object.freeze({
     ...node,
     dependsOn: dependenciesIn(options, 'dependsOn', where),
@@ -104,6 +105,7 @@ function addNode(
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
     condition: conditionIn(options, where),
     onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
+    retry: retry === undefined ? null : normalizeRetry(retry, where),
     queue: queue === undefined ? null : definedQueue(queue, where),
     priority: priority === undefined ? null : definedPriority(priority, where),
   })

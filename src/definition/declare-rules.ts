@@ -5,6 +5,7 @@ import { type DeclaringClass, openDeclarations, sayOnce } from './declarations.t
 import { normalizeRules } from './exception-policy.ts'
 import type { HeroType } from './hero.ts'
 import { mistakeInStoredName } from './node-name.ts'
+import { normalizeRetry } from './retry-policy.ts'
 import { definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
 
 export function declareHeroes(workflowClass: DeclaringClass, heroTypes: readonly HeroType<any, any>[]): void {
@@ -70,6 +71,17 @@ export function declareJobOptions(workflowClass: DeclaringClass, options: unknow
   const { queue, priority } = options as Record<string, unknown>
   if (queue !== undefined) declarations.queue = definedQueue(queue, where)
   if (priority !== undefined) declarations.priority = definedPriority(priority, where)
+}
+
+/** What counts for every step that says nothing itself. */
+export function declareDefaults(workflowClass: DeclaringClass, options: unknown): void {
+  const declarations = openDeclarations(workflowClass)
+  const where = `${declarations.className}, defaults`
+  if (typeof options !== 'object' || options === null)
+    throw new DefinitionError(`${where}: the options must be an object.`)
+  refuseUnknownKeys(options, ['retry'], where)
+  const { retry } = options as Record<string, unknown>
+  if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
 }
 
 export function declareNamed(workflowClass: DeclaringClass, type: unknown, formerTypes: readonly unknown[]): void {

@@ -41,6 +41,18 @@ export function identifyHero(definition: WorkflowDefinition, heroOrRef: unknown)
   return { type: ref.heroType, idText: text, idKind: kind }
 }
 
+/** The hero of a workflow without a class, which cannot say how to tell a record's type: only a reference will do. */
+export function identifyAnyHero(ref: unknown): HeroIdentity | null {
+  if (ref === undefined || ref === null) return null
+  if (!isHeroRef(ref)) {
+    throw new HeroTypeError(
+      `A graph takes its hero as a reference, like \`Orders.ref(id)\` or \`Orders.of(record)\`, not ${describeHero(ref)}.`,
+    )
+  }
+  const { text, kind } = encodeHeroId(ref.id, ref.heroType)
+  return { type: ref.heroType, idText: text, idKind: kind }
+}
+
 function declaredRef(definition: WorkflowDefinition, ref: HeroRef): HeroRef {
   if (definition.heroTypes.some(heroType => heroType.type === ref.heroType)) return ref
   throw new HeroTypeError(

@@ -33,7 +33,8 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
 
 /** Names, kinds and dependencies; not the order in which nodes without a dependency between them were declared. */
 export function signatureOf({ nodes }: Graph): string {
-  const shape = nodes.map(node => [node.id, node.kind, node.job ?? null, node.dependsOn.toSorted()])
+  const sorted = nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const shape = sorted.map(node => [node.id, node.kind, node.job ?? null, node.dependsOn.toSorted()])
   return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
 }
 

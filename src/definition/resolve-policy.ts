@@ -14,13 +14,23 @@ export async function resolvePolicy(
   node: NodeDefinition,
   error: unknown,
 ): Promise<ResolvedPolicy> {
+  const rules = [...node.onException, ...definition.onException]
+  return policyIn(rules, error, `${definition.type}, step ${node.name}`)
+}
+
+/** The first rule that speaks for the error decides. Never throws. */
+export async function policyIn(
+  rules: readonly ExceptionRule[],
+  error: unknown,
+  where: string,
+): Promise<ResolvedPolicy> {
   try {
-    const rule = node.onException.find(speaksFor(error)) ?? definition.onException.find(speaksFor(error))
+    const rule = rules.find(speaksFor(error))
     if (!rule) return { policy: pausePolicy, ruleError: null }
     if (typeof rule.policy !== 'function') return { policy: rule.policy, ruleError: null }
     const picked = (await rule.policy(error)) ?? null
-    const where = `${definition.type}, step ${node.name}, what onException returned`
-    return { policy: picked === null ? pausePolicy : normalizePolicy(picked, where), ruleError: null }
+    const returned = `${where}, what onException returned`
+    return { policy: picked === null ? pausePolicy : normalizePolicy(picked, returned), ruleError: null }
   } catch (thrown) {
     return { policy: pausePolicy, ruleError: { thrown } }
   }

@@ -2,6 +2,7 @@
 import type { Duration } from '../primitives/duration.ts'
 import type { ChildStart } from './child.ts'
 import type { NodeRef } from './node-ref.ts'
+import type { RetryNotation } from './retry-notation.ts'
 import type { Names } from './step-names.ts'
 import type { ErrorClass, ExceptionAction, StepInfo } from './workflow-definition.ts'
 
@@ -48,6 +49,8 @@ export interface TaskOptions<W> {
   readonly skipIf?: Names<W>['test'] | boolean | WorkflowTest<W>
   /** What happens when the step throws. Default: what the class says, else `pause`. */
   readonly onException?: ExceptionNotation
+  /** How often and after which waits the step is called again when it throws, before `onException` acts. Default: what the class says, else not at all. */
+  readonly retry?: RetryNotation
   /** What must have ended before the step runs, instead of the step before it. */
   readonly dependsOn?: DependencyOption<W>
   /** Default: the queue of the class. */
@@ -106,6 +109,11 @@ export interface ResumableStepOptions<W> extends StepOptions<W>, IterationOption
 export interface ResumableTaskOptions<W> extends TaskOptions<W>, IterationOptions {
   /** The method receives an `Iteration`. */
   readonly resumable: true
+}
+
+export interface DefaultOptions {
+  /** How often and after which waits steps are called again when they throw, before `onException` acts. */
+  readonly retry?: RetryNotation
 }
 
 export interface JobOptions {

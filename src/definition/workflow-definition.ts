@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Graph } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 /** What may happen to a workflow when one of its steps throws. */
 export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt'
@@ -88,6 +89,8 @@ export interface NodeDefinition {
   readonly condition: Condition | null
   /** The step's own rules, first match wins. Empty: the class decides. */
   readonly onException: readonly ExceptionRule[]
+  /** `null`: the class decides. */
+  readonly retry: RetryPolicy | null
   /** `null`: the class's job options decide. */
   readonly queue: string | null
   readonly priority: number | null
@@ -121,6 +124,8 @@ export interface WorkflowDefinition {
   readonly cancelIf: readonly Test[]
   /** The class's rules in the order in which they are tried: most specific error first, latest first. */
   readonly onException: readonly ExceptionRule[]
+  /** For steps that say nothing themselves; `null`: they are not retried. */
+  readonly retry: RetryPolicy | null
   readonly queue: string
   readonly priority: number
   readonly allowMultiple: boolean

@@ -4,7 +4,6 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors.ts'
-import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
 import { asRootClass } from './declarations.ts'
 import {
@@ -16,15 +15,16 @@ import {
   declareTask,
 } from './declare-node.ts'
 import * as rules from './declare-rules.ts'
-import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
+import { type ReattemptOptions, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo } from './step-context.ts'
 import type { ItemOf, MethodOutput, Names, OutputOf } from './step-names.ts'
 import type {
   AroundStepHook,
   ChildOptions,
+  DefaultOptions,
   EachOptions,
   ExceptionNotation,
   JobOptions,
@@ -161,6 +161,11 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     rules.declareJobOptions(this, options)
   }
 
+  /** What counts for every step that says nothing itself. */
+  static defaults(this: WorkflowClass, options: DefaultOptions): void {
+    rules.declareDefaults(this, options)
+  }
+
   /** Allows several active workflows of this class for one hero. */
   static allowMultiple(this: WorkflowClass, allowed = true): void {
     rules.declareFlag(this, 'allowMultiple', allowed)
@@ -234,36 +239,28 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
 
   /** Ends the workflow as `canceled`. */
   cancel(reason?: string): never {
-    return steer(this, 'cancel', { reason })
+    return steer(attachmentOf(this, 'cancel').context, 'cancel', { reason })
   }
 
   /** Stops here until somebody resumes the workflow, which runs this step again. */
   pause(reason?: string): never {
-    return steer(this, 'pause', { reason })
+    return steer(attachmentOf(this, 'pause').context, 'pause', { reason })
   }
 
   /** Ends this step as `skipped` and goes on with the next one. */
   skip(reason?: string): never {
-    return steer(this, 'skip', { reason })
+    return steer(attachmentOf(this, 'skip').context, 'skip', { reason })
   }
 
   /** Ends the workflow as `finished`, leaving out the steps that are left. */
   finish(result?: unknown): never {
-    return steer(this, 'finish', { result })
+    return steer(attachmentOf(this, 'finish').context, 'finish', { result })
   }
 
   /** Runs this step again, at once or after a while. A resumable step goes on where it is, unless it is rewound. */
-  reattempt(options?: { readonly wait?: Duration; readonly rewind?: boolean }): never {
-    const waitMs = options?.wait === undefined ? 0 : toMilliseconds(options.wait, 'The wait of a reattempt')
-    return steer(this, 'reattempt', { waitMs, rewind: options?.rewind === true })
+  reattempt(options?: ReattemptOptions): never {
+    return reattempt(attachmentOf(this, 'reattempt').context, options)
   }
-}
-
-/** The first one counts: what is thrown is what is recorded, even if an earlier throw was swallowed. */
-function steer(workflow: AnyWorkflow, action: FlowControlAction, options: FlowControlOptions): never {
-  const { context } = attachmentOf(workflow, action)
-  context.flowControl ??= new FlowControl(action, options)
-  throw context.flowControl
 }
 
 /** Finds the step by looking the method up under each name, so that overrides and spies are found as well. */

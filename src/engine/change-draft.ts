@@ -74,6 +74,7 @@ export class ChangeDraft {
   #update: WorkflowUpdate
   #updated = false
   #moved: NewEvent | null = null
+  #graph: WorkflowChange['graph'] = null
 
   /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
@@ -260,6 +261,12 @@ export class ChangeDraft {
     this.#updated = true
   }
 
+  /** From now on this graph counts, whatever the class says. */
+  freeze(graph: { readonly signature: string; readonly graph: string }): void {
+    this.#graph = graph
+    this.setWorkflow({ frozen: graph.signature, generation: 0 })
+  }
+
   /** An event of the workflow as a whole, or of a node that has no row. */
   note(type: string, rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
@@ -277,6 +284,7 @@ export class ChangeDraft {
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
       fanIns: this.#buildFanIns(),
+      graph: this.#graph,
       wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
       events: this.#events,
     }

@@ -5,9 +5,11 @@
 import { Graph, type GraphData, type GraphNode } from '../definition/graph.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { UnknownWorkflowError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store, StoredGraph } from '../store/store.ts'
+import { type CachedGraph, FrozenGraphCache } from './frozen-graph-cache.ts'
 import type { Plan } from './plan.ts'
 
 export interface Course {
@@ -18,6 +20,8 @@ export interface Course {
   /** This process has the code for it, so it may run what follows. */
   readonly isOwn: boolean
   readonly heals: boolean
+  /** The graph as it is stored with the workflow, with the arguments of its nodes. */
+  readonly frozen: FrozenGraph | null
   /** What was known of the workflow when the course was chosen. */
   readonly workflow: WorkflowRecord
 }
@@ -29,9 +33,12 @@ export class Courses {
   /** Graphs of classes as they were registered, by type and generation. They never change. */
   readonly #stored = new Map<string, Graph>()
 
+  readonly #frozen: FrozenGraphCache
+
   constructor(store: Store, registry: Registry) {
     this.#store = store
     this.#registry = registry
+    this.#frozen = new FrozenGraphCache(store)
   }
 
   /** Makes the code of this process known. Each name has numbers of its own, so a former name keeps its own handler. */
@@ -57,7 +64,11 @@ export class Courses {
   /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */
   async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, Course>> {
     const courses = new Map<string, Course>()
-    for (const workflow of workflows) courses.set(workflow.id, await this.#courseOf(workflow))
+    const frozen = await this.#frozen.of(workflows.filter(workflow => workflow.frozen !== null))
+    for (const workflow of workflows) {
+      const own = frozen.get(workflow.id)
+      courses.set(workflow.id, own ? frozenCourse(workflow, own) : await this.#courseOf(workflow))
+    }
     return courses
   }
 
@@ -78,6 +89,7 @@ export class Courses {
       previous: changed ? await this.#storedGraph(workflow.type, workflow.generation) : null,
       isOwn,
       heals: changed || workflow.crooked,
+      frozen: null,
       workflow,
     }
   }
@@ -107,6 +119,11 @@ export class Courses {
     this.#stored.set(key, parsed)
     return parsed
   }
+}
+
+/** A stored graph has no generations: whoever has the code of a node may run it. */
+function frozenCourse(workflow: WorkflowRecord, { graph, frozen }: CachedGraph): Course {
+  return { graph, frozen, generation: 0, previous: null, isOwn: true, heals: workflow.crooked, workflow }
 }
 
 /** The plan of a decision, with the ids that it may use. */

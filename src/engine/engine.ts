@@ -23,7 +23,6 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
 import { type Plan, wakeSlotPrefix } from './plan.ts'
-import { takeOver } from './take-over.ts'
 import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -69,13 +68,6 @@ export class Engine {
 
   async reattempt(id: string, node: string, request: Request): Promise<void> {
     await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideReattempt(draft, node, request, plan))
-  }
-
-  /** Takes over what dead workers have left, up to `limit` rows. Tells how many were found. */
-  async recover(handlers: readonly string[], limit: number): Promise<number> {
-    const rows = await this.store.findAbandoned(handlers, limit)
-    await takeOver(this, rows)
-    return rows.length
   }
 
   /** A timer has fallen due and was claimed. */

@@ -4,7 +4,6 @@
  */
 import type { Child } from '../definition/child.ts'
 import { evaluateTest } from '../definition/evaluate-test.ts'
-import type { FlowControl } from '../definition/flow-control.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { resolvePolicy } from '../definition/resolve-policy.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
@@ -16,7 +15,7 @@ import type {
   WorkflowDefinition,
 } from '../definition/workflow-definition.ts'
 import { ChildNotFinishedError, InvalidArgumentError, StepMissingError } from '../errors.ts'
-import { combineErrors, describeError } from '../primitives/describe-error.ts'
+import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
@@ -27,6 +26,7 @@ import { StepIteration } from './iteration/step-iteration.ts'
 import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { runBody } from './run-body.ts'
+import { failed, outcomeOf, type StepOutcome } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import { childKey } from './wind-down.ts'
 
@@ -47,11 +47,7 @@ export interface StepJob {
   mayBegin(): boolean | Promise<boolean>
 }
 
-export interface StepRun {
-  /** `null` when hooks and body were not called, because the step may not begin any more. */
-  readonly report: StepReport | null
-  /** What user code threw, for `onError`, once the report is recorded. */
-  readonly errors: readonly unknown[]
+export interface StepRun extends StepOutcome {
   /** How far a resumable step has come; `null` for any other. */
   readonly progress: Progress | null
 }
@@ -60,14 +56,21 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const { definition, claimed, host } = job
   const node = nodeOf(definition, claimed.execution.node)
   if (node === undefined) return { ...missingStep(job), progress: null }
+  const policies = {
+    retry: node.retry ?? definition.retry,
+    failures: claimed.execution.failures,
+    policyFor: (thrown: unknown) => resolvePolicy(definition, node, thrown),
+  }
   let context: ReturnType<typeof stepContext>
   try {
-    context = stepContext(job)
+    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero })
   } catch (unreadable) {
-    return { ...(await failed(definition, node, unreadable)), progress: null }
+    return { ...(await failed(policies, unreadable)), progress: null }
   }
   const core = node.resumable === null ? null : new IterationCore({ host, settings: node.resumable, context })
-  const outcome = await runToOutcome({ job, node, context, core })
+  const encode = (value: unknown) => encodeOutput(job, value)
+  const rules = { ...policies, context, isResumable: core !== null, encode }
+  const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   return { ...outcome, progress: core === null ? null : await core.end() }
 }
 
@@ -79,27 +82,9 @@ interface Attempt {
   readonly core: IterationCore | null
 }
 
-type StepOutcome = Omit<StepRun, 'progress'>
-
-async function runToOutcome(attempt: Attempt): Promise<StepOutcome> {
-  const { node, context } = attempt
-  const { definition } = attempt.job
-  try {
-    const report = await runPhases(attempt)
-    return { report: context.flowControl ? steered(attempt, context.flowControl) : report, errors: [] }
-  } catch (thrown) {
-    if (context.flowControl === null) return failed(definition, node, thrown)
-    try {
-      return { report: steered(attempt, context.flowControl), errors: [] }
-    } catch (unstorable) {
-      return failed(definition, node, unstorable)
-    }
-  }
-}
-
 async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {
   const { definition, claimed } = job
-  const isItem = claimed.execution.node !== node.name
+  const isItem = definition.graph.eachOf(claimed.execution.node) !== null
   context.loaded = await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {
     return { kind: 'cancel', by: 'condition', reason: 'the hero is gone' }
@@ -198,32 +183,6 @@ function encodeOutput(job: StepJob, output: unknown): string | null {
     what: `The output of step ${execution.node} of workflow ${execution.workflowId}`,
     maxBytes: job.maxOutputBytes,
   })
-}
-
-function steered({ job, core }: Attempt, flow: FlowControl): StepReport {
-  const { reason } = flow
-  switch (flow.action) {
-    case 'cancel':
-      return { kind: 'cancel', by: 'flow_control', reason }
-    case 'skip':
-      return { kind: 'skip', by: 'flow_control', reason }
-    case 'pause':
-      return { kind: 'pause', hold: core !== null, reason }
-    case 'suspend':
-      return { kind: 'suspend', waitMs: flow.waitMs, reason }
-    case 'reattempt':
-      return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
-    case 'finish':
-      return { kind: 'finish', output: encodeOutput(job, flow.result), reason }
-  }
-}
-
-async function failed(definition: WorkflowDefinition, node: NodeDefinition, thrown: unknown): Promise<StepOutcome> {
-  const { policy, ruleError } = await resolvePolicy(definition, node, thrown)
-  const error = describeError(thrown)
-  if (ruleError === null) return { report: { kind: 'threw', error, policy, retryMs: null }, errors: [thrown] }
-  const both = combineErrors(error, describeError(ruleError.thrown), 'and then its onException threw')
-  return { report: { kind: 'threw', error: both, policy, retryMs: null }, errors: [thrown, ruleError.thrown] }
 }
 
 function missingStep({ claimed, definition }: StepJob): StepOutcome {

@@ -3,31 +3,14 @@
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, ClaimedExecution, Progress, WorkflowRecord } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds } from './engine.ts'
+import type { FinishRequest, FinishResult } from './finish-request.ts'
 import { closerLook, needsHealing, targetFor } from './finish-targets.ts'
-import { type IdPool, withEnoughIds } from './id-pool.ts'
-import type { StepReport } from './step-report.ts'
-
-export interface FinishRequest {
-  readonly claimed: ClaimedExecution
-  readonly report: StepReport
-  /** How far a resumable step has come; `null` for any other. */
-  readonly progress: Progress | null
-  /** The worker may go on at once with the next step of a queue it serves. */
-  readonly runOn: { serves(queue: string): boolean } | null
-  /** Reserved for what follows; the same over all tries, so that a lost answer can be settled. */
-  readonly ids: IdPool
-  /** An earlier try may have been committed. */
-  readonly repeated: boolean
-}
-
-export type FinishResult =
-  | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null }
-  | { readonly kind: 'refused' }
+import { withEnoughIds } from './id-pool.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10

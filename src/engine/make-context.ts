@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto'
 import type { FlowControl } from '../definition/flow-control.ts'
 import type { ExecutionInfo, StepContext } from '../definition/step-context.ts'
-import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { HeroGoneError, OutputMissingError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
@@ -15,7 +14,8 @@ export type OutputReader = (node: string) => Promise<{ readonly value: unknown }
 
 export interface ContextSource {
   readonly claimed: ClaimedExecution
-  readonly definition: WorkflowDefinition
+  /** A workflow whose hero is gone goes on, and has none. */
+  readonly mayOutliveHero: boolean
   readonly signal: AbortSignal
   readonly readOutput: OutputReader
 }
@@ -50,7 +50,7 @@ class EngineContext implements StepContext {
 
   hero(): unknown {
     if (this.loaded?.kind === 'found') return this.loaded.hero
-    if (isHeroGone(this.loaded) && !this.#source.definition.mayOutliveHero) {
+    if (isHeroGone(this.loaded) && !this.#source.mayOutliveHero) {
       const { hero } = this.#source.claimed.workflow
       throw new HeroGoneError(this.workflowId, `${hero?.type} ${hero?.idText}`)
     }

@@ -61,11 +61,19 @@ export async function prepareStart(
   const value = await validateInput(definition, what.input)
   const input = encodeValue(value, { what: `The input for ${definition.type}`, maxBytes: maxInputBytes })
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
+  return { hero, input, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+}
+
+/** What does not depend on what is started. */
+export function prepareOptions(
+  what: string,
+  options: StartOptions,
+  hero: HeroKey | null,
+  canonicalInput: string,
+): Omit<Prepared, 'hero' | 'input'> {
   return {
-    hero,
-    input,
     canonicalInput,
-    idempotencyKey: keyFor(definition.type, options, [hero?.type, hero?.idText, canonicalInput]),
+    idempotencyKey: keyFor(what, options, [hero?.type, hero?.idText, canonicalInput]),
     tags: tagsFrom(options.tags),
     ...dueFrom(options),
   }

@@ -10,6 +10,13 @@ import { decideTakeover } from './decide-recovery.ts'
 import { type Engine, holds } from './engine.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
 
+/** Takes over what dead workers have left, up to `limit` rows. Tells how many were found. */
+export async function recover(engine: Engine, handlers: readonly string[], limit: number): Promise<number> {
+  const rows = await engine.store.findAbandoned(handlers, limit)
+  await takeOver(engine, rows)
+  return rows.length
+}
+
 export async function takeOver(engine: Engine, rows: readonly ActiveExecution[]): Promise<void> {
   const failures = await takeOverEach(engine, rows)
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} abandoned steps were not taken over.`)

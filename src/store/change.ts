@@ -124,6 +124,8 @@ export interface WorkflowChange {
     /** The workflow has ended, and none is needed any more. */
     readonly cleared: boolean
   }
+  /** A graph that is stored with the workflow from now on. */
+  readonly graph: { readonly signature: string; readonly graph: string } | null
   /** The workflow has ended and is watched: its watchers are woken. */
   readonly wakes: boolean
   readonly events: readonly NewEvent[]

@@ -2,7 +2,8 @@
  * Records what steps came to, in groups, and does not give up while the database is only busy or away.
  */
 import type { Engine } from '../engine/engine.ts'
-import { type FinishRequest, type FinishResult, finishSteps } from '../engine/finish-steps.ts'
+import type { FinishRequest, FinishResult } from '../engine/finish-request.ts'
+import { finishSteps } from '../engine/finish-steps.ts'
 import { IdPool } from '../engine/id-pool.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'

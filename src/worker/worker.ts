@@ -7,7 +7,7 @@ import { typesOf } from '../engine/courses.ts'
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { healOutdated } from '../engine/heal-outdated.ts'
-import { takeOver } from '../engine/take-over.ts'
+import { recover, takeOver } from '../engine/take-over.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
 import type { ClaimedExecution } from '../store/records.ts'
@@ -259,7 +259,7 @@ export class Worker {
   }
 
   #recoverSome(): Promise<number> {
-    return this.#parts.engine.recover(this.#plan?.handlers ?? [], recoveryLimit)
+    return recover(this.#parts.engine, this.#plan?.handlers ?? [], recoveryLimit)
   }
 
   async #drain(options: DrainOptions): Promise<number> {

@@ -82,7 +82,7 @@ forEachDatabase('a request from outside', database => {
     ['resume', 'rolling_back', 'Only a paused workflow can be resumed.'],
     ['resume', 'finished', 'Only a paused workflow can be resumed.'],
     ['resume', 'canceled', 'Only a paused workflow can be resumed.'],
-    ['skip', 'performing', 'It stands at step first.'],
+    ['skip', 'performing', 'It is not due yet; the workflow stands at first (in_progress).'],
     ['skip', 'rolling_back', 'It is ending or has ended.'],
     ['skip', 'finished', 'It is ending or has ended.'],
     ['skip', 'canceled', 'It is ending or has ended.'],
@@ -112,7 +112,7 @@ forEachDatabase('a request from outside', database => {
 
   it('to skip a step where the workflow does not stand is refused', async () => {
     const { wf } = await workflowThatIs('ready')
-    await expect(wf.skip('last')).rejects.toThrow('It stands at step later.')
+    await expect(wf.skip('last')).rejects.toThrow('It is not due yet; the workflow stands at later (scheduled).')
     await expect(wf.skip('nonsense' as 'last')).rejects.toMatchObject({ code: 'INVALID_STATE' })
   })
 

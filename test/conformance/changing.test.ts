@@ -1,11 +1,11 @@
 /** Changing: decisions see the newest facts, hold the workflow while they decide, and are applied whole or not at all. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { decideCancel, decidePause, decideResume } from '../../src/engine/decide-request.ts'
-import type { Plan } from '../../src/engine/schedule.ts'
-import type { WorkflowChange } from '../../src/store/change.ts'
+import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { chain, decided, planFor } from '../unit/engine/facts.ts'
 
 const request = { by: 'ann', reason: 'because' }
 
@@ -24,17 +24,17 @@ forEachDatabase('changing', database => {
     await other.close()
   })
 
-  async function plan(): Promise<Plan> {
-    const [nextId = '', skippedId = ''] = await store.takeIds(2)
-    const graph = { type: 'Sample', queue: 'default', priority: 0, nodes: [] }
-    return { graph, others: [], movedBack: new Set(), generation: 1, nextId, skippedId, runOn: null }
+  const pausing = (facts: WorkflowFacts) => decided(facts, draft => decidePause(draft, request))
+  const plan = async () => {
+    const ids = await store.takeIds(2)
+    return planFor(chain('one'), { takeId: () => ids.pop() ?? '' })
   }
 
   const target = (workflowId: string) => [{ workflowId, withLatest: true }]
 
   it('applies a change with all its rows and events, and shows it to everyone', async () => {
     const [id = ''] = await startSome(store, 1)
-    await store.change(target(id), facts => decidePause(facts, request))
+    await store.change(target(id), pausing)
     expect((await other.findWorkflow(id))?.workflow).toMatchObject({ state: 'paused', pauseCause: 'request' })
     expect(await other.activeExecutions(id)).toMatchObject([{ state: 'paused', owner: null }])
     expect(await other.events(id)).toMatchObject([
@@ -48,8 +48,8 @@ forEachDatabase('changing', database => {
     const [id = ''] = await startSome(store, 1, { first: { due: { inMs: 3_600_000 }, queue: 'later' } })
     const before = (await store.activeExecutions(id))[0]
     const planned = await plan()
-    await store.change(target(id), facts => decidePause(facts, request))
-    await store.change(target(id), facts => decideResume(facts, request, planned))
+    await store.change(target(id), pausing)
+    await store.change(target(id), facts => decided(facts, draft => decideResume(draft, request, planned)))
     expect((await store.activeExecutions(id))[0]).toEqual(before)
   })
 
@@ -58,7 +58,7 @@ forEachDatabase('changing', database => {
     let seen = 0
     const failing = store.change(ids.flatMap(target), facts => {
       if (++seen === 2) throw new Error('second thoughts')
-      return decidePause(facts, request)
+      return pausing(facts)
     })
     await expect(failing).rejects.toThrow('second thoughts')
     for (const id of ids) expect((await store.findWorkflow(id))?.workflow.state).toBe('ready')
@@ -72,8 +72,10 @@ forEachDatabase('changing', database => {
         const own = planned[index]
         if (!own) throw new Error('no plan')
         return [
-          store.change(target(id), facts => decideCancel(facts, request, own)).catch(() => null),
-          other.change(target(id), facts => decidePause(facts, request)).catch(() => null),
+          store
+            .change(target(id), facts => decided(facts, draft => decideCancel(draft, request, own)))
+            .catch(() => null),
+          other.change(target(id), pausing).catch(() => null),
         ]
       }),
     )
@@ -88,7 +90,7 @@ forEachDatabase('changing', database => {
   it('never holds a row that a claim took at the same instant', async () => {
     const ids = await startSome(store, 40, { first: { queue: 'race' } })
     const [, claimed] = await Promise.all([
-      Promise.all(ids.map(id => other.change(target(id), facts => decidePause(facts, request)))),
+      Promise.all(ids.map(id => other.change(target(id), pausing))),
       store.claim({ workerId: 'worker', sources: [{ ...sampleSource, queue: 'race' }], limit: 40 }),
     ])
     const running = new Set(claimed.map(item => item.execution.id))
@@ -117,7 +119,7 @@ forEachDatabase('changing', database => {
           seen.push(alive)
           return null
         },
-        workerId,
+        workerId === undefined ? {} : { workerId },
       )
     await look('worker')
     await look('nobody')

@@ -7,7 +7,7 @@ import type { ActiveExecution, Progress } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
-import { chain, planFor } from '../unit/engine/facts.ts'
+import { chain, decided, planFor } from '../unit/engine/facts.ts'
 
 forEachDatabase('checkpointing', database => {
   let store: Store
@@ -127,7 +127,6 @@ forEachDatabase('checkpointing', database => {
   })
 
   it('that was accepted is never lost to a takeover at the same moment', async () => {
-    const plan = planFor(chain('one'))
     for (let round = 0; round < 25; round++) {
       const execution = await claimOne()
       let accepted = 0
@@ -141,7 +140,9 @@ forEachDatabase('checkpointing', database => {
       const taken = other
         .change([{ workflowId: execution.workflowId, lockRows: true }], facts => {
           const current = facts.active[0]
-          return current ? decideTakeover(facts, current, { ...plan, nextId }) : null
+          if (!current) return null
+          const plan = planFor(chain('one'), { takeId: () => nextId })
+          return decided(facts, draft => decideTakeover(draft, current, plan))
         })
         .then(() => {
           isOver = true

@@ -4,7 +4,7 @@ import type { WorkflowChange } from '../../src/store/change.ts'
 import type { ActiveExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { changeOf, ended, openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
 
 forEachDatabase('claiming', database => {
   let store: Store
@@ -151,16 +151,7 @@ forEachDatabase('claiming', database => {
 /** As if its step had completed and the next one had to wait for a day. */
 function movedOn(workflowId: string, row: ActiveExecution | undefined, nextId: string): WorkflowChange | null {
   if (row?.state !== 'in_progress') return null
-  const ending = {
-    execution: row,
-    state: 'completed',
-    outcome: 'success',
-    error: null,
-    reason: null,
-    output: null,
-  } as const
   const due = { inMs: 86_400_000 }
   const next = { ...row, id: nextId, node: 'two', state: 'scheduled', owner: null, fence: row.fence + 1, due } as const
-  const nothing = { insertions: [], removals: [], moves: [], events: [] }
-  return { ...nothing, workflowId, state: null, endings: [ending], replacements: [next] }
+  return changeOf(workflowId, { endings: [ended(row)], replacements: [next] })
 }

@@ -1,7 +1,6 @@
 /** Hot statements find their rows by an index on every database, whatever else the tables hold. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { decidePause } from '../../src/engine/decide-request.ts'
-import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import { openMysql } from '../../src/store/mysql/mysql-database.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
@@ -10,8 +9,9 @@ import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
-import { makeOrder } from '../support/open-store.ts'
+import { finishedChange, makeOrder } from '../support/open-store.ts'
 import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { decided } from '../unit/engine/facts.ts'
 
 interface Planner {
   open(url: string): Promise<Database>
@@ -93,8 +93,10 @@ forEachDatabase('query plans', database => {
     for (let i = 0; i < mine; i++) orders.push(await order('Mine', `m${i}`, 0))
     for (let i = 0; i < orders.length; i += 1000) await store.start(orders.slice(i, i + 1000))
     const sleeping = orders.filter(item => item.type === 'Mine')
-    for (let i = 0; i < 1500; i += 500) await store.change(targets(sleeping.slice(i, i + 500)), finished)
-    await store.change(targets(sleeping.slice(1500, 1530)), facts => decidePause(facts, { by: null, reason: null }))
+    for (let i = 0; i < 1500; i += 500) await store.change(targets(sleeping.slice(i, i + 500)), finishedChange)
+    await store.change(targets(sleeping.slice(1500, 1530)), facts =>
+      decided(facts, draft => decidePause(draft, { by: null, reason: null })),
+    )
     await store.registerWorker({ id: 'w1', host: 'h', pid: 1, leaseMs: 60_000, handlers: ['Mine'] })
   })
   afterAll(() => store.close())
@@ -117,9 +119,9 @@ forEachDatabase('query plans', database => {
         await store.findAbandoned(['Mine'], 10)
         await store.markStarted(claimed[0]?.execution ?? raise())
         await store.change(
-          claimed.map(item => ({ workflowId: item.workflow.id, settle: item.execution.id, repeated: true })),
+          claimed.map(item => ({ workflowId: item.workflow.id, settle: [item.execution.id], repeated: true })),
           () => null,
-          'w1',
+          { workerId: 'w1' },
         )
         const id = claimed[0]?.workflow.id ?? ''
         await store.findWorkflow(id)
@@ -144,16 +146,6 @@ forEachDatabase('query plans', database => {
 
 function targets(orders: readonly StartOrder[]) {
   return orders.map(order => ({ workflowId: order.id }))
-}
-
-/** As if its one step had completed. */
-function finished({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const endings = active.map(execution => {
-    return { execution, state: 'completed', outcome: 'success', error: null, reason: null, output: null } as const
-  })
-  const nothing = { replacements: [], insertions: [], moves: [], events: [] }
-  const state = { to: 'finished', pauseCause: null } as const
-  return { ...nothing, workflowId: workflow.id, state, endings, removals: active.map(({ slot }) => ({ slot })) }
 }
 
 function raise(): never {

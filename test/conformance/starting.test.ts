@@ -1,9 +1,8 @@
 /** Starting: orders keep their ids, so that a start whose answer was lost can be repeated without a second first step. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { WorkflowFacts } from '../../src/store/change.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { makeOrder, openTestStore } from '../support/open-store.ts'
+import { finishedChange, makeOrder, openTestStore } from '../support/open-store.ts'
 
 forEachDatabase('starting', database => {
   let store: Store
@@ -26,7 +25,7 @@ forEachDatabase('starting', database => {
   it('the same orders again after the workflow has ended gives it no new first step', async () => {
     const order = await makeOrder(store)
     await store.start([order])
-    await store.change([{ workflowId: order.id }], ended)
+    await store.change([{ workflowId: order.id }], finishedChange)
     expect(await store.start([order], { repeated: true })).toMatchObject([
       { kind: 'started', workflow: { state: 'finished' } },
     ])
@@ -42,18 +41,3 @@ forEachDatabase('starting', database => {
     expect(await store.input(orders[19]?.id ?? '')).toHaveLength(input.length)
   })
 })
-
-function ended({ workflow, active }: WorkflowFacts) {
-  const removals = active.map(({ slot }) => ({ slot }))
-  const state = { to: 'finished', pauseCause: null } as const
-  return {
-    workflowId: workflow.id,
-    state,
-    endings: [],
-    replacements: [],
-    insertions: [],
-    removals,
-    moves: [],
-    events: [],
-  }
-}

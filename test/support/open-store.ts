@@ -2,9 +2,9 @@
  * A store on an empty database of its own, and the rows that store tests put into it.
  */
 
-import type { NewExecution } from '../../src/store/change.ts'
+import type { Ending, NewExecution, WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import { openerFor } from '../../src/store/open-store.ts'
-import { noProgress } from '../../src/store/records.ts'
+import { type ActiveExecution, noProgress } from '../../src/store/records.ts'
 import type { StartOrder, Store } from '../../src/store/store.ts'
 import type { TestDatabase } from './databases.ts'
 
@@ -21,16 +21,17 @@ export async function openSameStore(url: string): Promise<Store> {
 }
 
 export interface OrderOptions extends Partial<Omit<StartOrder, 'id' | 'first'>> {
-  readonly first?: Partial<NewExecution> | null
+  /** What the first row has of its own, or the first rows; `null`: there is none. */
+  readonly first?: Partial<NewExecution> | readonly Partial<NewExecution>[] | null
 }
 
 export async function makeOrder(store: Store, options: OrderOptions = {}): Promise<StartOrder> {
-  const [id = '', executionId = ''] = await store.takeIds(2)
-  const { first, ...rest } = options
-  const execution: NewExecution = {
+  const { first = {}, ...rest } = options
+  const given = first === null ? [] : [first].flat()
+  const [id = '', ...executionIds] = await store.takeIds(1 + given.length)
+  const execution = {
     workflowId: id,
     slot: '',
-    id: executionId,
     node: 'one',
     kind: 'forward',
     attempt: 1,
@@ -46,8 +47,9 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     failures: 0,
     crashes: 0,
     progress: noProgress,
-    ...first,
-  }
+    input: null,
+    ancestry: { hash: 'hash', parents: [] },
+  } as const
   return {
     id,
     type: 'Sample',
@@ -56,8 +58,12 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     allowMultiple: false,
     idempotencyKey: null,
     tags: [],
+    generation: 1,
+    graph: null,
+    parent: null,
+    taken: null,
     ...rest,
-    first: first === null ? null : execution,
+    first: given.map((more, index) => ({ ...execution, id: executionIds[index] ?? '', ...more })),
   }
 }
 
@@ -74,4 +80,37 @@ export const sampleSource = { queue: 'default', handler: 'Sample', generation: 1
 export async function registerWorker(store: Store, id: string, leaseMs = 60_000): Promise<string> {
   await store.registerWorker({ id, host: 'test', pid: process.pid, leaseMs, handlers: ['Sample'] })
   return id
+}
+
+/** A change of nothing, to be filled in. */
+export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {}): WorkflowChange {
+  return {
+    workflowId,
+    update: null,
+    endings: [],
+    replacements: [],
+    insertions: [],
+    removals: [],
+    moves: [],
+    fanIns: { inserted: [], updated: [], removed: [], cleared: false },
+    wakes: false,
+    graph: null,
+    events: [],
+    ...more,
+  }
+}
+
+/** As if its rows had completed and the workflow with them. */
+export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
+  const { pauseCause, blockedBy, finishing, crooked, generation, frozen } = workflow
+  return changeOf(workflow.id, {
+    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, generation, frozen },
+    endings: active.map(execution => ended(execution)),
+    removals: active.map(({ slot }) => ({ slot })),
+  })
+}
+
+/** The end of a row, one that completed where nothing else is said. */
+export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): Ending {
+  return { execution, state: 'completed', outcome: 'success', error: null, reason: null, output: null, ...more }
 }

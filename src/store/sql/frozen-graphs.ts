@@ -31,3 +31,12 @@ export function insertGraphs(context: SqlContext, graphs: readonly GraphRow[], f
   return sql`insert into ${context.tables.graphs} (workflow_id, signature, graph)
     select r.workflow_id, r.signature, r.graph from ${rows}${filter}`
 }
+
+/** The old one, if there is one, goes first. */
+export function replaceGraphs(context: SqlContext, graphs: readonly GraphRow[]): Sql[] {
+  const ids = graphs.map(graph => graph.workflowId)
+  return [
+    sql`delete from ${context.tables.graphs} where ${context.among(raw('workflow_id'), ids)}`,
+    insertGraphs(context, graphs, raw('')),
+  ]
+}

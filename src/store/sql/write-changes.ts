@@ -5,6 +5,7 @@
 import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { endedStates } from './ended-states.ts'
+import { replaceGraphs } from './frozen-graphs.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWakes } from './watches.ts'
@@ -63,6 +64,8 @@ export function changeStatements(context: SqlContext, changes: readonly Workflow
     changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId })),
     updateWorkflows,
   )
+  const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
+  if (graphs.length > 0) statements.push(...replaceGraphs(context, graphs))
   add(
     changes.filter(change => change.wakes).map(change => change.workflowId),
     insertWakes,

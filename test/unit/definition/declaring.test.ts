@@ -36,6 +36,11 @@ describe('steps', () => {
     expect(nodeOf({})).toEqual({
       name: 'first',
       kind: 'step',
+      inChain: true,
+      dependsOn: null,
+      alsoDependsOn: [],
+      each: null,
+      metadata: null,
       resumable: null,
       body: 'first',
       waitMs: 0,

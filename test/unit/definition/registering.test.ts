@@ -22,12 +22,25 @@ describe('registering a class', () => {
       expect(Object.isFrozen(part)).toBe(true)
   })
 
-  test('signs the shape of the chain: names, kinds and order, nothing else', () => {
+  test('signs the shape of the graph: names, kinds and dependencies, nothing else', () => {
     const signature = (declare: (w: any) => void) => definitionOf(sampleClass(declare)).signature
     const plain = signature(w => [w.step('first'), w.step('second')])
-    expect(plain).toBe(createHash('sha256').update('[["first","step"],["second","step"]]').digest('hex'))
+    expect(plain).toBe(
+      createHash('sha256').update('[["first","step",null,[]],["second","step",null,["first"]]]').digest('hex'),
+    )
     expect(signature(w => [w.step('second'), w.step('first', { wait: 5, beforeStep: 'second' })])).toBe(plain)
     expect(signature(w => [w.step('second'), w.step('first')])).not.toBe(plain)
+    expect(signature(w => [w.step('first'), w.task('second', { dependsOn: 'first', metadata: { a: 1 } })])).toBe(plain)
+    expect(signature(w => [w.step('first'), w.task('second')])).not.toBe(plain)
+  })
+
+  test('signs nodes in whatever order they were declared where nothing binds them to one', () => {
+    const signature = (declare: (w: any) => void) => definitionOf(sampleClass(declare)).signature
+    const join = { dependsOn: ['first', 'second'] }
+    const one = signature(w => [w.task('first'), w.task('second'), w.task('third', join)])
+    expect(
+      signature(w => [w.task('third', { dependsOn: ['second', 'first'] }), w.task('second'), w.task('first')]),
+    ).toBe(one)
   })
 
   test.each<[string, () => unknown, RegExp]>([

@@ -1,7 +1,6 @@
 /** What `resumableStep` accepts, its defaults, and the mistakes that it raises on the spot. */
 import { describe, expect, test } from 'vitest'
 import { definitionOf } from '../../../src/definition/compile.ts'
-import { graphOf } from '../../../src/definition/graph.ts'
 import { DefinitionError } from '../../../src/errors.ts'
 import { sampleClass } from './sample-workflow.ts'
 
@@ -39,7 +38,7 @@ describe('a resumable step', () => {
   test('is a part of the shape of its class, and can be told from a plain step there', () => {
     const resumable = definitionOf(sampleClass(w => [w.resumableStep('first'), w.step('second')]))
     const plain = definitionOf(sampleClass(w => [w.step('first'), w.step('second')]))
-    expect(graphOf(resumable).nodes.map(node => node.kind)).toEqual(['resumable', 'step'])
+    expect(resumable.graph.nodes.map(node => node.kind)).toEqual(['resumable', 'step'])
     expect(resumable.signature).not.toBe(plain.signature)
   })
 

@@ -1,9 +1,9 @@
 /** The draft of a change: refuses what the tables do not allow, and sorts rows into those that move on and those that are new. */
 import { describe, expect, it } from 'vitest'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
-import { advance, repeat } from '../../../src/engine/schedule.ts'
+import { arrive, repeat } from '../../../src/engine/schedule.ts'
 import { noProgress } from '../../../src/store/records.ts'
-import { chain, facts, halfway, planFor, row, suspended } from './facts.ts'
+import { chain, facts, halfway, planFor, row, rowOf, suspended } from './facts.ts'
 
 const plan = planFor(chain('a', 'b'))
 
@@ -11,12 +11,13 @@ describe('a draft', () => {
   it('that nothing was asked of changes nothing', () => {
     expect(new ChangeDraft(facts({ active: [row()] })).build()).toEqual({
       workflowId: '7',
-      state: null,
+      update: null,
       endings: [],
       replacements: [],
       insertions: [],
       removals: [],
       moves: [],
+      fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       events: [],
     })
   })
@@ -24,14 +25,14 @@ describe('a draft', () => {
   it('refuses to end a row in a way that its state does not allow', () => {
     const draft = new ChangeDraft(facts({}))
     const idle = row({ state: 'scheduled' })
-    expect(() => draft.end(idle, 'completed', 'success')).toThrow('Execution 8 cannot go from scheduled to completed.')
+    expect(() => draft.end(idle, 'failed', 'recovered')).toThrow('Execution 8 cannot go from scheduled to failed.')
     expect(draft.build().endings).toEqual([])
   })
 
-  it('refuses to insert an attempt that has completed out of nothing', () => {
+  it('refuses to insert an attempt that has failed out of nothing', () => {
     const draft = new ChangeDraft(facts({}))
     const ended = { ...row(), startedAt: null, owner: null }
-    expect(() => draft.insertEnded(ended, 'completed', 'success')).toThrow('cannot go from new to completed')
+    expect(() => draft.insertEnded(ended, 'failed', 'recovered')).toThrow('cannot go from new to failed')
   })
 
   it('refuses to move a workflow out of its end', () => {
@@ -47,30 +48,37 @@ describe('a draft', () => {
   })
 
   it('gives a new fence to what it takes from a worker, and none to what is idle', () => {
-    const draft = new ChangeDraft(facts({}))
-    draft.move(row({ fence: 5 }), 'scheduled')
-    draft.move(row({ fence: 5, state: 'paused' }), 'scheduled')
+    const running = rowOf('a', { fence: 5 })
+    const held = rowOf('b', { fence: 5, state: 'paused' })
+    const draft = new ChangeDraft(facts({ active: [running, held] }))
+    draft.move(running, 'scheduled')
+    draft.move(held, 'scheduled')
     expect(draft.build().moves.map(move => move.fence)).toEqual([6, 5])
   })
 
   it('says of each move what it is: suspended, held, let go', () => {
-    const draft = new ChangeDraft(facts({}))
-    draft.move(row(), 'suspended', { reason: 'yielded', progress: halfway, due: { inMs: 5 } })
-    draft.move(suspended, 'paused', { heldFrom: 'suspended' })
-    draft.move(row({ state: 'paused', heldFrom: 'suspended' }), 'suspended')
-    draft.move(row(), 'scheduled')
+    const idle = rowOf('b', { ...suspended, node: 'b', slot: 'b' })
+    const held = rowOf('c', { state: 'paused', heldFrom: 'suspended' })
+    const draft = new ChangeDraft(facts({ active: [rowOf('a'), idle, held, rowOf('d'), rowOf('e')] }))
+    draft.move(rowOf('a'), 'suspended', { reason: 'yielded', progress: halfway, due: { inMs: 5 } })
+    draft.move(idle, 'paused', { heldFrom: 'suspended' })
+    draft.move(held, 'suspended')
+    draft.move(rowOf('d'), 'scheduled')
+    draft.move(rowOf('e'), 'waiting')
     const { moves, events } = draft.build()
     expect(events.map(({ type, from, to, reason }) => [type, from, to, reason])).toEqual([
       ['step.suspended', 'in_progress', 'suspended', 'yielded'],
       ['step.held', 'suspended', 'paused', null],
       ['step.released', 'paused', 'suspended', null],
       ['step.released', 'in_progress', 'scheduled', null],
+      ['step.waiting', 'in_progress', 'waiting', null],
     ])
     expect(moves).toEqual([
-      { slot: '', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 5 } },
-      { slot: '', state: 'paused', fence: 5, heldFrom: 'suspended', progress: null, due: null },
-      { slot: '', state: 'suspended', fence: 5, heldFrom: null, progress: null, due: null },
-      { slot: '', state: 'scheduled', fence: 6, heldFrom: null, progress: null, due: null },
+      { slot: 'a', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 5 } },
+      { slot: 'b', state: 'paused', fence: 5, heldFrom: 'suspended', progress: null, due: null },
+      { slot: 'c', state: 'suspended', fence: 5, heldFrom: null, progress: null, due: null },
+      { slot: 'd', state: 'scheduled', fence: 6, heldFrom: null, progress: null, due: null },
+      { slot: 'e', state: 'waiting', fence: 6, heldFrom: null, progress: null, due: null },
     ])
   })
 
@@ -103,20 +111,12 @@ describe('a draft', () => {
 describe('a new row', () => {
   it('replaces the row of its slot, and is inserted where there is none', () => {
     const over = new ChangeDraft(facts({ active: [row()] }))
-    advance(over, plan, row())
+    over.end(row(), 'completed', 'success')
+    arrive(over, plan, row(), null)
     expect(over.build()).toMatchObject({ replacements: [{ node: 'b', workflowId: '7' }], insertions: [] })
     const into = new ChangeDraft(facts({}))
     repeat(into, plan, row(), { due: { inMs: 0 }, failures: 0, crashes: 0 })
     expect(into.build()).toMatchObject({ replacements: [], insertions: [{ node: 'a', attempt: 2 }] })
-  })
-
-  it('is none that the workflow has passed where the code has moved it back', () => {
-    const moved = planFor(chain('a', 'x', 'b'), { movedBack: new Set(['x', 'b']) })
-    const next = (passed: string[]) => advance(new ChangeDraft(facts({ active: [row()], passed })), moved, row())?.node
-    expect(next([])).toBe('x')
-    expect(next(['x'])).toBe('b')
-    expect(next(['x', 'b'])).toBeUndefined()
-    expect(advance(new ChangeDraft(facts({ active: [row()], passed: ['b'] })), plan, row())?.node).toBe('b')
   })
 
   it('of a resumable step goes on where the one before was, and a run of it is counted when it begins at once', () => {
@@ -124,16 +124,16 @@ describe('a new row', () => {
     const again = { due: { inMs: 0 }, failures: 0, crashes: 0 }
     expect(repeat(draft, plan, row({ progress: halfway }), again).progress).toEqual(halfway)
     const runOn = { workerId: 'worker', serves: () => true }
-    const running = repeat(draft, { ...plan, runOn }, row({ progress: halfway }), again)
+    const running = repeat(draft, plan, row({ progress: halfway }), { ...again, runOn })
     expect(running).toMatchObject({ state: 'in_progress', progress: { ...halfway, runs: 3 } })
     expect(repeat(draft, plan, row({ progress: halfway }), { ...again, rewind: true }).progress).toEqual(noProgress)
-    expect(advance(draft, plan, row({ progress: halfway }))?.progress).toEqual(noProgress)
+    expect(arrive(draft, plan, row({ progress: halfway }), null)[0]?.progress).toEqual(noProgress)
   })
 
   it('is not handed to the same worker after a crash', () => {
     const runOn = { workerId: 'worker', serves: () => true }
     const draft = new ChangeDraft(facts({ active: [row()] }))
-    const next = repeat(draft, { ...plan, runOn }, row(), { due: { inMs: 0 }, failures: 0, crashes: 1 })
+    const next = repeat(draft, plan, row(), { due: { inMs: 0 }, failures: 0, crashes: 1, runOn })
     expect(next).toMatchObject({ state: 'scheduled', owner: null, crashes: 1 })
   })
 })

@@ -1,82 +1,80 @@
 /** What becomes of a workflow when a step ends: every report, in every state of the workflow. */
 import { describe, expect, it } from 'vitest'
-import type { ExceptionPolicy } from '../../../src/definition/workflow-definition.ts'
-import { decideFinish } from '../../../src/engine/decide-finish.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import type { WorkflowChange } from '../../../src/store/change.ts'
 import {
   type ActiveExecution,
   noProgress,
   type PauseCause,
   type StoredWorkflowState,
 } from '../../../src/store/records.ts'
-import { chain, facts, halfway, planFor, row, stopTimer } from './facts.ts'
+import {
+  begun,
+  chain,
+  completed,
+  endings,
+  error,
+  facts,
+  finished,
+  graphOf,
+  halfway,
+  planFor,
+  row,
+  stopTimer,
+  threw,
+} from './facts.ts'
 
-const error = { className: 'Error', message: 'broken', stack: 'at step' }
-const plan = planFor(chain('a', 'b'))
-
-function threw(policy: Partial<ExceptionPolicy> & Pick<ExceptionPolicy, 'action'>): StepReport {
-  return { kind: 'threw', error, policy: { waitMs: 0, limit: null, then: 'pause', ...policy } }
-}
+const graph = chain('a', 'b')
 
 function finish(report: StepReport, more: Partial<ActiveExecution> = {}, state: StoredWorkflowState = 'ready') {
   const running = row(more)
   const pauseCause: PauseCause | null = state === 'paused' ? 'request' : null
-  return decideFinish(facts({ state, pauseCause, active: [running] }), running, report, plan)
+  return finished(facts({ state, pauseCause, active: [running] }), running, report, { plan: planFor(graph) })
 }
-
-function endings(change: WorkflowChange) {
-  return change.endings.map(ending => [ending.execution.node, ending.state, ending.outcome])
-}
-
-function next(change: WorkflowChange) {
-  return [...change.replacements, ...change.insertions].map(item => [item.node, item.attempt, item.state])
-}
-
-const completed: StepReport = { kind: 'completed', output: '"x"' }
 
 describe('a step that completed', () => {
   it('is followed by the next one, in the same slot, with a fresh fence and counters', () => {
     const { change, next: following } = finish(completed, { failures: 2, crashes: 1 })
-    expect(endings(change)).toEqual([['a', 'completed', 'success']])
+    expect(endings(change)).toEqual(['a completed success'])
     expect(change.endings[0]?.output).toBe('"x"')
     expect(change.insertions).toEqual([])
-    expect(change.replacements).toEqual([following])
-    expect(following).toMatchObject({
-      id: '90',
-      node: 'b',
-      attempt: 1,
-      ordinal: 2,
-      fence: 6,
-      failures: 0,
-      crashes: 0,
-      generation: 3,
-      state: 'scheduled',
-      owner: null,
-      due: { inMs: 0 },
-    })
-    expect(change.state).toBeNull()
+    expect(change.replacements).toMatchObject([
+      {
+        id: '90',
+        node: 'b',
+        attempt: 1,
+        ordinal: 2,
+        fence: 6,
+        failures: 0,
+        crashes: 0,
+        generation: 3,
+        state: 'scheduled',
+        owner: null,
+        due: { inMs: 0 },
+      },
+    ])
+    expect(following).toBeNull()
+    expect(change.update).toBeNull()
     expect(change.events.map(event => event.type)).toEqual(['step.completed', 'step.scheduled'])
   })
 
   it('ends the workflow when it is the last', () => {
     const { change, next: following } = finish(completed, { node: 'b' })
     expect(following).toBeNull()
-    expect(change.state).toEqual({ to: 'finished', pauseCause: null })
+    expect(change.update).toMatchObject({ state: 'finished', pauseCause: null })
     expect(change.removals).toEqual([{ slot: '' }])
     expect(change.events.map(event => event.type)).toEqual(['step.completed', 'workflow.finished'])
   })
 
   it('has its successor held while the workflow is paused', () => {
     const { change } = finish(completed, {}, 'paused')
-    expect(next(change)).toEqual([['b', 1, 'paused']])
+    expect(begun(change)).toEqual(['b 1 paused'])
     expect(change.events.map(event => event.type)).toEqual(['step.completed', 'step.held'])
   })
 
   it('leaves a paused workflow paused at its end', () => {
     const { change } = finish(completed, { node: 'b' }, 'paused')
-    expect(change.state).toBeNull()
-    expect(next(change)).toEqual([])
+    expect(change.update).toBeNull()
+    expect(begun(change)).toEqual([])
   })
 })
 
@@ -85,27 +83,31 @@ describe('the next step runs on in the same worker', () => {
   const runOn = { workerId: 'worker', serves: (queue: string) => queue === 'default' }
 
   it('when that worker serves its queue', () => {
-    const { change } = decideFinish(facts({ active: [running] }), running, completed, { ...plan, runOn })
+    const situation = facts({ active: [running] })
+    const { change, next } = finished(situation, running, completed, { plan: planFor(graph), runOn })
     expect(change.replacements).toMatchObject([{ node: 'b', state: 'in_progress', owner: 'worker' }])
+    expect(change.replacements).toEqual([next])
     expect(change.events.at(-1)).toMatchObject({ type: 'step.started', to: 'in_progress' })
   })
 
   it('but not from another queue', () => {
     const elsewhere = { ...runOn, serves: () => false }
-    const { change } = decideFinish(facts({ active: [running] }), running, completed, { ...plan, runOn: elsewhere })
+    const { change } = finished(facts({ active: [running] }), running, completed, {
+      plan: planFor(graph),
+      runOn: elsewhere,
+    })
     expect(change.replacements).toMatchObject([{ state: 'scheduled', owner: null }])
   })
 
   it('but not when it has to wait', () => {
-    const graph = chain('a', 'b')
-    const slow = { ...graph, nodes: graph.nodes.map(node => ({ ...node, waitMs: 5 })) }
-    const { change } = decideFinish(facts({ active: [running] }), running, completed, { ...planFor(slow), runOn })
+    const slow = graphOf({ a: '', b: 'a' }, { b: { waitMs: 5 } })
+    const { change } = finished(facts({ active: [running] }), running, completed, { plan: planFor(slow), runOn })
     expect(change.replacements).toMatchObject([{ state: 'scheduled', due: { inMs: 5 } }])
   })
 
   it('but not when the workflow is paused', () => {
     const situation = facts({ state: 'paused', pauseCause: 'request', active: [running] })
-    const { change } = decideFinish(situation, running, completed, { ...plan, runOn })
+    const { change } = finished(situation, running, completed, { plan: planFor(graph), runOn })
     expect(change.replacements).toMatchObject([{ state: 'paused', owner: null }])
   })
 })
@@ -113,43 +115,43 @@ describe('the next step runs on in the same worker', () => {
 describe('flow control', () => {
   it.each(['condition', 'flow_control'] as const)('skips by %s', by => {
     const { change } = finish({ kind: 'skip', by, reason: 'why' })
-    expect(endings(change)).toEqual([['a', 'skipped', `skipped_by_${by}`]])
+    expect(endings(change)).toEqual([`a skipped skipped_by_${by}`])
     expect(change.endings[0]?.reason).toBe('why')
-    expect(next(change)).toEqual([['b', 1, 'scheduled']])
+    expect(begun(change)).toEqual(['b 1 scheduled'])
   })
 
   it('reattempts after its wait, with all counters at zero', () => {
     const report: StepReport = { kind: 'reattempt', waitMs: 700, rewind: false, reason: null }
     const { change } = finish(report, { failures: 2, crashes: 2, attempt: 4 })
-    expect(endings(change)).toEqual([['a', 'completed', 'reattempted']])
+    expect(endings(change)).toEqual(['a completed reattempted'])
     expect(change.replacements).toMatchObject([{ node: 'a', attempt: 5, failures: 0, crashes: 0, due: { inMs: 700 } }])
   })
 
   it('finishes the workflow with a result', () => {
     const { change } = finish({ kind: 'finish', output: '1', reason: null })
-    expect(endings(change)).toEqual([['a', 'completed', 'success']])
+    expect(endings(change)).toEqual(['a completed success'])
     expect(change.endings[0]?.output).toBe('1')
-    expect(change.state?.to).toBe('finished')
-    expect(next(change)).toEqual([])
+    expect(change.update?.state).toBe('finished')
+    expect(begun(change)).toEqual([])
   })
 
   it('finishes a paused workflow only once it is resumed', () => {
     const { change } = finish({ kind: 'finish', output: '1', reason: null }, {}, 'paused')
-    expect(change.state).toEqual({ to: 'paused', pauseCause: 'finishing' })
+    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'finishing' })
   })
 
   it.each(['ready', 'paused'] as const)('cancels a workflow that is %s', state => {
     const { change } = finish({ kind: 'cancel', by: 'flow_control', reason: 'why' }, {}, state)
-    expect(endings(change)).toEqual([['a', 'canceled', 'canceled_by_flow_control']])
-    expect(change.state?.to).toBe('canceled')
+    expect(endings(change)).toEqual(['a canceled canceled_by_flow_control'])
+    expect(change.update?.state).toBe('canceled')
     expect(change.events.at(-1)).toMatchObject({ type: 'workflow.canceled', from: state, reason: 'why' })
   })
 
   it('pauses the workflow, or leaves it paused by whoever paused it', () => {
     const report: StepReport = { kind: 'pause', hold: false, reason: 'why' }
-    expect(finish(report).change.state).toEqual({ to: 'paused', pauseCause: 'flow_control' })
-    expect(finish(report, {}, 'paused').change.state).toBeNull()
-    expect(endings(finish(report).change)).toEqual([['a', 'canceled', 'canceled_by_flow_control']])
+    expect(finish(report).change.update).toMatchObject({ state: 'paused', pauseCause: 'flow_control' })
+    expect(finish(report, {}, 'paused').change.update).toBeNull()
+    expect(endings(finish(report).change)).toEqual(['a canceled canceled_by_flow_control'])
   })
 })
 
@@ -157,20 +159,21 @@ describe('a step that threw', () => {
   it('pauses the workflow, or leaves it paused by whoever paused it', () => {
     const { change } = finish(threw({ action: 'pause' }))
     expect(change.endings).toMatchObject([{ state: 'failed', outcome: 'paused_by_exception', error }])
-    expect(change.state).toEqual({ to: 'paused', pauseCause: 'exception' })
-    expect(finish(threw({ action: 'pause' }), {}, 'paused').change.state).toBeNull()
+    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'exception' })
+    const whilePaused = finish(threw({ action: 'pause' }), {}, 'paused').change.update
+    expect(whilePaused).toMatchObject({ state: 'paused', pauseCause: 'request', blockedBy: 'a' })
   })
 
   it('cancels the workflow, also while it is paused', () => {
     const { change } = finish(threw({ action: 'cancel' }), {}, 'paused')
     expect(change.endings).toMatchObject([{ state: 'failed', outcome: 'canceled_by_exception', error }])
-    expect(change.state?.to).toBe('canceled')
+    expect(change.update?.state).toBe('canceled')
   })
 
   it('is skipped, with its error', () => {
     const { change } = finish(threw({ action: 'skip' }))
     expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'skipped_by_exception', error }])
-    expect(next(change)).toEqual([['b', 1, 'scheduled']])
+    expect(begun(change)).toEqual(['b 1 scheduled'])
   })
 
   it('is reattempted after the wait, and its failures are counted', () => {
@@ -180,7 +183,7 @@ describe('a step that threw', () => {
   })
 
   it('is reattempted without end where no limit is set', () => {
-    expect(next(finish(threw({ action: 'reattempt' }), { failures: 9999 }).change)).toEqual([['a', 2, 'scheduled']])
+    expect(begun(finish(threw({ action: 'reattempt' }), { failures: 9999 }).change)).toEqual(['a 2 scheduled'])
   })
 
   it.each([
@@ -189,10 +192,10 @@ describe('a step that threw', () => {
     ['skip', 'skipped', 'skipped_by_exception', undefined],
   ] as const)('gives way to `then: %s` once its limit is used up', (then, state, outcome, workflow) => {
     const last = finish(threw({ action: 'reattempt', limit: 2, then }), { failures: 1 })
-    expect(next(last.change)).toEqual([['a', 2, 'scheduled']])
+    expect(begun(last.change)).toEqual(['a 2 scheduled'])
     const over = finish(threw({ action: 'reattempt', limit: 2, then }), { failures: 2 })
-    expect(endings(over.change)).toEqual([['a', state, outcome]])
-    expect(over.change.state?.to).toBe(workflow)
+    expect(endings(over.change)).toEqual([`a ${state} ${outcome}`])
+    expect(over.change.update?.state).toBe(workflow)
   })
 })
 
@@ -222,7 +225,7 @@ describe('a resumable step that stops between two items', () => {
     expect(change.moves).toEqual([
       { slot: '', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 500 } },
     ])
-    expect(change).toMatchObject({ endings: [], replacements: [], insertions: [], removals: [], state: null })
+    expect(change).toMatchObject({ endings: [], replacements: [], insertions: [], removals: [], update: null })
     expect(change.events).toMatchObject([{ type: 'step.suspended', from: 'in_progress', reason: 'yielded' }])
     expect(following).toBeNull()
   })
@@ -230,7 +233,7 @@ describe('a resumable step that stops between two items', () => {
   it('is held when its workflow is paused, to be suspended again', () => {
     const { change } = finish(stopped, { progress: halfway }, 'paused')
     expect(change.moves).toMatchObject([{ state: 'paused', heldFrom: 'suspended', progress: halfway }])
-    expect(change.state).toBeNull()
+    expect(change.update).toBeNull()
   })
 
   it('is held when it pauses the workflow itself', () => {
@@ -240,8 +243,8 @@ describe('a resumable step that stops between two items', () => {
       { slot: '', state: 'paused', fence: 6, heldFrom: 'suspended', progress: halfway, due: { inMs: 0 } },
     ])
     expect(change.endings).toEqual([])
-    expect(change.state).toEqual({ to: 'paused', pauseCause: 'flow_control' })
-    expect(finish(report, {}, 'paused').change.state).toBeNull()
+    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'flow_control' })
+    expect(finish(report, {}, 'paused').change.update).toBeNull()
   })
 })
 
@@ -274,25 +277,25 @@ describe('while the workflow is being canceled', () => {
   it.each(reports)('a step that reports %o ends it', (report, state, outcome) => {
     const running = row()
     const situation = facts({ state: 'rolling_back', active: [running, stopTimer] })
-    const { change, next: following } = decideFinish(situation, running, report, plan)
-    expect(endings(change)).toEqual([['a', state, outcome]])
+    const { change, next: following } = finished(situation, running, report, { plan: planFor(graph) })
+    expect(endings(change)).toEqual([`a ${state} ${outcome}`])
     expect(following).toBeNull()
-    expect(change.state?.to).toBe('canceled')
-    expect(change.removals).toEqual([{ slot: '' }, { slot: 'timer' }])
+    expect(change.update?.state).toBe('canceled')
+    expect(change.removals).toEqual([{ slot: '' }, { slot: '#stop' }])
   })
 
   it('keeps the error of a step that threw', () => {
     const running = row()
     const situation = facts({ state: 'rolling_back', active: [running] })
-    const { change } = decideFinish(situation, running, threw({ action: 'pause' }), plan)
+    const { change } = finished(situation, running, threw({ action: 'pause' }), { plan: planFor(graph) })
     expect(change.endings[0]?.error).toEqual(error)
   })
 
   it('waits for the others that still run', () => {
     const running = row()
     const situation = facts({ state: 'rolling_back', active: [running, row({ id: '10', slot: 'b' }), stopTimer] })
-    const { change } = decideFinish(situation, running, completed, plan)
-    expect(change.state).toBeNull()
+    const { change } = finished(situation, running, completed, { plan: planFor(graph) })
+    expect(change.update).toBeNull()
     expect(change.removals).toEqual([{ slot: '' }])
   })
 })

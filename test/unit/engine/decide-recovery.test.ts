@@ -1,65 +1,71 @@
 /** What becomes of work that nobody will report on. */
 import { describe, expect, it } from 'vitest'
 import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
-import { chain, facts, halfway, planFor, row, stopTimer } from './facts.ts'
+import type { WorkflowFacts } from '../../../src/store/change.ts'
+import type { ActiveExecution } from '../../../src/store/records.ts'
+import { chain, decided, facts, halfway, planFor, row, stopTimer } from './facts.ts'
 
-const plan = planFor(chain('a', 'b'))
+const graph = chain('a', 'b')
+
+const takeOver = (situation: WorkflowFacts, lost: ActiveExecution) =>
+  decided(situation, draft => decideTakeover(draft, lost, planFor(graph)))
+const fireTimer = (situation: WorkflowFacts) => decided(situation, decideStopTimer)
 
 describe('a takeover', () => {
   it('ends the lost attempt and puts the next in its place in line, counting the crash and no failure', () => {
     const lost = row({ failures: 1, attempt: 2 })
-    const change = decideTakeover(facts({ active: [lost] }), lost, plan)
+    const change = takeOver(facts({ active: [lost] }), lost)
     expect(change.endings).toMatchObject([
       { state: 'failed', outcome: 'recovered', error: null, reason: 'worker worker was lost' },
     ])
     expect(change.replacements).toMatchObject([
       { node: 'a', attempt: 3, failures: 1, crashes: 1, state: 'scheduled', fence: 6, due: { at: lost.dueAt } },
     ])
-    expect(change.state).toBeNull()
+    expect(change.update).toBeNull()
   })
 
   it('lets a resumable step go on from its last checkpoint', () => {
     const lost = row({ progress: halfway })
-    const change = decideTakeover(facts({ active: [lost] }), lost, plan)
+    const change = takeOver(facts({ active: [lost] }), lost)
     expect(change.endings).toMatchObject([{ outcome: 'recovered', execution: { progress: halfway } }])
     expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, state: 'scheduled', progress: halfway }])
   })
 
   it('leaves a paused workflow paused and holds the next attempt', () => {
     const lost = row()
-    const change = decideTakeover(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost, plan)
+    const change = takeOver(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost)
     expect(change.replacements).toMatchObject([{ state: 'paused', attempt: 2 }])
-    expect(change.state).toBeNull()
+    expect(change.update).toBeNull()
   })
 
   it('pauses the workflow at the third crash in a row', () => {
     const lost = row({ crashes: 2, startMark: true })
-    const change = decideTakeover(facts({ active: [lost] }), lost, plan)
+    const change = takeOver(facts({ active: [lost] }), lost)
     expect(change.endings[0]).toMatchObject({ outcome: 'recovered', error: { className: 'CrashLimitError' } })
     expect(change.replacements).toEqual([])
     expect(change.removals).toEqual([{ slot: '' }])
-    expect(change.state).toEqual({ to: 'paused', pauseCause: 'exception' })
+    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'exception' })
   })
 
   it('at the third crash leaves alone who had paused the workflow', () => {
     const lost = row({ crashes: 2, startMark: true })
-    const change = decideTakeover(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost, plan)
-    expect(change.state).toBeNull()
+    const change = takeOver(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost)
+    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'request', blockedBy: 'a' })
     expect(change.removals).toEqual([{ slot: '' }])
   })
 
   it('of a workflow that is being canceled ends it', () => {
     const lost = row()
-    const change = decideTakeover(facts({ state: 'rolling_back', active: [lost, stopTimer] }), lost, plan)
-    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'its worker was lost' }])
-    expect(change.state?.to).toBe('canceled')
-    expect(change.removals).toEqual([{ slot: '' }, { slot: 'timer' }])
+    const change = takeOver(facts({ state: 'rolling_back', active: [lost, stopTimer] }), lost)
+    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'worker worker was lost' }])
+    expect(change.update?.state).toBe('canceled')
+    expect(change.removals).toEqual([{ slot: '' }, { slot: '#stop' }])
   })
 
   it('of a timer lets it fire elsewhere', () => {
     const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker', fence: 1 }
-    const change = decideTakeover(facts({ state: 'rolling_back', active: [row(), timer] }), timer, plan)
-    expect(change.moves).toMatchObject([{ slot: 'timer', state: 'scheduled', fence: 2, due: null }])
+    const change = takeOver(facts({ state: 'rolling_back', active: [row(), timer] }), timer)
+    expect(change.moves).toMatchObject([{ slot: '#stop', state: 'scheduled', fence: 2, due: null }])
     expect(change.endings).toEqual([])
   })
 })
@@ -80,16 +86,16 @@ describe('the crashes of a step', () => {
 describe('the timer of a cancel', () => {
   it('ends what still runs, and the workflow', () => {
     const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker' }
-    const change = decideStopTimer(facts({ state: 'rolling_back', active: [row(), timer] }))
+    const change = fireTimer(facts({ state: 'rolling_back', active: [row(), timer] }))
     expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'it did not stop in time' }])
-    expect(change.state?.to).toBe('canceled')
-    expect(new Set(change.removals.map(removal => removal.slot))).toEqual(new Set(['', 'timer']))
+    expect(change.update?.state).toBe('canceled')
+    expect(new Set(change.removals.map(removal => removal.slot))).toEqual(new Set(['', '#stop']))
   })
 
   it('does nothing but go away when the workflow has come to another end', () => {
-    const change = decideStopTimer(facts({ state: 'canceled', active: [stopTimer] }))
+    const change = fireTimer(facts({ state: 'canceled', active: [stopTimer] }))
     expect(change.endings).toEqual([])
-    expect(change.state).toBeNull()
-    expect(change.removals).toEqual([{ slot: 'timer' }])
+    expect(change.update).toBeNull()
+    expect(change.removals).toEqual([{ slot: '#stop' }])
   })
 })

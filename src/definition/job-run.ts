@@ -1,0 +1,62 @@
+/** The `JobContext` of one attempt: the same facts and the same flow control that a step has, without a class. */
+import type { Duration } from '../primitives/duration.ts'
+import type { JobContext, JobNode } from './job-context.ts'
+import { reattempt, steer } from './steer.ts'
+import type { ExecutionInfo, StepContext } from './step-context.ts'
+
+export class JobRun implements JobContext {
+  readonly #context: StepContext
+  readonly hero: JobContext['hero']
+  readonly node: JobNode
+
+  constructor(context: StepContext, hero: JobContext['hero'], node: JobNode) {
+    this.#context = context
+    this.hero = hero
+    this.node = Object.freeze(node)
+    Object.freeze(this)
+  }
+
+  get workflowId(): string {
+    return this.#context.workflowId
+  }
+
+  get input(): unknown {
+    return this.#context.input
+  }
+
+  get execution(): ExecutionInfo {
+    return this.#context.execution
+  }
+
+  get idempotencyKey(): string {
+    return this.#context.execution.idempotencyKey
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal
+  }
+
+  output(node: string, ...fallback: unknown[]): Promise<any> {
+    return this.#context.output(node, fallback.length > 0 ? { value: fallback[0] } : null)
+  }
+
+  cancel(reason?: string): never {
+    return steer(this.#context, 'cancel', { reason })
+  }
+
+  pause(reason?: string): never {
+    return steer(this.#context, 'pause', { reason })
+  }
+
+  skip(reason?: string): never {
+    return steer(this.#context, 'skip', { reason })
+  }
+
+  finish(result?: unknown): never {
+    return steer(this.#context, 'finish', { result })
+  }
+
+  reattempt(options?: { readonly wait?: Duration }): never {
+    return reattempt(this.#context, options)
+  }
+}

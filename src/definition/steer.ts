@@ -1,0 +1,20 @@
+/** How steps and jobs say what comes next: by throwing, and by having it recorded, so that a `catch` cannot undo it. */
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
+import type { StepContext } from './step-context.ts'
+
+/** The first one counts: what is thrown is what is recorded, even if an earlier throw was swallowed. */
+export function steer(context: StepContext, action: FlowControlAction, options: FlowControlOptions): never {
+  context.flowControl ??= new FlowControl(action, options)
+  throw context.flowControl
+}
+
+export interface ReattemptOptions {
+  readonly wait?: Duration
+  readonly rewind?: boolean
+}
+
+export function reattempt(context: StepContext, options: ReattemptOptions = {}): never {
+  const waitMs = options.wait === undefined ? 0 : toMilliseconds(options.wait, 'The wait of a reattempt')
+  return steer(context, 'reattempt', { waitMs, rewind: options.rewind === true })
+}

@@ -1,0 +1,21 @@
+/** What a worker asks to be recorded about a step, and what it is told. */
+import type { ClaimedExecution, Progress } from '../store/records.ts'
+import type { IdPool } from './id-pool.ts'
+import type { StepReport } from './step-report.ts'
+
+export interface FinishRequest {
+  readonly claimed: ClaimedExecution
+  readonly report: StepReport
+  /** How far a resumable step has come; `null` for any other. */
+  readonly progress: Progress | null
+  /** The worker may go on at once with the next step of a queue it serves. */
+  readonly runOn: { serves(queue: string): boolean } | null
+  /** Reserved for what follows; the same over all tries, so that a lost answer can be settled. */
+  readonly ids: IdPool
+  /** An earlier try may have been committed. */
+  readonly repeated: boolean
+}
+
+export type FinishResult =
+  | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null }
+  | { readonly kind: 'refused' }

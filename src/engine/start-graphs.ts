@@ -1,0 +1,97 @@
+/**
+ * From a graph that was built at run time, or frozen before, to what the store is asked for. The graph is stored with the
+ * workflow and counts from then on.
+ */
+import type { BuiltGraph } from '../definition/built-graph.ts'
+import { type FrozenGraph, type FrozenNode, type FrozenNodes, graphOfFrozen } from '../definition/frozen-graph.ts'
+import { identifyAnyHero } from '../definition/identify-hero.ts'
+import type { JobRegistry } from '../definition/job-registry.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
+import type { StartOrder } from '../store/store.ts'
+import { jobHandler } from './courses.ts'
+import type { Engine } from './engine.ts'
+import { type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
+
+/** Workflows without a class have no name of one. */
+export const noType = ''
+
+/** What a workflow without a class is started with: a hero by reference, and any plain input. */
+export interface GraphStart {
+  readonly hero?: unknown
+  readonly input?: unknown
+}
+
+export interface GraphOrder {
+  readonly order: StartOrder
+  readonly prepared: Prepared
+}
+
+export async function graphOrder(
+  engine: Engine,
+  graph: BuiltGraph | FrozenGraph,
+  { what, options, maxInputBytes }: { what: GraphStart; options: StartOptions; maxInputBytes: number },
+): Promise<GraphOrder> {
+  refuseUnknownJobs(engine.jobs, graph.nodes)
+  const prepared = prepareGraph(what, options, maxInputBytes)
+  const frozen = await freeze(engine, graph)
+  const parsed = graphOfFrozen(frozen, { type: noType, queue: 'default', priority: 0, jobOptions: () => null })
+  const course = {
+    type: noType,
+    graph: parsed,
+    generation: 0,
+    allowMultiple: true,
+    handlerOf: (node: { job?: string }) => jobHandler(node.job ?? ''),
+  }
+  const ids = await engine.store.takeIds(1 + parsed.entries.length, options.transaction)
+  const order = startOrder(course, prepared, ids)
+  return {
+    order: { ...order, graph: { signature: frozen.signature, graph: JSON.stringify(frozen) } },
+    prepared,
+  }
+}
+
+/** A process that only starts workflows may know no jobs at all; one that knows some should know them all. */
+function refuseUnknownJobs(jobs: JobRegistry, nodes: FrozenNodes): void {
+  if (jobs.names.length === 0) return
+  const unknown = Object.values(nodes).find(node => node.job !== undefined && jobs.find(node.job) === null)
+  if (unknown === undefined) return
+  throw new InvalidArgumentError(
+    `Node ${unknown.name} names the job ${unknown.job}, which is not registered. List it in \`new Geneva({ jobs: [...] })\`.`,
+  )
+}
+
+function prepareGraph(what: GraphStart, options: StartOptions, maxBytes: number): Prepared {
+  if (typeof what !== 'object' || what === null) {
+    throw new InvalidArgumentError(`startGraph takes { hero, input } as its second argument, not ${String(what)}.`)
+  }
+  const hero = identifyAnyHero(what.hero)
+  const label = 'The input of a graph'
+  const input = encodeValue(what.input, { what: label, maxBytes })
+  return { hero, input, ...prepareOptions('a graph', options, hero, canonicalValue(what.input, label)) }
+}
+
+/** Queues and priorities of jobs are written into the nodes, because whoever moves the workflow on may not have the jobs. */
+async function freeze(engine: Engine, graph: BuiltGraph | FrozenGraph): Promise<FrozenGraph> {
+  const now = new Date(Math.floor((await engine.store.now()) / 1000)).toISOString()
+  const frozen = 'freeze' in graph ? graph.freeze(now) : graph
+  const jobs = [...new Set(Object.values(frozen.nodes).flatMap(node => node.job ?? []))]
+  const plain = jobs.every(name => {
+    const job = engine.jobs.find(name)
+    return job === null || (job.queue === null && job.priority === null)
+  })
+  if (plain) return frozen
+  const nodes = Object.fromEntries(Object.entries(frozen.nodes).map(([id, node]) => [id, withJobOptions(engine.jobs, node)]))
+  return { ...frozen, nodes }
+}
+
+function withJobOptions(jobs: JobRegistry, node: FrozenNode): FrozenNode {
+  const job = node.job === undefined ? null : jobs.find(node.job)
+  const queue = node.queue ?? job?.queue ?? undefined
+  const priority = node.priority ?? job?.priority ?? undefined
+  return {
+    ...node,
+    ...(queue === undefined ? {} : { queue }),
+    ...(priority === undefined ? {} : { priority }),
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * From what user code did to a report: it returned, it steered, or it threw. Shared by steps of classes and by jobs.
+ * Nothing that user code throws gets out.
+ */
+import type { FlowControl } from '../definition/flow-control.ts'
+import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
+import { type RetryPolicy, resolveRetry } from '../definition/retry-policy.ts'
+import { combineErrors, describeError } from '../primitives/describe-error.ts'
+import type { StepReport } from './step-report.ts'
+
+export interface StepOutcome {
+  /** `null` when the code was not called, because the step may not begin any more. */
+  readonly report: StepReport | null
+  /** What user code threw, for `onError`, once the report is recorded. */
+  readonly errors: readonly unknown[]
+}
+
+export interface OutcomeRules {
+  /** Where flow control is recorded. */
+  readonly context: { readonly flowControl: FlowControl | null }
+  /** A resumable step that pauses is held where it is. */
+  readonly isResumable: boolean
+  /** Throws for a value that cannot be stored. */
+  encode(value: unknown): string | null
+  readonly retry: RetryPolicy | null
+  /** Failures in a row before this attempt. */
+  readonly failures: number
+  /** Never rejects. */
+  policyFor(thrown: unknown): Promise<ResolvedPolicy>
+}
+
+export async function outcomeOf(rules: OutcomeRules, run: () => Promise<StepReport | null>): Promise<StepOutcome> {
+  const { context } = rules
+  try {
+    const report = await run()
+    return { report: context.flowControl ? steered(rules, context.flowControl) : report, errors: [] }
+  } catch (thrown) {
+    if (context.flowControl === null) return failed(rules, thrown)
+    try {
+      return { report: steered(rules, context.flowControl), errors: [] }
+    } catch (unstorable) {
+      return failed(rules, unstorable)
+    }
+  }
+}
+
+function steered({ isResumable, encode }: OutcomeRules, flow: FlowControl): StepReport {
+  const { reason } = flow
+  switch (flow.action) {
+    case 'cancel':
+      return { kind: 'cancel', by: 'flow_control', reason }
+    case 'skip':
+      return { kind: 'skip', by: 'flow_control', reason }
+    case 'pause':
+      return { kind: 'pause', hold: isResumable, reason }
+    case 'suspend':
+      return { kind: 'suspend', waitMs: flow.waitMs, reason }
+    case 'reattempt':
+      return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
+    case 'finish':
+      return { kind: 'finish', output: encode(flow.result), reason }
+  }
+}
+
+/** First the step's own retries; when they are used up, or the error is not worth one, the exception policy. */
+export async function failed(
+  rules: Pick<OutcomeRules, 'retry' | 'failures' | 'policyFor'>,
+  thrown: unknown,
+): Promise<StepOutcome> {
+  const again = rules.retry === null ? null : resolveRetry(failedAttempt(rules.retry, rules.failures, thrown))
+  const { policy, ruleError: policyError } = await rules.policyFor(thrown)
+  const retryMs = again?.retry?.delayMs ?? null
+  // A policy that was not asked for its action cannot have failed at it.
+  const mistakes = [again?.ruleError ?? [], (retryMs === null && policyError) || []].flat()
+  let error = describeError(thrown)
+  for (const mistake of mistakes) {
+    error = combineErrors(error, describeError(mistake.thrown), 'and then its onException threw')
+  }
+  return {
+    report: { kind: 'threw', error, policy, retryMs },
+    errors: [thrown, ...mistakes.map(mistake => mistake.thrown)],
+  }
+}
+
+function failedAttempt(policy: RetryPolicy, before: number, error: unknown) {
+  return { policy, error, failures: before + 1, random: Math.random, now: Date.now() }
+}

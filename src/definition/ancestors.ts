@@ -60,7 +60,7 @@ const upwards: Direction = {
     for (let node = last; node > first; node--) {
       const marked = marks[node] ?? 0
       if (marked === 0) continue
-      for (const parent of parents[node] ?? []) if (parent >= first) mark(marks, parent, marked)
+      for (const parent of parents[node] ?? []) mark(marks, parent, marked)
     }
   },
 }
@@ -86,7 +86,7 @@ function unmetOf(
       const unmet = group.find(stretch => ((marks[stretch[to]] ?? 0) & (1 << bit)) === 0)
       if (unmet) return unmet.pair
     }
-    marks.fill(0, first, last + 1)
+    marks.fill(0)
   }
   return null
 }

@@ -121,13 +121,13 @@ export function readMetadata(json: unknown): Record<string, unknown> {
 /** Equal for graphs with the same names, edges and jobs, in whatever order they were declared and whatever their ids are. */
 export function signatureOfNodes(nodes: FrozenNodes): string {
   const hash = createHash('sha256')
-  const named = new Map<readonly string[], string>()
   const namesOf = (ids: readonly string[]) => JSON.stringify(ids.map(id => nodes[id]?.name ?? id).sort())
   const byName = Object.values(nodes).sort((a, b) => (a.name < b.name ? -1 : 1))
+  let last: { readonly ids: readonly string[]; readonly names: string } | undefined
   for (const { name, depends_on: ids, job = null } of byName) {
-    // The nodes of a fan-out share one list, which may be as long as they are many.
-    const names = named.get(ids) ?? namesOf(ids)
-    if (ids.length > 1) named.set(ids, names)
+    // Neighbours are often of one fan-out and share one list, which may be as long as they are many.
+    const names: string = last?.ids === ids ? last.names : namesOf(ids)
+    last = { ids, names }
     hash.update(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}\n`)
   }
   return hash.digest('hex')

@@ -2,14 +2,17 @@
  * The public API of geneva-drive, every name listed.
  */
 export type { Execution, WorkflowEvent } from './client/execution.ts'
-export { Geneva, type GenevaOptions } from './client/geneva.ts'
+export { Geneva, type GenevaOptions, type ImportOptions } from './client/geneva.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
+export type { BuiltGraph } from './definition/built-graph.ts'
 export type { Child, ExistingWorkflow } from './definition/child.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
+export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
+export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
 export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType } from './definition/hero.ts'
 export type {
   FetchPage,
@@ -19,12 +22,18 @@ export type {
   PageOptions,
   RecordSource,
 } from './definition/iteration.ts'
+export { type DefineJobOptions, defineJob, type Job } from './definition/job.ts'
+export type { JobContext, JobNode } from './definition/job-context.ts'
+export type { Dependency, FanOut, NodeHandle } from './definition/node-handle.ts'
 export type { NodeRef } from './definition/node-ref.ts'
+export type { OutputReference } from './definition/output-reference.ts'
+export type { RetryNotation } from './definition/retry-notation.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
 export type { OutputOf, StepName } from './definition/step-names.ts'
 export type {
   ChildOptions,
+  DefaultOptions,
   EachOptions,
   ExceptionNotation,
   JobOptions,
@@ -34,11 +43,13 @@ export type {
   StepOptions,
   TaskOptions,
 } from './definition/step-options.ts'
+export { defineTemplate, type Template } from './definition/template.ts'
 export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } from './definition/workflow.ts'
 export type { StepInfo } from './definition/workflow-definition.ts'
 export { type DrawOptions, drawGraph } from './drawing/draw-graph.ts'
 export type { DrawnState, Picture, PictureNode, StateWord } from './drawing/picture.ts'
 export type { CheckFinding, CheckReport, CheckVerdict } from './engine/check-deploy.ts'
+export type { GraphStart } from './engine/start-graphs.ts'
 export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
 export * from './errors.ts'

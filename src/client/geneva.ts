@@ -2,15 +2,26 @@
  * The entry to everything: one instance per process and database. It opens the database when it is first used.
  */
 
+import { buildGraph } from '../definition/build-graph.ts'
+import { BuiltGraph } from '../definition/built-graph.ts'
+import type { FrozenGraph } from '../definition/frozen-graph.ts'
+import type { GraphBuilder } from '../definition/graph-builder.ts'
+import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
+import type { Job } from '../definition/job.ts'
+import { JobRegistry } from '../definition/job-registry.ts'
+import { parseFrozenGraph } from '../definition/parse-frozen-graph.ts'
 import { Registry } from '../definition/registry.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
+import { expandTemplate, isTemplate, type Template } from '../definition/template.ts'
 import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
 import { Engine } from '../engine/engine.ts'
 import { rerunOrder } from '../engine/rerun.ts'
+import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
+import { exportDag, freezeWorkflow, replaceGraph } from '../engine/stored-graphs.ts'
 import type { HistoryFlaw } from '../engine/verify-history.ts'
 import { ClosedError, InvalidArgumentError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
@@ -31,11 +42,27 @@ export interface GenevaOptions {
   /** `sqlite:app.db`, `postgres://...`, `mysql://...`, or the same with options. */
   readonly database: string | DatabaseOptions
   readonly workflows?: readonly WorkflowClass<any>[]
+  /** Code for the nodes of graphs that are built at run time. */
+  readonly jobs?: readonly Job[]
+  /** Graphs that are described once, under a name. */
+  readonly templates?: readonly Template[]
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
   /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
   readonly onError?: OnError
-  readonly limits?: { readonly inputBytes?: number; readonly outputBytes?: number }
+  readonly limits?: {
+    readonly inputBytes?: number
+    readonly outputBytes?: number
+    /** How large a graph that is built at run time may be. */
+    readonly graphNodes?: number
+    readonly graphEdges?: number
+    readonly graphBytes?: number
+  }
+}
+
+export interface ImportOptions extends RequestOptions {
+  /** A paused workflow whose own graph is replaced. */
+  readonly into?: string
 }
 
 interface Opened {
@@ -52,6 +79,7 @@ export class Geneva {
   readonly #options: GenevaOptions
   readonly #database: DatabaseOptions
   readonly #registry: Registry
+  readonly #jobs: JobRegistry
   readonly #onError: ErrorListener
   readonly #workers = new Set<Worker>()
   #opened: Promise<Opened> | null = null
@@ -67,6 +95,7 @@ export class Geneva {
       throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
     }
     this.#registry = new Registry(options.workflows ?? [])
+    this.#jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
     for (const warning of this.#registry.warnings) process.emitWarning(warning, 'GenevaWarning')
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
   }
@@ -99,6 +128,51 @@ export class Geneva {
     const opened = await this.#openFor(options)
     const workflows = await opened.starter.startMany(definition, whats, options)
     return workflows.map(workflow => this.#wrap(opened, { workflow, performing: false }))
+  }
+
+  /** Describes a graph in code, or fills in a template. Nothing is stored before it is started. */
+  build(describe: (w: GraphBuilder) => void): BuiltGraph
+  build<Args extends object>(template: Template<Args>, args: Args): BuiltGraph
+  build(describe: ((w: GraphBuilder) => void) | Template, args?: object): BuiltGraph {
+    return isTemplate(describe)
+      ? expandTemplate(describe, args ?? {}, this.#graphLimits)
+      : buildGraph(describe, this.#graphLimits)
+  }
+
+  /** Starts a workflow that goes by this graph, which is stored with it. Durable when it returns; inside a `transaction`, when that commits. */
+  async startGraph(
+    graph: BuiltGraph | FrozenGraph,
+    what: GraphStart = {},
+    options: StartOptions = {},
+  ): Promise<WorkflowHandle<any>> {
+    const opened = await this.#openFor(options)
+    const frozen = graph instanceof BuiltGraph ? graph : this.#parse(graph)
+    const maxInputBytes = this.#options.limits?.inputBytes ?? defaultBytes
+    const { order, prepared } = await graphOrder(opened.engine, frozen, { what, options, maxInputBytes })
+    const workflow = await opened.starter.startPrepared(order, prepared, options.transaction)
+    return this.#wrap(opened, { workflow, performing: false })
+  }
+
+  /** The graph of a workflow as JSON, to look at or to edit. */
+  async exportDag(id: string): Promise<FrozenGraph> {
+    return exportDag((await this.#open()).engine, id)
+  }
+
+  /**
+   * Reads a graph from JSON and checks it like a new one. With `into` it takes the place of the graph of a paused workflow
+   * that has one of its own: nodes that have started must stay.
+   */
+  async importDag(json: string | object, options: ImportOptions = {}): Promise<FrozenGraph> {
+    const { engine } = await this.#open()
+    const { into, ...request } = options
+    const graph = this.#parse(json, into === undefined ? null : (await engine.find(into)).type)
+    if (into !== undefined) await replaceGraph(engine, into, graph, requestFrom(request))
+    return graph
+  }
+
+  /** Stores the graph of a class workflow with it: from now on it goes by that, whatever the class says. */
+  async freeze(id: string, options?: RequestOptions): Promise<FrozenGraph> {
+    return freezeWorkflow((await this.#open()).engine, id, requestFrom(options))
   }
 
   /** By id; or the workflow of a hero: the active one, else the one started last. */
@@ -259,6 +333,22 @@ export class Geneva {
     return (await this.#open()).engine.store
   }
 
+  get #graphLimits(): GraphLimits {
+    const { graphNodes, graphEdges, graphBytes } = this.#options.limits ?? {}
+    const { nodes, edges, bytes } = defaultGraphLimits
+    return { nodes: graphNodes ?? nodes, edges: graphEdges ?? edges, bytes: graphBytes ?? bytes }
+  }
+
+  /** Methods may stand in a graph only where it belongs to a class. */
+  #parse(json: string | object, type: string | null = null): FrozenGraph {
+    const definition = type === null || type === '' ? null : this.#registry.definitionFor(type)
+    return parseFrozenGraph(json, {
+      limits: this.#graphLimits,
+      knowsJob: name => this.#jobs.find(name) !== null,
+      knowsMethod: name => definition?.nodeIndex.has(name) === true,
+    })
+  }
+
   async #handle(id: string): Promise<WorkflowHandle<any>> {
     const found = await this.find(id)
     if (found === null) throw new WorkflowNotFoundError(id)
@@ -299,7 +389,7 @@ export class Geneva {
     const store = await openerFor(this.#database.url)(this.#database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
-      const engine = new Engine(store, this.#registry)
+      const engine = new Engine(store, this.#registry, this.#jobs)
       await engine.register()
       const starter = new Starter(engine, this.#options.limits?.inputBytes ?? defaultBytes)
       const parts = { engine, waiters: new Waiters(engine) }

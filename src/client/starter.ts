@@ -48,6 +48,15 @@ export class Starter {
     return workflow
   }
 
+  /** A new workflow, or the one that the idempotency key belongs to. */
+  async startPrepared(order: StartOrder, prepared: Prepared, transaction?: object): Promise<WorkflowRecord> {
+    const call = transaction === undefined ? {} : { transaction }
+    const result = (await this.#engine.store.start([order], call))[0]
+    const workflow = accept(order, prepared, result)
+    if (transaction === undefined) this.#engine.ends.noteWork()
+    return workflow
+  }
+
   /** A new workflow from an order that is complete. */
   async startOrder(order: StartOrder, transaction?: object): Promise<WorkflowRecord> {
     const result = (await this.#engine.store.start([order], transaction === undefined ? {} : { transaction }))[0]

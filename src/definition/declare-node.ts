@@ -6,8 +6,8 @@ import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
 import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
-import { normalizeRetry } from './retry-policy.ts'
 import { resumableSettings } from './resumable-settings.ts'
+import { normalizeRetry } from './retry-policy.ts'
 import type { Condition, NodeDefinition } from './workflow-definition.ts'
 
 /** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */

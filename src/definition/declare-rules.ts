@@ -5,8 +5,8 @@ import { type DeclaringClass, openDeclarations, sayOnce } from './declarations.t
 import { normalizeRules } from './exception-policy.ts'
 import type { HeroType } from './hero.ts'
 import { mistakeInStoredName } from './node-name.ts'
-import { normalizeRetry } from './retry-policy.ts'
 import { definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import { normalizeRetry } from './retry-policy.ts'
 
 export function declareHeroes(workflowClass: DeclaringClass, heroTypes: readonly HeroType<any, any>[]): void {
   const declarations = openDeclarations(workflowClass)

@@ -38,11 +38,12 @@ export interface GraphData {
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */
 export const itemSeparator = '/'
 
-/** An immutable graph with its edges indexed both ways. The data must be sound: see `mistakesInGraph`. */
+/** An immutable graph with its edges indexed both ways. The data must be sound: no unknown names, no cycle. */
 export class Graph {
   readonly data: GraphData
   readonly #nodes: ReadonlyMap<string, GraphNode>
   readonly #children = new Map<string, GraphNode[]>()
+  #names: ReadonlyMap<string, string> | null = null
   /** Nodes that depend on nothing, in order. */
   readonly entries: readonly GraphNode[]
   /** Nodes that nothing depends on: the workflow has ended when all of them have. */
@@ -89,6 +90,18 @@ export class Graph {
     if (known) return known
     const each = this.eachOf(id)
     return each ? { ...each, id, name: id, kind: 'item', waitMs: 0, dependsOn: [each.id] } : null
+  }
+
+  /** The id of a node that somebody names by its id, its name or a former name; what is unknown stays as it is. */
+  idOf(given: string): string {
+    const name = this.renamed.get(given) ?? given
+    return this.find(name) ? name : (this.#byName().get(name) ?? name)
+  }
+
+  /** Only graphs that are built at run time have names apart from their ids. */
+  #byName(): ReadonlyMap<string, string> {
+    this.#names ??= new Map(this.data.nodes.map(node => [node.name, node.id]))
+    return this.#names
   }
 
   /** The `each` node that an id is an item of. */
@@ -159,11 +172,12 @@ export function cycleIn(nodes: readonly GraphNode[]): string[] | null {
   const { left } = orderOf(nodes)
   const byId = new Map(left.map(node => [node.id, node]))
   const way: GraphNode[] = []
+  const places = new Map<string, number>()
   // Behind a cycle stand nodes that only follow from it, so the way leads up, to what each waits for.
   for (let node = left[0]; node !== undefined; node = nextUp(node, byId)) {
-    const seen = way.indexOf(node)
-    if (seen !== -1) return [...way.slice(seen), node].map(member => member.name).reverse()
-    way.push(node)
+    const seen = places.get(node.id)
+    if (seen !== undefined) return [...way.slice(seen), node].map(member => member.name).reverse()
+    places.set(node.id, way.push(node) - 1)
   }
   return null
 }

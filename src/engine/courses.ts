@@ -2,10 +2,11 @@
  * Which graph a workflow goes by. One that is stored with the workflow takes precedence; else the code of this process
  * says it, unless the workflow has moved on to newer code, which other processes have registered.
  */
+
+import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { Graph, type GraphData, type GraphNode } from '../definition/graph.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
-import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { UnknownWorkflowError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store, StoredGraph } from '../store/store.ts'
@@ -149,6 +150,11 @@ export function isOnCourse(course: Course, now: WorkflowRecord): boolean {
 /** Jobs have names of their own, beside those of classes. */
 export function jobHandler(job: string): string {
   return `job:${job}`
+}
+
+/** The name of the job that a handler stands for; `null` for the handler of a class. */
+export function jobOf(handler: string): string | null {
+  return handler.startsWith('job:') ? handler.slice('job:'.length) : null
 }
 
 /** The stored names of a class, present and former. */

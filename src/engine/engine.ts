@@ -2,6 +2,7 @@
  * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
  * code it knows, so any number of engines may work on one database.
  */
+import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
@@ -31,13 +32,15 @@ const maxRounds = 10
 export class Engine {
   readonly store: Store
   readonly registry: Registry
+  readonly jobs: JobRegistry
   readonly courses: Courses
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
 
-  constructor(store: Store, registry: Registry) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry) {
     this.store = store
     this.registry = registry
+    this.jobs = jobs
     this.courses = new Courses(store, registry)
   }
 
@@ -59,15 +62,26 @@ export class Engine {
   }
 
   async skip(id: string, node: string, request: Request): Promise<void> {
-    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideSkip(draft, node, request, plan))
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideSkip(draft, plan.graph.idOf(node), request, plan),
+    )
   }
 
   async resolve(id: string, resolution: Resolution): Promise<void> {
-    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideResolve(draft, resolution, plan))
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideResolve(draft, { ...resolution, node: plan.graph.idOf(resolution.node) }, plan),
+    )
   }
 
   async reattempt(id: string, node: string, request: Request): Promise<void> {
-    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideReattempt(draft, node, request, plan))
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideReattempt(draft, plan.graph.idOf(node), request, plan),
+    )
+  }
+
+  /** Changes what a workflow goes by, with everything in sight. */
+  async changeCourse(id: string, decide: (draft: ChangeDraft, plan: Plan) => void): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, decide)
   }
 
   /** A timer has fallen due and was claimed. */

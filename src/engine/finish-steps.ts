@@ -11,6 +11,7 @@ import { type Engine, holds } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
 import { closerLook, needsHealing, targetFor } from './finish-targets.ts'
 import { withEnoughIds } from './id-pool.ts'
+import type { RunOn } from './plan.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -108,11 +109,11 @@ function decideGroup(
 }
 
 /** Of several rows that fall due the worker goes on with one; the others are for whoever has room. */
-function onceFor(runOn: { serves(queue: string): boolean }): (queue: string) => boolean {
+function onceFor(runOn: Pick<RunOn, 'serves'>): RunOn['serves'] {
   let taken = false
-  return queue => {
+  return (queue, handler) => {
     if (taken) return false
-    taken = runOn.serves(queue)
+    taken = runOn.serves(queue, handler)
     return taken
   }
 }

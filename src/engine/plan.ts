@@ -7,7 +7,7 @@ import type { Graph, GraphNode } from '../definition/graph.ts'
 export interface RunOn {
   readonly workerId: string
   /** Says yes at most once: the room is kept then. */
-  serves(queue: string): boolean
+  serves(queue: string, handler: string): boolean
 }
 
 export interface Plan {

@@ -14,7 +14,7 @@ export async function readOutput(
   workflowId: string,
   node: string,
 ): Promise<{ readonly value: unknown } | null> {
-  const names = namesOf({ renamed: graph.renamed }, graph.renamed.get(node) ?? node)
+  const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
   for (const name of names) {
     const found = await store.findOutput(workflowId, name)
     if (found === null) continue

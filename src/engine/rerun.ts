@@ -16,11 +16,12 @@ import { IdPool, withEnoughIds } from './id-pool.ts'
 import { currentName, type Plan } from './plan.ts'
 import { parentsOf } from './schedule.ts'
 
-export async function rerunOrder(engine: Engine, id: string, from: readonly string[]): Promise<StartOrder> {
+export async function rerunOrder(engine: Engine, id: string, given: readonly string[]): Promise<StartOrder> {
   const { store } = engine
   const workflow = await engine.find(id)
   const course = (await engine.courses.of([workflow])).get(id)
   if (course === undefined) throw new InvalidArgumentError(`The graph of workflow ${id} is not known.`)
+  const from = given.map(node => course.graph.idOf(node))
   checkNodes(course.graph, id, from)
   const [history, outputs, input, tags, graphs] = await Promise.all([
     store.history(id),

@@ -161,7 +161,8 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
   const held = draft.state === 'paused'
   const dueNow = 'inMs' in due && due.inMs === 0
   const mayRunOn = !held && dueNow && forward.crashes === 0 && forward.state === undefined
-  const owner = mayRunOn && runOn?.serves(node.queue) ? runOn.workerId : null
+  const handler = plan.handlerOf(node)
+  const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
   return draft.insert({
     ...rest,
     slot: freeSlot(draft, plan, node.id),
@@ -171,7 +172,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     ordinal: Math.max(after, ...parents.map(parent => parent.ordinal)) + 1,
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue: node.queue,
-    handler: plan.handlerOf(node),
+    handler,
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,

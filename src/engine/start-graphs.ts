@@ -12,6 +12,7 @@ import type { StartOrder } from '../store/store.ts'
 import { jobHandler } from './courses.ts'
 import type { Engine } from './engine.ts'
 import { type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
+import { storedForm } from './stored-form.ts'
 
 /** Workflows without a class have no name of one. */
 export const noType = ''
@@ -46,7 +47,7 @@ export async function graphOrder(
   const ids = await engine.store.takeIds(1 + parsed.entries.length, options.transaction)
   const order = startOrder(course, prepared, ids)
   return {
-    order: { ...order, graph: { signature: frozen.signature, graph: JSON.stringify(frozen) } },
+    order: { ...order, graph: storedForm(frozen) },
     prepared,
   }
 }
@@ -81,7 +82,9 @@ async function freeze(engine: Engine, graph: BuiltGraph | FrozenGraph): Promise<
     return job === null || (job.queue === null && job.priority === null)
   })
   if (plain) return frozen
-  const nodes = Object.fromEntries(Object.entries(frozen.nodes).map(([id, node]) => [id, withJobOptions(engine.jobs, node)]))
+  const nodes = Object.fromEntries(
+    Object.entries(frozen.nodes).map(([id, node]) => [id, withJobOptions(engine.jobs, node)]),
+  )
   return { ...frozen, nodes }
 }
 

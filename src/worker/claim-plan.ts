@@ -1,7 +1,7 @@
 /**
  * What a worker may claim: which queues and handlers, and how many of each.
  */
-import { typesOf } from '../engine/courses.ts'
+import { jobHandler, typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { timerHandler, timerQueue } from '../engine/plan.ts'
 import type { ClaimSource } from '../store/store.ts'
@@ -30,14 +30,16 @@ export class ClaimPlan {
   /** Looks up every queue that the code names, and those in which older or newer code has left rows. */
   static async make(engine: Engine, settings: WorkerSettings): Promise<ClaimPlan> {
     const types = engine.registry.definitions.flatMap(typesOf)
-    const left = settings.queues === null ? await engine.store.queuesOf(types) : []
+    const jobs = engine.jobs.names.map(jobHandler)
+    const left = settings.queues === null ? await engine.store.queuesOf([...types, ...jobs]) : []
     const named = engine.registry.definitions
       .map(({ graph }) => graph.data)
       .flatMap(({ queue, nodes }) => [queue, ...nodes.map(node => node.queue)])
-    const queues = new Set([...left, ...named].filter(queue => queue !== timerQueue))
+    const ofJobs = engine.jobs.names.map(name => engine.jobs.find(name)?.queue ?? 'default')
+    const queues = new Set([...left, ...named, ...ofJobs].filter(queue => queue !== timerQueue))
     const served = settings.queues === null ? [...queues] : [...settings.queues.keys()]
     const sources = served.flatMap(queue =>
-      types.map(handler => ({ queue, handler, generation: engine.courses.generationOf(handler) })),
+      [...types, ...jobs].map(handler => ({ queue, handler, generation: engine.courses.generationOf(handler) })),
     )
     return new ClaimPlan(sources, settings)
   }
@@ -46,8 +48,8 @@ export class ClaimPlan {
     return [timerHandler, ...new Set(this.#sources.map(source => source.handler))]
   }
 
-  serves(queue: string): boolean {
-    return this.#sources.some(source => source.queue === queue)
+  serves(queue: string, handler: string): boolean {
+    return this.#sources.some(source => source.queue === queue && source.handler === handler)
   }
 
   limitOf(queue: string): number | null {

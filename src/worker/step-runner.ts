@@ -4,12 +4,15 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { childHost } from '../engine/child-host.ts'
+import { jobOf } from '../engine/courses.ts'
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
+import { executeJob } from '../engine/execute-job.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
+import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
@@ -26,7 +29,7 @@ export interface RunnerParts {
   readonly maxOutputBytes: number
   readonly lease: Lease
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
-  keepRoom(step: RunningStep, queue: string): boolean
+  keepRoom(step: RunningStep, queue: string, handler: string): boolean
 }
 
 /** After so many steps in a row a workflow stands in line again, so that none keeps others waiting. */
@@ -126,16 +129,25 @@ export class StepRunner {
   async #execute(step: RunningStep): Promise<StepRun> {
     const { engine, maxOutputBytes } = this.#parts
     const { claimed, abort } = step
-    const definition = engine.registry.definitionFor(claimed.execution.handler)
-    return executeStep({
+    const { workflow, execution } = claimed
+    const course = (await engine.courses.of([workflow])).get(workflow.id)
+    if (course === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is not known.`)
+    const shared = {
       claimed,
-      definition,
       signal: abort.signal,
       maxOutputBytes,
-      readOutput: node => readOutput(engine.store, definition.graph, claimed.workflow.id, node),
-      children: childHost(engine, { workflowId: claimed.workflow.id, node: claimed.execution.node }, maxOutputBytes),
-      host: iterationHost(engine.store, step, this.#maxItems),
+      readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
       mayBegin: () => this.#mayBegin(step),
+    }
+    const job = jobOf(execution.handler)
+    if (job !== null && course.frozen !== null) {
+      return executeJob({ ...shared, frozen: course.frozen, job: engine.jobs.find(job) })
+    }
+    return executeStep({
+      ...shared,
+      definition: engine.registry.definitionFor(execution.handler),
+      children: childHost(engine, { workflowId: workflow.id, node: execution.node }, maxOutputBytes),
+      host: iterationHost(engine.store, step, this.#maxItems),
     })
   }
 
@@ -162,7 +174,7 @@ export class StepRunner {
   #finish(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {
     const runOn =
       mayRunOn && this.#runsOn && !step.abort.signal.aborted
-        ? { serves: (queue: string) => this.#parts.keepRoom(step, queue) }
+        ? { serves: (queue: string, handler: string) => this.#parts.keepRoom(step, queue, handler) }
         : null
     return this.#parts.finisher.finish(workerId, {
       claimed: step.claimed,

@@ -132,9 +132,9 @@ export class Worker {
       running: this.#running,
       finisher: this.#finisher,
       lease,
-      keepRoom: (step, queue) => {
+      keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
-        return current.serves(queue) && this.#running.keepRoom(step, queue, current.limitOf(queue))
+        return current.serves(queue, handler) && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
     })
   }

@@ -1,0 +1,80 @@
+/**
+ * Graphs that are stored with workflows, as people handle them: taken out, put back repaired, or made from a class. What
+ * has started stays in every one of them.
+ */
+import { type FrozenGraph, freezeClassGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
+import type { Graph } from '../definition/graph.ts'
+import { InvalidGraphError, InvalidStateError } from '../errors.ts'
+import type { ChangeDraft, Request } from './change-draft.ts'
+import type { Engine } from './engine.ts'
+import { heal } from './heal.ts'
+import { storedForm } from './stored-form.ts'
+
+/** The stored graph; for a workflow that follows its class, what that says now. */
+export async function exportDag(engine: Engine, id: string): Promise<FrozenGraph> {
+  const workflow = await engine.find(id)
+  const course = (await engine.courses.of([workflow])).get(id)
+  if (course?.frozen) return course.frozen
+  return freezeClassGraph(course?.graph ?? (await engine.courses.graphOf(workflow.type)), await timeNow(engine))
+}
+
+/** Takes the place of the graph that a paused workflow goes by. What falls due by that is held until it is resumed. */
+export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGraph, request: Request): Promise<void> {
+  await engine.changeCourse(id, (draft, plan) => {
+    const { workflow } = draft.facts
+    if (workflow.frozen === null) {
+      throw new InvalidStateError(
+        id,
+        workflow.state,
+        'replace the graph of',
+        'It goes by its class. `freeze` it first.',
+      )
+    }
+    if (draft.state !== 'paused') {
+      throw new InvalidStateError(id, workflow.state, 'replace the graph of', 'Pause it first.')
+    }
+    const graph = parsed(frozen, workflow.type)
+    refuseLoss(draft, graph, id)
+    draft.freeze(storedForm(frozen))
+    draft.note('workflow.graph_replaced', { ...request })
+    heal(draft, { ...plan, graph, generation: 0, heals: true })
+  })
+}
+
+/** Every node that has a row, or had one, is part of the workflow's history. */
+function refuseLoss(draft: ChangeDraft, graph: Graph, id: string): void {
+  const begun = [...draft.rows().map(row => row.node), ...draft.endedNodes()]
+  const lost = begun.filter(node => graph.find(node) === null)
+  if (lost.length === 0) return
+  throw new InvalidGraphError(
+    `Workflow ${id}: the nodes ${[...new Set(lost)].slice(0, 10).join(', ')} have started, so the graph must keep them under their ids.`,
+  )
+}
+
+export async function freezeWorkflow(engine: Engine, id: string, request: Request): Promise<FrozenGraph> {
+  const frozenAt = await timeNow(engine)
+  let result: FrozenGraph | null = null
+  await engine.changeCourse(id, (draft, plan) => {
+    const { workflow } = draft.facts
+    if (workflow.frozen !== null) {
+      throw new InvalidStateError(id, workflow.state, 'freeze', 'It has a graph of its own already.')
+    }
+    if (draft.state !== 'ready' && draft.state !== 'paused') {
+      throw new InvalidStateError(id, workflow.state, 'freeze', 'It is ending or has ended.')
+    }
+    // The class may have changed since the workflow was last touched: what is frozen is what it goes by from now on.
+    if (plan.heals) heal(draft, plan)
+    result = freezeClassGraph(plan.graph, frozenAt)
+    draft.freeze(storedForm(result))
+    draft.note('workflow.frozen', { ...request })
+  })
+  return result ?? exportDag(engine, id)
+}
+
+function parsed(frozen: FrozenGraph, type: string): Graph {
+  return graphOfFrozen(frozen, { type, queue: 'default', priority: 0, jobOptions: () => null })
+}
+
+async function timeNow(engine: Engine): Promise<string> {
+  return new Date(Math.floor((await engine.store.now()) / 1000)).toISOString()
+}

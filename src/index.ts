@@ -1,15 +1,17 @@
 /**
  * The public API of geneva-drive, every name listed.
  */
+
+export type { GenevaOptions } from './client/connection.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
-export { Geneva, type GenevaOptions, type ImportOptions } from './client/geneva.ts'
+export { Geneva, type ImportOptions } from './client/geneva.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
-export type { Child, ExistingWorkflow } from './definition/child.ts'
+export type { ExistingWorkflow } from './definition/child.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
@@ -30,7 +32,7 @@ export type { OutputReference } from './definition/output-reference.ts'
 export type { RetryNotation } from './definition/retry-notation.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
-export type { OutputOf, StepName } from './definition/step-names.ts'
+export type { Child, OutputOf, StepName } from './definition/step-names.ts'
 export type {
   ChildOptions,
   DefaultOptions,

@@ -26,7 +26,7 @@ const dialects = ['store/sqlite', 'store/postgres', 'store/mysql']
 
 /** From the bottom up. `store` is the interface and its records; only `open-store` knows that there are dialects. */
 const layers: readonly Layer[] = [
-  { name: 'errors', files: /^src\/errors\.ts$/, mayImport: [] },
+  { name: 'errors', files: /^src\/errors(\.ts$|\/)/, mayImport: [] },
   { name: 'primitives', files: /^src\/primitives\//, mayImport: ['errors'] },
   { name: 'definition', files: /^src\/definition\//, mayImport: base },
   { name: 'drawing', files: /^src\/drawing\//, mayImport: ['definition', ...base] },
@@ -64,7 +64,7 @@ const drivers: readonly PackageOwner[] = [
 
 /** The only places that know one database from another, and the errors that say which driver to install. */
 const namesDatabases =
-  /^src\/(store\/(sqlite|postgres|mysql|sql\/handles)\/|store\/open-store\.ts$|(sqlite|postgres|mysql|errors)\.ts$)/
+  /^src\/(store\/(sqlite|postgres|mysql|sql\/handles)\/|store\/open-store\.ts$|(sqlite|postgres|mysql)\.ts$|errors\/)/
 
 const entryPoints = ['index', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line'].map(
   name => `src/${name}.ts`,

@@ -4,99 +4,46 @@
 
 import { buildGraph } from '../definition/build-graph.ts'
 import { BuiltGraph } from '../definition/built-graph.ts'
-import type { FrozenGraph } from '../definition/frozen-graph.ts'
+import { type FrozenGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
 import type { GraphBuilder } from '../definition/graph-builder.ts'
-import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
-import type { Job } from '../definition/job.ts'
-import { JobRegistry } from '../definition/job-registry.ts'
-import { parseFrozenGraph } from '../definition/parse-frozen-graph.ts'
-import { Registry } from '../definition/registry.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import { expandTemplate, isTemplate, type Template } from '../definition/template.ts'
-import type { AnyWorkflow, ConcreteClass, WorkflowClass } from '../definition/workflow.ts'
+import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
+import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
+import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
-import { Engine } from '../engine/engine.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
 import { exportDag, freezeWorkflow, replaceGraph } from '../engine/stored-graphs.ts'
 import type { HistoryFlaw } from '../engine/verify-history.ts'
-import { ClosedError, InvalidArgumentError, WorkflowNotFoundError } from '../errors.ts'
+import { ClosedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
-import type { DatabaseOptions } from '../store/database-options.ts'
-import { hasOneWriter, openerFor } from '../store/open-store.ts'
-import type { Store, WorkflowSnapshot } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
+import { Connection, type GenevaOptions } from './connection.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
-import { Starter } from './starter.ts'
-import { Waiters } from './waiters.ts'
-import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
+import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
-
-export interface GenevaOptions {
-  /** `sqlite:app.db`, `postgres://...`, `mysql://...`, or the same with options. */
-  readonly database: string | DatabaseOptions
-  readonly workflows?: readonly WorkflowClass<any>[]
-  /** Code for the nodes of graphs that are built at run time. */
-  readonly jobs?: readonly Job[]
-  /** Graphs that are described once, under a name. */
-  readonly templates?: readonly Template[]
-  /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
-  readonly migrate?: boolean
-  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
-  readonly onError?: OnError
-  readonly limits?: {
-    readonly inputBytes?: number
-    readonly outputBytes?: number
-    /** How large a graph that is built at run time may be. */
-    readonly graphNodes?: number
-    readonly graphEdges?: number
-    readonly graphBytes?: number
-  }
-}
 
 export interface ImportOptions extends RequestOptions {
   /** A paused workflow whose own graph is replaced. */
   readonly into?: string
 }
 
-interface Opened {
-  readonly engine: Engine
-  readonly starter: Starter
-  readonly waiters: Waiters
-  /** Throws once this instance is closed. */
-  forHandles(): HandleParts
-}
-
-const defaultBytes = 1024 * 1024
-
 export class Geneva {
-  readonly #options: GenevaOptions
-  readonly #database: DatabaseOptions
-  readonly #registry: Registry
-  readonly #jobs: JobRegistry
+  readonly #connection: Connection
   readonly #onError: ErrorListener
   readonly #workers = new Set<Worker>()
-  #opened: Promise<Opened> | null = null
-  #ready = false
-  #closed = false
 
   constructor(options: GenevaOptions) {
-    this.#options = options
-    this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
-    openerFor(this.#database?.url)
-    checkLimits(options.limits)
-    if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
-      throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
-    }
-    this.#registry = new Registry(options.workflows ?? [])
-    this.#jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
-    for (const warning of this.#registry.warnings) process.emitWarning(warning, 'GenevaWarning')
+    this.#connection = new Connection(options)
+    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
   }
 
@@ -112,10 +59,10 @@ export class Geneva {
     what: object = {},
     options: StartOptions = {},
   ): Promise<WorkflowHandle<any>> {
-    const definition = this.#registry.definitionFor(workflow)
-    const opened = await this.#openFor(options)
+    const definition = this.#connection.registry.definitionFor(workflow)
+    const opened = await this.#connection.openFor(options)
     const started = await opened.starter.start(definition, what, options)
-    return this.#wrap(opened, { workflow: started, performing: false })
+    return opened.wrap({ workflow: started, performing: false })
   }
 
   /** Starts many of one class in one transaction: all, or none if one is in conflict. */
@@ -124,10 +71,10 @@ export class Geneva {
     whats: readonly StartWhat<W>[],
     options: Omit<StartOptions, 'idempotencyKey'> = {},
   ): Promise<WorkflowHandle<W>[]> {
-    const definition = this.#registry.definitionFor(workflow)
-    const opened = await this.#openFor(options)
+    const definition = this.#connection.registry.definitionFor(workflow)
+    const opened = await this.#connection.openFor(options)
     const workflows = await opened.starter.startMany(definition, whats, options)
-    return workflows.map(workflow => this.#wrap(opened, { workflow, performing: false }))
+    return workflows.map(workflow => opened.wrap({ workflow, performing: false }))
   }
 
   /** Describes a graph in code, or fills in a template. Nothing is stored before it is started. */
@@ -135,8 +82,8 @@ export class Geneva {
   build<Args extends object>(template: Template<Args>, args: Args): BuiltGraph
   build(describe: ((w: GraphBuilder) => void) | Template, args?: object): BuiltGraph {
     return isTemplate(describe)
-      ? expandTemplate(describe, args ?? {}, this.#graphLimits)
-      : buildGraph(describe, this.#graphLimits)
+      ? expandTemplate(describe, args ?? {}, this.#connection.graphLimits)
+      : buildGraph(describe, this.#connection.graphLimits)
   }
 
   /** Starts a workflow that goes by this graph, which is stored with it. Durable when it returns; inside a `transaction`, when that commits. */
@@ -145,17 +92,17 @@ export class Geneva {
     what: GraphStart = {},
     options: StartOptions = {},
   ): Promise<WorkflowHandle<any>> {
-    const opened = await this.#openFor(options)
-    const frozen = graph instanceof BuiltGraph ? graph : this.#parse(graph)
-    const maxInputBytes = this.#options.limits?.inputBytes ?? defaultBytes
+    const opened = await this.#connection.openFor(options)
+    const frozen = graph instanceof BuiltGraph ? graph : this.#connection.parseGraph(graph)
+    const { maxInputBytes } = this.#connection
     const { order, prepared } = await graphOrder(opened.engine, frozen, { what, options, maxInputBytes })
     const workflow = await opened.starter.startPrepared(order, prepared, options.transaction)
-    return this.#wrap(opened, { workflow, performing: false })
+    return opened.wrap({ workflow, performing: false })
   }
 
   /** The graph of a workflow as JSON, to look at or to edit. */
   async exportDag(id: string): Promise<FrozenGraph> {
-    return exportDag((await this.#open()).engine, id)
+    return exportDag((await this.#connection.open()).engine, id)
   }
 
   /**
@@ -163,16 +110,16 @@ export class Geneva {
    * that has one of its own: nodes that have started must stay.
    */
   async importDag(json: string | object, options: ImportOptions = {}): Promise<FrozenGraph> {
-    const { engine } = await this.#open()
+    const { engine } = await this.#connection.open()
     const { into, ...request } = options
-    const graph = this.#parse(json, into === undefined ? null : (await engine.find(into)).type)
+    const graph = this.#connection.parseGraph(json, into === undefined ? null : (await engine.find(into)).type)
     if (into !== undefined) await replaceGraph(engine, into, graph, requestFrom(request))
     return graph
   }
 
   /** Stores the graph of a class workflow with it: from now on it goes by that, whatever the class says. */
   async freeze(id: string, options?: RequestOptions): Promise<FrozenGraph> {
-    return freezeWorkflow((await this.#open()).engine, id, requestFrom(options))
+    return freezeWorkflow((await this.#connection.open()).engine, id, requestFrom(options))
   }
 
   /** By id; or the workflow of a hero: the active one, else the one started last. */
@@ -185,78 +132,71 @@ export class Geneva {
     first: string | ConcreteClass<any>,
     which?: string | { hero?: unknown },
   ): Promise<WorkflowHandle<any> | null> {
-    const definition = typeof first === 'function' ? this.#registry.definitionFor(first) : null
-    const opened = await this.#open()
+    const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
+    const opened = await this.#connection.open()
     const { store } = opened.engine
     if (definition && typeof which === 'object' && which !== null) {
       const found = await store.findByHero(typesOf(definition), identifyHero(definition, which.hero))
-      return found && this.#wrap(opened, found)
+      return found && opened.wrap(found)
     }
     const id = definition ? which : first
     const found = typeof id === 'string' && store.isId(id) ? await store.findWorkflow(id) : null
     const wanted = found && (definition === null || typesOf(definition).includes(found.workflow.type))
-    return wanted ? this.#wrap(opened, found) : null
+    return wanted ? opened.wrap(found) : null
   }
 
   /** Workflows by state, hero, step or tag, newest first, a page at a time. */
   async list(options?: ListOptions): Promise<WorkflowPage<AnyWorkflow>>
   async list<W extends AnyWorkflow>(workflow: ConcreteClass<W>, options?: ListOptions<W>): Promise<WorkflowPage<W>>
   async list(first?: ConcreteClass<any> | ListOptions, second?: ListOptions<any>): Promise<WorkflowPage<any>> {
-    const definition = typeof first === 'function' ? this.#registry.definitionFor(first) : null
-    const opened = await this.#open()
+    const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
+    const opened = await this.#connection.open()
     const options = (typeof first === 'function' ? second : first) ?? {}
     const filter = filterFrom(opened.engine.store, definition, options)
     return readPage(
       () => opened.forHandles().engine.store,
       filter,
-      snapshot => this.#wrap(opened, snapshot),
+      snapshot => opened.wrap(snapshot),
     )
   }
 
   async pause(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#open()).engine.pause(id, requestFrom(options))
+    await (await this.#connection.open()).engine.pause(id, requestFrom(options))
   }
 
   async resume(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#open()).engine.resume(id, requestFrom(options))
+    await (await this.#connection.open()).engine.resume(id, requestFrom(options))
   }
 
   async cancel(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#open()).engine.cancel(id, requestFrom(options))
+    await (await this.#connection.open()).engine.cancel(id, requestFrom(options))
   }
 
   async skip(id: string, step: string, options?: RequestOptions): Promise<void> {
-    await (await this.#open()).engine.skip(id, step, requestFrom(options))
+    await (await this.#connection.open()).engine.skip(id, step, requestFrom(options))
   }
 
   /** Takes a step as done: somebody has done by hand what it was to do. What depends on it goes on. */
   async resolve(id: string, step: string, options?: ResolveOptions): Promise<void> {
-    await (await this.#open()).engine.resolve(id, resolutionFrom(step, options))
+    await (await this.#connection.open()).engine.resolve(id, resolutionFrom(step, options))
   }
 
   /** A new attempt at a step that has failed, while nothing that comes after it has started. */
   async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
-    await (await this.#open()).engine.reattempt(id, step, requestFrom(options))
+    await (await this.#connection.open()).engine.reattempt(id, step, requestFrom(options))
   }
 
   /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */
   async rerun(id: string, options: { readonly from: string | readonly string[] }): Promise<WorkflowHandle<any>> {
-    const opened = await this.#open()
+    const opened = await this.#connection.open()
     const from = options?.from === undefined ? [] : [options.from].flat()
     const order = await rerunOrder(opened.engine, id, from)
-    return this.#wrap(opened, { workflow: await opened.starter.startOrder(order), performing: false })
+    return opened.wrap({ workflow: await opened.starter.startOrder(order), performing: false })
   }
 
   /** What deploying this code would do to workflows that run. Writes nothing, and makes the code known to nobody. */
   async check(): Promise<CheckReport> {
-    if (this.#closed) throw new ClosedError()
-    const store = await openerFor(this.#database.url)(this.#database)
-    try {
-      await store.checkSchema()
-      return await checkDeploy(store, this.#registry)
-    } finally {
-      await store.close()
-    }
+    return this.#connection.withStore(store => checkDeploy(store, this.#connection.registry))
   }
 
   /** Every node of a workflow's graph with the state of its latest attempt. */
@@ -267,6 +207,18 @@ export class Geneva {
   /** Recomputes the ancestry of every execution of a workflow. `null`, or the first one that does not fit. */
   async verifyHistory(id: string): Promise<HistoryFlaw | null> {
     return (await this.#handle(id)).verifyHistory()
+  }
+
+  /**
+   * A picture of a class, of a graph that was built or frozen, or of a workflow by its id, with the states of its nodes:
+   * as text for a terminal, as Mermaid or as DOT.
+   */
+  async draw(what: ConcreteClass<any> | BuiltGraph | FrozenGraph | string, options?: DrawOptions): Promise<string> {
+    if (typeof what === 'string') return (await this.#handle(what)).draw(options)
+    if (typeof what === 'function')
+      return drawGraph(pictureOf(this.#connection.registry.definitionFor(what).graph), options)
+    const defaults = { type: null, queue: 'default', priority: 0, jobOptions: () => null }
+    return drawGraph(pictureOf(graphOfFrozen(what, defaults)), options)
   }
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
@@ -311,17 +263,14 @@ export class Geneva {
 
   /** Opens the database and brings its tables up to date. Not needed before other calls, which do the same. */
   async migrate(): Promise<void> {
-    await this.#open()
+    await this.#connection.open()
   }
 
   /** Stops the workers of this instance in good order and closes its connections. */
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
+    if (!this.#connection.markClosed()) return
     await Promise.all([...this.#workers].map(worker => worker.stop()))
-    const opened = await this.#opened?.catch(() => null)
-    opened?.waiters.close()
-    await opened?.engine.store.close()
+    await this.#connection.release()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -330,23 +279,7 @@ export class Geneva {
 
   /** For the test kit. */
   async openedStore(): Promise<Store> {
-    return (await this.#open()).engine.store
-  }
-
-  get #graphLimits(): GraphLimits {
-    const { graphNodes, graphEdges, graphBytes } = this.#options.limits ?? {}
-    const { nodes, edges, bytes } = defaultGraphLimits
-    return { nodes: graphNodes ?? nodes, edges: graphEdges ?? edges, bytes: graphBytes ?? bytes }
-  }
-
-  /** Methods may stand in a graph only where it belongs to a class. */
-  #parse(json: string | object, type: string | null = null): FrozenGraph {
-    const definition = type === null || type === '' ? null : this.#registry.definitionFor(type)
-    return parseFrozenGraph(json, {
-      limits: this.#graphLimits,
-      knowsJob: name => this.#jobs.find(name) !== null,
-      knowsMethod: name => definition?.nodeIndex.has(name) === true,
-    })
+    return (await this.#connection.open()).engine.store
   }
 
   async #handle(id: string): Promise<WorkflowHandle<any>> {
@@ -357,65 +290,14 @@ export class Geneva {
 
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
     const settings = workerSettings(options)
-    const { engine } = await this.#open()
+    const { engine } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
-    if (this.#closed) throw new ClosedError()
-    const maxOutputBytes = this.#options.limits?.outputBytes ?? defaultBytes
+    if (this.#connection.closed) throw new ClosedError()
+    const { maxOutputBytes } = this.#connection
     const worker = new Worker({ engine, settings, onError: this.#onError, maxOutputBytes })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
-  }
-
-  /** Opening may have to write, and would then wait for a transaction that waits for it. */
-  #openFor(options: StartOptions | null): Promise<Opened> {
-    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.#database.url))
-      return this.#open()
-    throw new InvalidArgumentError(
-      'The database must be open before the transaction begins: `await geneva.migrate()` when the application starts.',
-    )
-  }
-
-  #open(): Promise<Opened> {
-    if (this.#closed) return Promise.reject(new ClosedError())
-    this.#opened ??= this.#openDatabase().catch(error => {
-      this.#opened = null
-      throw error
-    })
-    return this.#opened
-  }
-
-  async #openDatabase(): Promise<Opened> {
-    const store = await openerFor(this.#database.url)(this.#database)
-    try {
-      await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
-      const engine = new Engine(store, this.#registry, this.#jobs)
-      await engine.register()
-      const starter = new Starter(engine, this.#options.limits?.inputBytes ?? defaultBytes)
-      const parts = { engine, waiters: new Waiters(engine) }
-      this.#ready = true
-      return { ...parts, starter, forHandles: () => this.#whileOpen(parts) }
-    } catch (error) {
-      await store.close()
-      throw error
-    }
-  }
-
-  /** A handle may outlive this instance, but not its connections. */
-  #whileOpen<T>(parts: T): T {
-    if (this.#closed) throw new ClosedError()
-    return parts
-  }
-
-  #wrap(opened: Opened, snapshot: WorkflowSnapshot): WorkflowHandle<any> {
-    return new WorkflowHandle(opened.forHandles, snapshot)
-  }
-}
-
-function checkLimits(limits: GenevaOptions['limits']): void {
-  for (const [name, bytes] of Object.entries(limits ?? {})) {
-    if (bytes === undefined || (Number.isSafeInteger(bytes) && bytes > 0)) continue
-    throw new InvalidArgumentError(`The limit ${name} must be a whole number of bytes above 0, not ${String(bytes)}.`)
   }
 }
 

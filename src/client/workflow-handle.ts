@@ -5,6 +5,8 @@ import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
 import type { OutputOf, StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
+import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
+import { pictureOf } from '../drawing/picture.ts'
 import { checkKey } from '../engine/check-key.ts'
 import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
@@ -154,6 +156,18 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     await this.refresh()
     const { graph } = await this.#course(this.#parts.engine)
     return nodesWithState(graph, await this.history())
+  }
+
+  /** A picture of the graph with the states of its nodes: as text for a terminal, as Mermaid or as DOT. */
+  async draw(options?: DrawOptions): Promise<string> {
+    const nodes = await this.nodesWithState()
+    const { graph } = await this.#course(this.#parts.engine)
+    const states = new Map(nodes.map(({ id, state, attempt }) => [id, { state, attempt }]))
+    const picture = pictureOf(graph, states)
+    return drawGraph(
+      { ...picture, title: `${this.type === '' ? 'Workflow' : this.type} ${this.id} (${this.state})` },
+      options,
+    )
   }
 
   /** Recomputes the ancestry of every execution. `null`, or the first one that does not fit. */

@@ -6,7 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
-import type { RetryPolicy } from './retry-policy.ts'
+import type { RetryPolicy } from './retry-notation.ts'
 import type {
   AfterHook,
   AroundHook,

@@ -1,8 +1,9 @@
-/** The verbs that add a node: `step`, `resumableStep`, `task`, `each`, `child` and `inline`. Mistakes are raised at once, naming class and step. */
+/** The verbs that add a node: `step`, `resumableStep`, `task`, `each`, `child`, `job` and `inline`. Mistakes are raised at once, naming class and step. */
 import { DefinitionError } from '../errors.ts'
 import { type Declarations, type DeclaringClass, openDeclarations } from './declarations.ts'
 import { childSettings, dependenciesIn, eachSettings, metadataIn } from './dependency-options.ts'
 import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
+import { defaultsOf, jobBody, jobOptionsIn } from './job-node.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
 import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
@@ -54,6 +55,26 @@ export function declareChild(workflowClass: DeclaringClass, name: unknown, optio
   const declarations = openDeclarations(workflowClass)
   const checked = freeName(declarations, name)
   return addNode(declarations, { name: checked, kind: 'child', body: checked, inChain: true }, options)
+}
+
+/** A step whose code is a job, with arguments that the workflow gives. */
+export function declareJob(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  const where = `${declarations.className}, job ${checked}`
+  const { job, args, ...rest } = jobOptionsIn(options, where)
+  const body = jobBody(job, checked, args)
+  return addNode(declarations, { name: checked, kind: 'step', body, inChain: true }, { ...defaultsOf(job), ...rest })
+}
+
+/** One execution of a job for each item, which is its arguments. */
+export function declareEachJob(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
+  const declarations = openDeclarations(workflowClass)
+  const checked = freeName(declarations, name)
+  const where = `${declarations.className}, each ${checked}`
+  const { job, ...rest } = jobOptionsIn(options, where)
+  const body = jobBody(job, checked, (_: unknown, item: unknown) => item)
+  return addNode(declarations, { name: checked, kind: 'each', body, inChain: true }, { ...defaultsOf(job), ...rest })
 }
 
 export function declareResumableStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {

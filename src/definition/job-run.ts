@@ -6,18 +6,20 @@ import type { ExecutionInfo, StepContext } from './step-context.ts'
 
 export class JobRun implements JobContext {
   readonly #context: StepContext
-  readonly hero: JobContext['hero']
   readonly node: JobNode
 
-  constructor(context: StepContext, hero: JobContext['hero'], node: JobNode) {
+  constructor(context: StepContext, node: JobNode) {
     this.#context = context
-    this.hero = hero
     this.node = Object.freeze(node)
     Object.freeze(this)
   }
 
   get workflowId(): string {
     return this.#context.workflowId
+  }
+
+  get hero(): JobContext['hero'] {
+    return this.#context.heroKey
   }
 
   get input(): unknown {

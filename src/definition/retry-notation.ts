@@ -1,4 +1,5 @@
 /** What users write for `retry`. How it is checked and what it comes to is in `retry-policy.ts`. */
+import type { BackoffSettings } from '../primitives/backoff.ts'
 import type { Duration } from '../primitives/duration.ts'
 
 /** How often a step that throws is called again, and when. A number is the number of attempts. */
@@ -21,3 +22,11 @@ export type RetryNotation =
       /** Asked about each error; false means that it is not worth another attempt. Default: every error is. */
       readonly retryIf?: (error: any) => boolean
     }
+
+/** A `retry` with everything filled in. Frozen. */
+export interface RetryPolicy extends BackoffSettings {
+  /** How many times the step is called at most, the first call included. */
+  readonly attempts: number
+  /** Null: every error is worth another attempt. */
+  readonly retryIf: ((error: any) => boolean) | null
+}

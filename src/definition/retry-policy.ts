@@ -3,18 +3,10 @@
  * and puts a policy into a stored graph. What happens when there is none is for `onException` to say, not for this file.
  */
 import { DefinitionError, isGenevaError, type RetryableError } from '../errors.ts'
-import { type BackoffCurve, type BackoffSettings, backoffMs } from '../primitives/backoff.ts'
+import { type BackoffCurve, backoffMs } from '../primitives/backoff.ts'
 import { retryAfterMs } from '../primitives/retry-after.ts'
 import { definedDuration, refuseUnknownKeys } from './option-checks.ts'
-import type { RetryNotation } from './retry-notation.ts'
-
-/** A `retry` with everything filled in. Frozen. */
-export interface RetryPolicy extends BackoffSettings {
-  /** How many times the step is called at most, the first call included. */
-  readonly attempts: number
-  /** Null: every error is worth another attempt. */
-  readonly retryIf: ((error: any) => boolean) | null
-}
+import type { RetryNotation, RetryPolicy } from './retry-notation.ts'
 
 type RetryOption = keyof Exclude<RetryNotation, number>
 

@@ -3,6 +3,7 @@
  * control methods of `Workflow` read and record through it, so that the instance itself can be frozen.
  */
 import type { FlowControl } from './flow-control.ts'
+import type { HeroId } from './hero.ts'
 
 export interface ExecutionInfo {
   readonly id: string
@@ -14,6 +15,8 @@ export interface ExecutionInfo {
 
 export interface StepContext {
   readonly workflowId: string
+  /** The hero by type and id, whether it can be loaded or not. */
+  readonly heroKey: { readonly type: string; readonly id: HeroId } | null
   readonly execution: ExecutionInfo
   readonly signal: AbortSignal
   readonly input: unknown

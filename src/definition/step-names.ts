@@ -3,7 +3,6 @@
  * whatever the number of steps, and reasons are given as literal types, which editors show in messages and lists.
  */
 
-import type { Child } from './child.ts'
 import type { Iteration } from './iteration.ts'
 import type { WorkflowMember } from './node-name.ts'
 import type { Unstorable } from './storable.ts'
@@ -80,3 +79,15 @@ export type ItemOf<W, K> = K extends keyof W
     ? Item
     : never
   : never
+
+declare const childType: unique symbol
+
+/** The workflow that a node has started, or waited for, after its end. */
+export interface Child<W = any> {
+  readonly id: string
+  /** The result of the workflow: the output of the step that its class names, else of the last one that completed. */
+  result(): Promise<unknown>
+  /** What one of its steps returned; `undefined` when that did not complete. */
+  output<const K extends StepName<W>>(step: K): Promise<OutputOf<W, K>>
+  readonly [childType]?: W
+}

@@ -6,7 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Graph } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
-import type { RetryPolicy } from './retry-policy.ts'
+import type { RetryPolicy } from './retry-notation.ts'
 
 /** What may happen to a workflow when one of its steps throws. */
 export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt'

@@ -9,13 +9,16 @@ import { asRootClass } from './declarations.ts'
 import {
   declareChild,
   declareEach,
+  declareEachJob,
   declareInline,
+  declareJob,
   declareResumableStep,
   declareStep,
   declareTask,
 } from './declare-node.ts'
 import * as rules from './declare-rules.ts'
 import type { HeroType } from './hero.ts'
+import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
 import { type ReattemptOptions, reattempt, steer } from './steer.ts'
@@ -100,6 +103,24 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     options: EachOptions<I<C>, ItemOf<I<C>, K>>,
   ): NodeRef<OutputOf<I<C>, K>> {
     return declareEach(this, name, options)
+  }
+
+  /** Declares a step whose code is a job, with arguments as a value or as a function of the workflow. */
+  static job<C extends WorkflowClass, Args extends object, Output>(
+    this: C,
+    name: string,
+    options: JobStepOptions<I<C>, Args, Output>,
+  ): NodeRef<Output> {
+    return declareJob(this, name, options)
+  }
+
+  /** Declares a job that runs once for each item, which is its arguments. The items are asked for when the node is reached. */
+  static eachJob<C extends WorkflowClass, Args extends object, Output>(
+    this: C,
+    name: string,
+    options: EachJobOptions<I<C>, Args, Output>,
+  ): NodeRef<Output[]> {
+    return declareEachJob(this, name, options)
   }
 
   /** Starts another workflow and waits for its end; the method runs when that has finished. Any other end counts as a throw. */
@@ -226,12 +247,9 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   }
 
   /** Reads what another step returned: `await this.output(this.charge)`. Throws `OutputMissingError` when it has no output. */
-  output<Method extends (...args: any[]) => any>(step: Method): Promise<MethodOutput<Method>>
+  output<Step extends ReadableStep>(step: Step): Promise<StepOutput<Step>>
   /** Reads what another step returned, or gives the fallback when it has no output. */
-  output<Method extends (...args: any[]) => any, Fallback>(
-    step: Method,
-    fallback: Fallback,
-  ): Promise<MethodOutput<Method> | Fallback>
+  output<Step extends ReadableStep, Fallback>(step: Step, fallback: Fallback): Promise<StepOutput<Step> | Fallback>
   async output(step: unknown, ...fallback: unknown[]): Promise<unknown> {
     const { context } = attachmentOf(this, 'output')
     return context.output(stepOf(this, step), fallback.length > 0 ? { value: fallback[0] } : null)
@@ -263,10 +281,16 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   }
 }
 
+/** A step by its method, or by what its verb returned. */
+type ReadableStep = ((...args: any[]) => any) | NodeRef<any>
+type StepOutput<Step> = Step extends NodeRef<infer Output> ? Output : MethodOutput<Step>
+
 /** Finds the step by looking the method up under each name, so that overrides and spies are found as well. */
 function stepOf(workflow: AnyWorkflow, step: unknown): string {
   const { definition } = attachmentOf(workflow, 'output')
   const members = workflow as unknown as Record<string, unknown>
+  const named = typeof step === 'object' && step !== null ? (step as Partial<NodeRef>).name : undefined
+  if (named !== undefined && definition.nodeIndex.has(named)) return named
   const found =
     typeof step === 'function' && definition.nodes.find(node => node.body === node.name && members[node.name] === step)
   if (found) return found.name

@@ -2,7 +2,7 @@
  * What a `child` node needs while its code runs: preparing the workflow that it starts, watching one that exists, and
  * reading what became of it.
  */
-import type { Child } from '../definition/child.ts'
+import type { Child } from '../definition/step-names.ts'
 import { WorkflowNotFoundError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ParentKey, WorkflowRecord } from '../store/records.ts'

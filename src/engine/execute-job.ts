@@ -4,7 +4,6 @@
  */
 import { normalizePolicy, pausePolicy } from '../definition/exception-policy.ts'
 import { type FrozenGraph, type FrozenNode, readMetadata } from '../definition/frozen-graph.ts'
-import { decodeHeroId } from '../definition/hero.ts'
 import { type Job, validateArgs } from '../definition/job.ts'
 import { JobRun } from '../definition/job-run.ts'
 import { fillArgs } from '../definition/node-args.ts'
@@ -54,7 +53,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     const answer = execution.mayBegin()
     if (!(typeof answer === 'boolean' ? answer : await answer)) return null
     failpoint?.('step.before')
-    const output = await job.body(args, new JobRun(context, heroOf(claimed), jobNode(claimed, node)))
+    const output = await job.body(args, new JobRun(context, jobNode(claimed, node)))
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })
@@ -65,10 +64,6 @@ async function outputOf({ claimed, readOutput }: JobExecution, id: string): Prom
   const found = await readOutput(id)
   if (found === null) throw new OutputMissingError(claimed.workflow.id, id, 'it was skipped or has not completed')
   return found.value
-}
-
-function heroOf({ workflow: { hero } }: ClaimedExecution) {
-  return hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
 }
 
 function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {

@@ -2,10 +2,11 @@
  * Runs the code of one step and says what it came to. Order: hero, `cancelIf`, `if` / `skipIf`, hooks, body, hooks.
  * Nothing is written here, and nothing that user code throws gets out.
  */
-import type { Child } from '../definition/child.ts'
+
 import { evaluateTest } from '../definition/evaluate-test.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { resolvePolicy } from '../definition/resolve-policy.ts'
+import type { Child } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import type {
   ChildSettings,

@@ -3,6 +3,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { FlowControl } from '../definition/flow-control.ts'
+import { decodeHeroId } from '../definition/hero.ts'
 import type { ExecutionInfo, StepContext } from '../definition/step-context.ts'
 import { HeroGoneError, OutputMissingError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
@@ -26,6 +27,7 @@ export function stepContext(source: ContextSource): EngineContext {
 
 class EngineContext implements StepContext {
   readonly workflowId: string
+  readonly heroKey: StepContext['heroKey']
   readonly execution: ExecutionInfo
   readonly signal: AbortSignal
   readonly input: unknown
@@ -38,6 +40,8 @@ class EngineContext implements StepContext {
     const { workflow, execution, input } = source.claimed
     this.#source = source
     this.workflowId = workflow.id
+    const { hero } = workflow
+    this.heroKey = hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
     this.signal = source.signal
     this.input = decodeValue(input) ?? {}
     this.execution = Object.freeze({

@@ -4,7 +4,8 @@
  */
 import type { FlowControl } from '../definition/flow-control.ts'
 import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
-import { type RetryPolicy, resolveRetry } from '../definition/retry-policy.ts'
+import type { RetryPolicy } from '../definition/retry-notation.ts'
+import { resolveRetry } from '../definition/retry-policy.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import type { StepReport } from './step-report.ts'
 

@@ -206,6 +206,9 @@ export interface Store {
   /** The graphs that are stored with workflows, by workflow. */
   frozenGraphs(workflowIds: readonly string[]): Promise<Map<string, StoredFrozenGraph>>
 
+  /** Where due rows stand whose handlers begin so, and that no live worker serves. */
+  findUnserved(prefix: string): Promise<{ readonly queue: string; readonly handler: string }[]>
+
   /** The queues in which rows of the handlers stand, whatever code has put them there. */
   queuesOf(handlers: readonly string[]): Promise<string[]>
 

@@ -1,7 +1,8 @@
 /**
  * Opens an engine for one test: on a database of its own, with its errors collected instead of printed.
  */
-import { Geneva, type GenevaOptions } from '../client/geneva.ts'
+import type { GenevaOptions } from '../client/connection.ts'
+import { Geneva } from '../client/geneva.ts'
 import { CollectedErrors } from './collected-errors.ts'
 import { temporaryDatabase } from './temporary-database.ts'
 import { TestKit } from './test-kit.ts'

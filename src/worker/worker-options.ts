@@ -17,6 +17,8 @@ export interface WorkerOptions {
   readonly poll?: Duration
   /** How long running steps may go on after a request to shut down. Default 20 seconds. */
   readonly grace?: Duration
+  /** How long a node waits for a worker that has its job, before it fails. Default 60 seconds. */
+  readonly missingJob?: Duration
 }
 
 export interface WorkerSettings {
@@ -27,6 +29,7 @@ export interface WorkerSettings {
   readonly heartbeatMs: number
   readonly pollMs: number
   readonly graceMs: number
+  readonly missingJobMs: number
 }
 
 export function workerSettings(options: WorkerOptions = {}): WorkerSettings {
@@ -43,6 +46,7 @@ export function workerSettings(options: WorkerOptions = {}): WorkerSettings {
     leaseMs,
     heartbeatMs,
     pollMs: Math.max(1, toMilliseconds(options.poll ?? 200, 'The poll interval of a worker')),
+    missingJobMs: toMilliseconds(options.missingJob ?? 60_000, 'The wait for a missing job'),
     graceMs: toMilliseconds(options.grace ?? 20_000, 'The grace time of a worker'),
   }
 }

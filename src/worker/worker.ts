@@ -3,11 +3,9 @@
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
 
-import { typesOf } from '../engine/courses.ts'
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
-import { healOutdated } from '../engine/heal-outdated.ts'
-import { recover, takeOver } from '../engine/take-over.ts'
+import { takeOver } from '../engine/take-over.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
 import type { ClaimedExecution } from '../store/records.ts'
@@ -17,6 +15,7 @@ import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
+import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
@@ -36,12 +35,6 @@ export interface DrainOptions {
   readonly maxItems?: number
 }
 
-/** Dead workers are looked for every fifth of a lease, and at least so often. */
-const longestRecoveryMs = 2000
-const recoveryLimit = 100
-const healingLimit = 100
-/** How often the queues are looked up anew. */
-const replanMs = 60_000
 /** How often timers are looked for. They take no room of steps, because they end what keeps it. */
 const timerMs = 250
 const timerLimit = 20
@@ -53,6 +46,7 @@ export class Worker {
   readonly #running = new RunningSteps()
   readonly #bell = new WakeUp()
   readonly #finisher: Finisher
+  readonly #upkeep: Upkeep
   #plan: ClaimPlan | null = null
   #lease: Lease | null = null
   #runner: StepRunner | null = null
@@ -70,6 +64,15 @@ export class Worker {
   constructor(parts: WorkerParts) {
     this.#parts = parts
     this.#finisher = new Finisher(parts.engine)
+    this.#upkeep = new Upkeep(parts, {
+      handlers: () => this.#plan?.handlers ?? [],
+      onPlan: plan => {
+        this.#plan = plan
+      },
+      claimFor: async (sources, limit) => {
+        for (const claimed of await this.#claim({ sources, limit })) this.#perform(claimed)
+      },
+    })
   }
 
   /** False when the lease cannot be renewed or the worker has stopped. */
@@ -83,7 +86,7 @@ export class Worker {
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(() => this.#bell.ring())
     this.#running.onFree(() => this.#bell.ring())
-    this.#loops = Promise.all([this.#claimAlways(), this.#recoverAlways()]).finally(unsubscribe)
+    this.#loops = Promise.all([this.#claimAlways(), this.#upkeep.always(this.#stop.signal)]).finally(unsubscribe)
   }
 
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
@@ -91,7 +94,7 @@ export class Worker {
     await this.#begin()
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
-    const drained = this.#recover().then(() => this.#drain(options))
+    const drained = this.#upkeep.recover(this.#stop.signal).then(() => this.#drain(options))
     // A claim that is under way when the worker is stopped must be known before what it holds is given back.
     this.#loops = drained.catch(() => {})
     try {
@@ -176,8 +179,6 @@ export class Worker {
   }
 
   #claimedCount = 0
-  #plannedAt = performance.now()
-  #mayBeOutdated = true
   #timersClaimedAt = Number.NEGATIVE_INFINITY
 
   async #claimTimers(workflowId?: string): Promise<void> {
@@ -227,39 +228,6 @@ export class Worker {
     } catch (error) {
       this.#parts.onError.report(error, null)
     }
-  }
-
-  async #recoverAlways(): Promise<void> {
-    const { leaseMs } = this.#parts.settings
-    while (!this.#stop.signal.aborted) {
-      await this.#recover().catch(error => this.#parts.onError.report(error, null))
-      await this.#replan().catch(error => this.#parts.onError.report(error, null))
-      await this.#heal().catch(error => this.#parts.onError.report(error, null))
-      await pauseFor(jittered(Math.min(longestRecoveryMs, leaseMs / 5), 0.2), this.#stop.signal)
-    }
-  }
-
-  /** A deploy elsewhere may put rows into queues that this code does not name. */
-  async #replan(): Promise<void> {
-    if (performance.now() - this.#plannedAt < replanMs) return
-    this.#plannedAt = performance.now()
-    this.#plan = await ClaimPlan.make(this.#parts.engine, this.#parts.settings)
-    this.#mayBeOutdated = true
-  }
-
-  /** After a deploy: what waits far ahead is brought in line with this code, a few at a time. */
-  async #heal(): Promise<void> {
-    if (!this.#mayBeOutdated) return
-    const types = this.#parts.engine.registry.definitions.flatMap(typesOf)
-    this.#mayBeOutdated = (await healOutdated(this.#parts.engine, types, healingLimit)) === healingLimit
-  }
-
-  async #recover(): Promise<void> {
-    while (!this.#stop.signal.aborted && (await this.#recoverSome()) === recoveryLimit);
-  }
-
-  #recoverSome(): Promise<number> {
-    return recover(this.#parts.engine, this.#plan?.handlers ?? [], recoveryLimit)
   }
 
   async #drain(options: DrainOptions): Promise<number> {

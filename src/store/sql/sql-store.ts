@@ -31,7 +31,7 @@ import { sql } from './sql.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
 import { watch } from './watches.ts'
-import { findAbandoned, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
+import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
 
 export class SqlStore implements Store {
   readonly #context: SqlContext
@@ -117,6 +117,10 @@ export class SqlStore implements Store {
 
   frozenGraphs(workflowIds: readonly string[]) {
     return frozenGraphs(this.#context, workflowIds)
+  }
+
+  findUnserved(prefix: string) {
+    return findUnserved(this.#context, prefix)
   }
 
   queuesOf(handlers: readonly string[]) {

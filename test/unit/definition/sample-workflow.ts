@@ -21,6 +21,7 @@ export function sampleClass(declare: (workflow: any) => void = () => {}) {
 
 export function sampleContext(overrides: Partial<StepContext> = {}): StepContext {
   return {
+    heroKey: null,
     workflowId: '7',
     execution: { id: '8', node: 'first', attempt: 1, idempotencyKey: 'key' },
     signal: new AbortController().signal,

@@ -1,0 +1,175 @@
+/**
+ * One instance's hold on a database: opened when it is first needed, closed once. It also knows the code of this process:
+ * classes, jobs and templates.
+ */
+import type { FrozenGraph } from '../definition/frozen-graph.ts'
+import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
+import type { Job } from '../definition/job.ts'
+import { JobRegistry } from '../definition/job-registry.ts'
+import { parseFrozenGraph } from '../definition/parse-frozen-graph.ts'
+import { Registry } from '../definition/registry.ts'
+import type { Template } from '../definition/template.ts'
+import type { WorkflowClass } from '../definition/workflow.ts'
+import { Engine } from '../engine/engine.ts'
+import { ClosedError, InvalidArgumentError } from '../errors.ts'
+import type { DatabaseOptions } from '../store/database-options.ts'
+import { hasOneWriter, openerFor } from '../store/open-store.ts'
+import type { Store, WorkflowSnapshot } from '../store/store.ts'
+import type { OnError } from '../worker/error-listener.ts'
+import { Starter } from './starter.ts'
+import { Waiters } from './waiters.ts'
+import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
+
+export interface GenevaOptions {
+  /** `sqlite:app.db`, `postgres://...`, `mysql://...`, or the same with options. */
+  readonly database: string | DatabaseOptions
+  readonly workflows?: readonly WorkflowClass<any>[]
+  /** Code for the nodes of graphs that are built at run time. */
+  readonly jobs?: readonly Job[]
+  /** Graphs that are described once, under a name. */
+  readonly templates?: readonly Template[]
+  /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
+  readonly migrate?: boolean
+  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
+  readonly onError?: OnError
+  readonly limits?: {
+    readonly inputBytes?: number
+    readonly outputBytes?: number
+    /** How large a graph that is built at run time may be. */
+    readonly graphNodes?: number
+    readonly graphEdges?: number
+    readonly graphBytes?: number
+  }
+}
+
+export interface Opened {
+  readonly engine: Engine
+  readonly starter: Starter
+  readonly waiters: Waiters
+  wrap(snapshot: WorkflowSnapshot): WorkflowHandle<any>
+  /** Throws once this instance is closed. */
+  forHandles(): HandleParts
+}
+
+const defaultBytes = 1024 * 1024
+
+export class Connection {
+  readonly registry: Registry
+  readonly jobs: JobRegistry
+  readonly maxInputBytes: number
+  readonly maxOutputBytes: number
+  readonly graphLimits: GraphLimits
+  readonly #options: GenevaOptions
+  readonly #database: DatabaseOptions
+  #opened: Promise<Opened> | null = null
+  #ready = false
+  #closed = false
+
+  constructor(options: GenevaOptions) {
+    this.#options = options
+    this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
+    openerFor(this.#database?.url)
+    checkLimits(options.limits)
+    if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
+      throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
+    }
+    this.registry = new Registry(options.workflows ?? [])
+    this.jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
+    const { inputBytes, outputBytes, graphNodes, graphEdges, graphBytes } = options.limits ?? {}
+    const { nodes, edges, bytes } = defaultGraphLimits
+    this.maxInputBytes = inputBytes ?? defaultBytes
+    this.maxOutputBytes = outputBytes ?? defaultBytes
+    this.graphLimits = { nodes: graphNodes ?? nodes, edges: graphEdges ?? edges, bytes: graphBytes ?? bytes }
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  open(): Promise<Opened> {
+    if (this.#closed) return Promise.reject(new ClosedError())
+    this.#opened ??= this.#openDatabase().catch(error => {
+      this.#opened = null
+      throw error
+    })
+    return this.#opened
+  }
+
+  /** Opening may have to write, and would then wait for a transaction that waits for it. */
+  openFor(options: { readonly transaction?: object } | null): Promise<Opened> {
+    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.#database.url))
+      return this.open()
+    throw new InvalidArgumentError(
+      'The database must be open before the transaction begins: `await geneva.migrate()` when the application starts.',
+    )
+  }
+
+  /** A store of its own for a while, without making the code of this process known. */
+  async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new ClosedError()
+    const store = await openerFor(this.#database.url)(this.#database)
+    try {
+      await store.checkSchema()
+      return await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+
+  /** From now on nothing is opened any more. False if that was so already. */
+  markClosed(): boolean {
+    if (this.#closed) return false
+    this.#closed = true
+    return true
+  }
+
+  async release(): Promise<void> {
+    const opened = await this.#opened?.catch(() => null)
+    opened?.waiters.close()
+    await opened?.engine.store.close()
+  }
+
+  /** Methods may stand in a graph only where it belongs to a class. */
+  parseGraph(json: string | object, type: string | null = null): FrozenGraph {
+    const definition = type === null || type === '' ? null : this.registry.definitionFor(type)
+    return parseFrozenGraph(json, {
+      limits: this.graphLimits,
+      knowsJob: name => this.jobs.find(name) !== null,
+      knowsMethod: name => definition?.nodeIndex.has(name) === true,
+    })
+  }
+
+  async #openDatabase(): Promise<Opened> {
+    const store = await openerFor(this.#database.url)(this.#database)
+    try {
+      await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
+      const engine = new Engine(store, this.registry, this.jobs)
+      await engine.register()
+      const parts = { engine, waiters: new Waiters(engine) }
+      const forHandles = () => this.#whileOpen(parts)
+      this.#ready = true
+      return {
+        ...parts,
+        starter: new Starter(engine, this.maxInputBytes),
+        forHandles,
+        wrap: snapshot => new WorkflowHandle(forHandles, snapshot),
+      }
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  /** A handle may outlive this instance, but not its connections. */
+  #whileOpen<T>(parts: T): T {
+    if (this.#closed) throw new ClosedError()
+    return parts
+  }
+}
+
+function checkLimits(limits: GenevaOptions['limits']): void {
+  for (const [name, size] of Object.entries(limits ?? {})) {
+    if (size === undefined || (Number.isSafeInteger(size) && size > 0)) continue
+    throw new InvalidArgumentError(`The limit ${name} must be a whole number above 0, not ${String(size)}.`)
+  }
+}

@@ -1,0 +1,31 @@
+/** Nodes of a class whose code is a job. What the job says about queue, priority and retries counts unless the node says other. */
+import { DefinitionError } from '../errors.ts'
+import { attachmentOf } from './attached-context.ts'
+import { isJob, type Job, validateArgs } from './job.ts'
+import { JobRun } from './job-run.ts'
+
+type RawOptions = Readonly<Record<string, unknown>>
+
+export function jobOptionsIn(options: unknown, where: string): RawOptions & { readonly job: Job } {
+  const { job } = (options ?? {}) as RawOptions
+  if (isJob(job)) return options as RawOptions & { readonly job: Job }
+  throw new DefinitionError(`${where}: \`job\` must be what defineJob returned. Was it imported in a circle?`)
+}
+
+export function defaultsOf({ queue, priority, retry }: Job): RawOptions {
+  return {
+    ...(queue === null ? {} : { queue }),
+    ...(priority === null ? {} : { priority }),
+    ...(retry === null ? {} : { retry }),
+  }
+}
+
+/** `args` is a value, or a function of the workflow and, in an `each` node, the item. */
+export function jobBody(job: Job, name: string, args: unknown) {
+  return async (workflow: object, item?: unknown): Promise<unknown> => {
+    const { context } = attachmentOf(workflow, 'job')
+    const given = typeof args === 'function' ? await args(workflow, item) : args
+    const checked = await validateArgs(job, given ?? {}, name)
+    return job.body(checked, new JobRun(context, { id: context.execution.node, name, metadata: job.metadata }))
+  }
+}

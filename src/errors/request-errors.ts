@@ -1,0 +1,75 @@
+/** What callers meet who start, find or steer workflows. */
+import { GenevaError } from './geneva-error.ts'
+
+/** Another workflow of this type is active for this hero. `workflowId` is the one that holds the place. */
+export class WorkflowAlreadyActiveError extends GenevaError {
+  readonly workflowId: string
+  constructor(type: string, hero: string, workflowId: string) {
+    super(
+      'ALREADY_ACTIVE',
+      `${type} is already active for ${hero} as workflow ${workflowId}. Wait for it, cancel it, or declare \`this.allowMultiple()\`.`,
+    )
+    this.workflowId = workflowId
+  }
+}
+
+/** The idempotency key was used before with another hero or input. `workflowId` is the workflow that has the key. */
+export class IdempotencyConflictError extends GenevaError {
+  readonly workflowId: string
+  constructor(type: string, key: string, workflowId: string) {
+    super(
+      'IDEMPOTENCY_CONFLICT',
+      `The idempotency key ${JSON.stringify(key)} of ${type} belongs to workflow ${workflowId}, which was started with another hero or input. Use a new key.`,
+    )
+    this.workflowId = workflowId
+  }
+}
+
+export class WorkflowNotFoundError extends GenevaError {
+  readonly workflowId: string
+  constructor(workflowId: string) {
+    super(
+      'WORKFLOW_NOT_FOUND',
+      `There is no workflow with the id ${workflowId}. It may have been pruned, or the id belongs to another database.`,
+    )
+    this.workflowId = workflowId
+  }
+}
+
+/** A request that the workflow's state does not allow. Nothing was changed. */
+export class InvalidStateError extends GenevaError {
+  readonly workflowId: string
+  readonly state: string
+  constructor(workflowId: string, state: string, request: string, remedy: string) {
+    super('INVALID_STATE', `Workflow ${workflowId} is ${state}: cannot ${request} it. ${remedy}`)
+    this.workflowId = workflowId
+    this.state = state
+  }
+}
+
+/** `waitUntilFinished` met another end than `finished`. */
+export class WorkflowNotFinishedError extends GenevaError {
+  readonly workflowId: string
+  readonly state: string
+  constructor(workflowId: string, state: string, detail: string, options?: ErrorOptions) {
+    super(
+      'WORKFLOW_NOT_FINISHED',
+      `Workflow ${workflowId} is ${state} and has no result${detail ? `: ${detail}` : '.'}`,
+      options,
+    )
+    this.workflowId = workflowId
+    this.state = state
+  }
+}
+
+/** The time given to `waitUntilFinished` is over; the workflow goes on. */
+export class WaitTimeoutError extends GenevaError {
+  readonly workflowId: string
+  constructor(workflowId: string, state: string, timeoutMs: number) {
+    super(
+      'WAIT_TIMEOUT',
+      `Workflow ${workflowId} is still ${state} after ${timeoutMs} ms. It goes on; wait again, or look at its history.`,
+    )
+    this.workflowId = workflowId
+  }
+}

@@ -1,0 +1,94 @@
+/** What is recorded with a step, or thrown into one. */
+import { GenevaError } from './geneva-error.ts'
+
+/** The output of a step was asked for that has none: it was skipped, or has not completed. */
+export class OutputMissingError extends GenevaError {
+  constructor(workflowId: string, node: string, state: string) {
+    super(
+      'OUTPUT_MISSING',
+      `Step ${node} of workflow ${workflowId} has no output (${state}). Give a fallback: \`this.output(this.${node}, null)\`.`,
+    )
+  }
+}
+
+/** A stored graph names a job that no live worker has had for a while. Recorded with the node. */
+export class MissingJobError extends GenevaError {
+  readonly workflowId: string
+  readonly job: string
+  constructor(
+    workflowId: string,
+    job: string,
+    { node, nodeId, frozenAt }: { readonly node: string; readonly nodeId: string; readonly frozenAt: string },
+  ) {
+    super(
+      'MISSING_JOB',
+      [
+        `Workflow ${workflowId} was built at run time and names the job ${JSON.stringify(job)}, which no worker has any more.`,
+        `Node: ${node} (${nodeId})`,
+        `Frozen at: ${frozenAt}`,
+        'A stored graph does not change with the code. You can:',
+        `1. bring the job ${job} back, register it with \`new Geneva({ jobs: [...] })\`, and resume the workflow;`,
+        '2. cancel this workflow and start a new one;',
+        '3. repair its graph as a last resort: `exportDag`, edit, `importDag` into this workflow.',
+      ].join('\n'),
+    )
+    this.workflowId = workflowId
+    this.job = job
+  }
+}
+
+/** The workflow that a `child` node waited for has ended, but not as `finished`. The node has failed by that. */
+export class ChildNotFinishedError extends GenevaError {
+  readonly workflowId: string
+  readonly childId: string
+  readonly state: string
+  constructor(workflowId: string, node: string, childId: string, state: string) {
+    super(
+      'CHILD_NOT_FINISHED',
+      `Child ${node} of workflow ${workflowId} waited for workflow ${childId}, which is ${state}. A new attempt starts another one.`,
+    )
+    this.workflowId = workflowId
+    this.childId = childId
+    this.state = state
+  }
+}
+
+/** A workflow stands at a step that the newest code no longer has. */
+export class StepMissingError extends GenevaError {
+  constructor(workflowId: string, type: string, node: string) {
+    super(
+      'STEP_MISSING',
+      `Workflow ${workflowId} stands at step ${node}, which ${type} no longer declares. Deploy code that has it, then resume; or skip the step.`,
+    )
+  }
+}
+
+/** A step whose worker died too many times in a row. */
+export class CrashLimitError extends GenevaError {
+  constructor(workflowId: string, node: string, crashes: number) {
+    super(
+      'CRASH_LIMIT',
+      `Step ${node} of workflow ${workflowId} lost its worker ${crashes} times in a row. Look for what ends the process (memory, exit, native code), then resume.`,
+    )
+  }
+}
+
+/** The test kit stopped a workflow that seems to run for ever. */
+export class StepLimitError extends GenevaError {
+  constructor(workflowId: string, limit: number) {
+    super(
+      'STEP_LIMIT',
+      `Workflow ${workflowId} has performed ${limit} steps and is not done. Raise \`maxSteps\` if that is right.`,
+    )
+  }
+}
+
+/** A resumable step has done more items than its `maxIterations` allows. */
+export class IterationLimitError extends GenevaError {
+  constructor(workflowId: string, node: string, limit: number) {
+    super(
+      'ITERATION_LIMIT',
+      `Step ${node} of workflow ${workflowId} has done ${limit} items and wants more. If it does not loop, raise \`maxIterations\` and resume.`,
+    )
+  }
+}

@@ -1,0 +1,41 @@
+/** The database, its driver and our own bugs. */
+import { GenevaError } from './geneva-error.ts'
+
+/** An optional database driver is not installed. */
+export class DriverMissingError extends GenevaError {
+  constructor(database: string, packageName: string, options?: ErrorOptions) {
+    super(
+      'DRIVER_MISSING',
+      `${database} needs the package ${packageName}. Install it: npm install ${packageName}`,
+      options,
+    )
+  }
+}
+
+/** The database server or library is too old, or a kind that is not supported. */
+export class UnsupportedDatabaseError extends GenevaError {
+  constructor(message: string) {
+    super('UNSUPPORTED_DATABASE', message)
+  }
+}
+
+/** The tables are missing, older than the code, or newer than it can use. */
+export class SchemaError extends GenevaError {
+  constructor(message: string) {
+    super('SCHEMA', message)
+  }
+}
+
+/** This Geneva instance was closed. */
+export class ClosedError extends GenevaError {
+  constructor() {
+    super('CLOSED', 'This Geneva instance is closed. Create a new one to go on.')
+  }
+}
+
+/** A bug in Geneva Drive itself. */
+export class InvariantError extends GenevaError {
+  constructor(message: string) {
+    super('INVARIANT', `${message} This is a bug in Geneva Drive; please report it.`)
+  }
+}

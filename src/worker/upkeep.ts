@@ -1,0 +1,92 @@
+/**
+ * What a worker does beside its own steps, every couple of seconds: takes over what dead workers have left, brings
+ * workflows in line with newer code, looks for new queues, and lets nodes fail whose job nobody has.
+ */
+import { typesOf } from '../engine/courses.ts'
+import type { Engine } from '../engine/engine.ts'
+import { healOutdated } from '../engine/heal-outdated.ts'
+import { recover } from '../engine/take-over.ts'
+import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import type { ClaimSource } from '../store/store.ts'
+import { ClaimPlan } from './claim-plan.ts'
+import type { ErrorListener } from './error-listener.ts'
+import { MissingJobs } from './missing-jobs.ts'
+import type { WorkerSettings } from './worker-options.ts'
+
+export interface UpkeepParts {
+  readonly engine: Engine
+  readonly settings: WorkerSettings
+  readonly onError: ErrorListener
+}
+
+/** What it needs of the worker that it belongs to. */
+export interface UpkeepHooks {
+  handlers(): readonly string[]
+  onPlan(plan: ClaimPlan): void
+  /** Claims from these sources and runs what comes. */
+  claimFor(sources: readonly ClaimSource[], limit: number): Promise<void>
+}
+
+/** Dead workers are looked for every fifth of a lease, and at least so often. */
+const longestRecoveryMs = 2000
+const recoveryLimit = 100
+const healingLimit = 100
+/** How often jobs that nobody has are looked for, at the longest. */
+const longestMissingMs = 10_000
+const missingLimit = 20
+/** How often the queues are looked up anew. */
+const replanMs = 60_000
+
+export class Upkeep {
+  readonly #parts: UpkeepParts
+  readonly #hooks: UpkeepHooks
+  readonly #missing: MissingJobs
+  #plannedAt = performance.now()
+  #lookedForMissingAt = performance.now()
+  #mayBeOutdated = true
+
+  constructor(parts: UpkeepParts, hooks: UpkeepHooks) {
+    this.#parts = parts
+    this.#hooks = hooks
+    this.#missing = new MissingJobs(parts.engine.store, parts.settings.missingJobMs)
+  }
+
+  /** Until the signal says stop. One thing that fails keeps none of the others from being done. */
+  async always(stop: AbortSignal): Promise<void> {
+    const { settings, onError } = this.#parts
+    const tasks = [() => this.recover(stop), () => this.#replan(), () => this.#heal(), () => this.#failMissing()]
+    while (!stop.aborted) {
+      for (const task of tasks) await task().catch(error => onError.report(error, null))
+      await pauseFor(jittered(Math.min(longestRecoveryMs, settings.leaseMs / 5), 0.2), stop)
+    }
+  }
+
+  async recover(stop: AbortSignal): Promise<void> {
+    const { engine } = this.#parts
+    while (!stop.aborted && (await recover(engine, this.#hooks.handlers(), recoveryLimit)) === recoveryLimit);
+  }
+
+  /** A deploy elsewhere may put rows into queues that this code does not name. */
+  async #replan(): Promise<void> {
+    if (performance.now() - this.#plannedAt < replanMs) return
+    this.#plannedAt = performance.now()
+    this.#hooks.onPlan(await ClaimPlan.make(this.#parts.engine, this.#parts.settings))
+    this.#mayBeOutdated = true
+  }
+
+  /** After a deploy: what waits far ahead is brought in line with this code, a few at a time. */
+  async #heal(): Promise<void> {
+    if (!this.#mayBeOutdated) return
+    const types = this.#parts.engine.registry.definitions.flatMap(typesOf)
+    this.#mayBeOutdated = (await healOutdated(this.#parts.engine, types, healingLimit)) === healingLimit
+  }
+
+  /** Nodes whose job nobody has: claimed to fail, so that people learn of it. */
+  async #failMissing(): Promise<void> {
+    const now = performance.now()
+    if (now - this.#lookedForMissingAt < Math.min(this.#parts.settings.missingJobMs, longestMissingMs)) return
+    this.#lookedForMissingAt = now
+    const sources = await this.#missing.givenUp(now)
+    if (sources.length > 0) await this.#hooks.claimFor(sources, missingLimit)
+  }
+}

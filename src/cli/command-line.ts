@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
+import { checkCommand } from './check-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 
 /** Exit codes are part of the interface: 1 something went wrong, 2 wrong usage, 3 the answer is no. */
@@ -19,6 +20,7 @@ const program = new Command('geneva')
   .exitOverride()
   .showHelpAfterError('(geneva --help shows all commands)')
   .addCommand(migrateCommand())
+  .addCommand(checkCommand())
 
 try {
   await program.parseAsync()

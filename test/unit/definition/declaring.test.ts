@@ -40,6 +40,8 @@ describe('steps', () => {
       dependsOn: null,
       alsoDependsOn: [],
       each: null,
+      child: null,
+      retry: null,
       metadata: null,
       resumable: null,
       body: 'first',

@@ -205,14 +205,14 @@ describe('a step that is given back', () => {
   it('stands in line again, the same row with a new fence', () => {
     const { change } = finish(released)
     expect(change.moves).toEqual([
-      { slot: '', state: 'scheduled', fence: 6, heldFrom: null, progress: null, due: null },
+      { slot: '', state: 'scheduled', fence: 6, heldFrom: null, progress: null, due: null, input: null },
     ])
     expect(change.endings).toEqual([])
   })
 
   it('is held when its workflow is paused', () => {
     expect(finish(released, {}, 'paused').change.moves).toEqual([
-      { slot: '', state: 'paused', fence: 6, heldFrom: 'scheduled', progress: null, due: null },
+      { slot: '', state: 'paused', fence: 6, heldFrom: 'scheduled', progress: null, due: null, input: null },
     ])
   })
 })
@@ -223,7 +223,7 @@ describe('a resumable step that stops between two items', () => {
   it('stays the same row and attempt, with its progress and a new fence, and is due after its wait', () => {
     const { change, next: following } = finish(stopped, { progress: halfway })
     expect(change.moves).toEqual([
-      { slot: '', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 500 } },
+      { slot: '', state: 'suspended', fence: 6, heldFrom: null, progress: halfway, due: { inMs: 500 }, input: null },
     ])
     expect(change).toMatchObject({ endings: [], replacements: [], insertions: [], removals: [], update: null })
     expect(change.events).toMatchObject([{ type: 'step.suspended', from: 'in_progress', reason: 'yielded' }])
@@ -240,7 +240,7 @@ describe('a resumable step that stops between two items', () => {
     const report: StepReport = { kind: 'pause', hold: true, reason: 'why' }
     const { change } = finish(report, { progress: halfway })
     expect(change.moves).toEqual([
-      { slot: '', state: 'paused', fence: 6, heldFrom: 'suspended', progress: halfway, due: { inMs: 0 } },
+      { slot: '', state: 'paused', fence: 6, heldFrom: 'suspended', progress: halfway, due: { inMs: 0 }, input: null },
     ])
     expect(change.endings).toEqual([])
     expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'flow_control' })

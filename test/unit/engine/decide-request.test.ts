@@ -28,7 +28,7 @@ describe('pause', () => {
   it('holds what waits, and keeps its fence', () => {
     const change = pause(facts({ active: [waiting] }))
     expect(change.moves).toEqual([
-      { slot: '', state: 'paused', fence: 5, heldFrom: 'scheduled', progress: null, due: null },
+      { slot: '', state: 'paused', fence: 5, heldFrom: 'scheduled', progress: null, due: null, input: null },
     ])
     expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'request' })
     expect(change.events).toMatchObject([
@@ -40,7 +40,7 @@ describe('pause', () => {
   it('holds a suspended step and remembers that it was suspended', () => {
     const change = pause(facts({ active: [suspended] }))
     expect(change.moves).toEqual([
-      { slot: '', state: 'paused', fence: 5, heldFrom: 'suspended', progress: null, due: null },
+      { slot: '', state: 'paused', fence: 5, heldFrom: 'suspended', progress: null, due: null, input: null },
     ])
     expect(change.events[0]).toMatchObject({ type: 'step.held', from: 'suspended', to: 'paused' })
   })
@@ -66,7 +66,7 @@ describe('resume', () => {
   it('lets go what is held', () => {
     const change = resume(facts({ state: 'paused', pauseCause: 'request', active: [held] }))
     expect(change.moves).toEqual([
-      { slot: '', state: 'scheduled', fence: 5, heldFrom: null, progress: null, due: null },
+      { slot: '', state: 'scheduled', fence: 5, heldFrom: null, progress: null, due: null, input: null },
     ])
     expect(change.update).toMatchObject({ state: 'ready', pauseCause: null })
     expect(change.events.map(event => event.type)).toEqual(['workflow.resumed', 'step.released'])
@@ -75,7 +75,7 @@ describe('resume', () => {
   it('lets go a suspended step as suspended, with its own due time and progress', () => {
     const change = resume(facts({ state: 'paused', pauseCause: 'request', active: [heldSuspended] }))
     expect(change.moves).toEqual([
-      { slot: '', state: 'suspended', fence: 5, heldFrom: null, progress: null, due: null },
+      { slot: '', state: 'suspended', fence: 5, heldFrom: null, progress: null, due: null, input: null },
     ])
     expect(change.endings).toEqual([])
   })
@@ -164,7 +164,7 @@ describe('cancel', () => {
         kind: 'timer',
         node: '',
         state: 'scheduled',
-        handler: 'Sample',
+        handler: '#timer',
         due: { inMs: 30_000 },
         id: '90',
       },

@@ -94,9 +94,9 @@ export class Starter {
     prepared: readonly Prepared[],
     transaction?: object,
   ): Promise<StartOrder[]> {
-    const { graph, type, allowMultiple } = definition
+    const { graph, type, allowMultiple, formerTypes } = definition
     const generation = this.#engine.courses.generationOf(type)
-    const course = { type, graph, generation, allowMultiple, handlerOf: () => type }
+    const course = { type, graph, generation, allowMultiple, formerTypes, handlerOf: () => type }
     const each = 1 + graph.entries.length
     const ids = await this.#engine.store.takeIds(prepared.length * each, transaction)
     return prepared.map((item, index) => startOrder(course, item, ids.slice(index * each, (index + 1) * each)))

@@ -27,11 +27,12 @@ export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: numb
         workflowClass as Parameters<typeof engine.registry.definitionFor>[0],
       )
       const prepared = await prepareStart(definition, what, {}, maxInputBytes)
-      const { type, graph, allowMultiple } = definition
+      const { type, graph, allowMultiple, formerTypes } = definition
       const course = {
         type,
         graph,
         allowMultiple,
+        formerTypes,
         generation: engine.courses.generationOf(type),
         handlerOf: () => type,
       }

@@ -62,6 +62,12 @@ export class Courses {
     return this.#registry.definitions.find(definition => typesOf(definition).includes(type)) ?? null
   }
 
+  /** The other names that the class of a type has, or has had. */
+  otherTypesOf(type: string): string[] {
+    const definition = this.findDefinition(type)
+    return definition === null ? [] : typesOf(definition).filter(other => other !== type)
+  }
+
   /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */
   async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, Course>> {
     const courses = new Map<string, Course>()

@@ -44,6 +44,7 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     input,
     allowMultiple: workflow.allowMultiple,
     idempotencyKey: null,
+    formerTypes: engine.courses.otherTypesOf(workflow.type),
     tags,
     generation: course.generation,
     graph: graphs?.get(id) ?? null,

@@ -122,6 +122,7 @@ export interface StartCourse {
   readonly graph: Graph
   readonly generation: number
   readonly allowMultiple: boolean
+  readonly formerTypes?: readonly string[]
   handlerOf(node: GraphNode): string
 }
 
@@ -135,6 +136,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     input: prepared.input,
     allowMultiple: course.allowMultiple,
     idempotencyKey: prepared.idempotencyKey,
+    formerTypes: course.formerTypes ?? [],
     tags: prepared.tags,
     generation: course.generation,
     graph: null,

@@ -27,6 +27,8 @@ export interface StartOrder {
   readonly input: string | null
   readonly allowMultiple: boolean
   readonly idempotencyKey: string | null
+  /** Other names under which a workflow would stand in its way: those that the class had before. */
+  readonly formerTypes: readonly string[]
   readonly tags: readonly string[]
   readonly generation: number
   /** A graph of its own, which then takes precedence over the class. */

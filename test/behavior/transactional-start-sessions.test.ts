@@ -222,7 +222,10 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
       const connection = await connect()
       await connection.query('begin')
       await expect(connection.query('select 1 / 0')).rejects.toThrow('division by zero')
-      // The driver learns the state of the transaction with the end of the answer, a moment after the error.
+      // The driver learns the state of the transaction with the end of the answer, a moment after the error: told at once,
+      // the server itself refuses.
+      const early = under.geneva.start(Parcel, { hero: newOrder(), input }, { transaction: connection.handle })
+      await expect(early).rejects.toThrow('whose transaction has failed already')
       await expect(connection.query('select 1')).rejects.toThrow('aborted')
       const started = under.geneva.start(Parcel, { hero: newOrder(), input }, { transaction: connection.handle })
       await expect(started).rejects.toThrow('whose transaction has failed already')

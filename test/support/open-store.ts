@@ -57,6 +57,7 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     input: '{}',
     allowMultiple: false,
     idempotencyKey: null,
+    formerTypes: [],
     tags: [],
     generation: 1,
     graph: null,

@@ -1,6 +1,6 @@
 /**
- * Lock, look, decide, write: the only way in which a workflow that exists is changed. Lock order: worker, then
- * workflows by id; executions change only under the lock of their workflow, except that a claim takes what is idle and
+ * Lock, look, decide, write: the only way in which a workflow that exists is changed. Lock order: workflows by id,
+ * then the worker that reports; executions change only under the lock of their workflow, except that a claim takes what is idle and
  * that a running resumable step writes its own checkpoints.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
@@ -23,9 +23,10 @@ export async function changeWorkflows(
 ): Promise<WorkflowChange[]> {
   if (targets.length === 0) return []
   return runTransaction(context.database, async (transaction, attempt) => {
-    const [alive, locked] = await Promise.all([
-      call.workerId === undefined ? false : workerIsAlive(context, transaction, call.workerId),
+    // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
+    const [locked, alive] = await Promise.all([
       lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
+      call.workerId === undefined ? false : workerIsAlive(context, transaction, call.workerId),
     ])
     const facts = await lookCloser(context, transaction, locked, call)
     const changes = facts.map(fact => decide(fact, alive)).filter(change => change !== null)

@@ -15,13 +15,16 @@ const migrations: readonly Migration[] = [foundation]
 
 interface SchemaStatus {
   readonly version: number
+  /** The oldest code that these tables still serve. */
+  readonly compatibleFrom: number
   readonly keyType: KeyType
 }
 
 /** `keyType` decides for new tables; without it the application's own tables do. */
 export async function migrate(context: SqlContext, keyType?: KeyType): Promise<void> {
   const current = await readStatus(context, context.database).catch(() => null)
-  if (current?.version === migrations.length) {
+  if (current !== null && current.version >= migrations.length) {
+    refuseNewer(current)
     context.keyType = current.keyType
     return
   }
@@ -48,7 +51,7 @@ async function bringUpToDate(context: SqlContext, session: Executor, wanted?: Ke
   await session.run(
     raw(
       `create table if not exists ${tables.name('migrations')} (version ${type.int} not null primary key,
-      name ${type.key} not null, key_type ${type.key} not null, applied_at ${type.int} not null)${dialect.tableOptions}`,
+      name ${type.key} not null, key_type ${type.key} not null, compatible_from ${type.int} not null, applied_at ${type.int} not null)${dialect.tableOptions}`,
     ),
   )
   const status = await readStatus(context, session)
@@ -58,8 +61,8 @@ async function bringUpToDate(context: SqlContext, session: Executor, wanted?: Ke
     for (const statement of migration.statements({ dialect, tables, keyType }))
       await runOnce(context, session, statement)
     await session.run(
-      sql`insert into ${tables.migrations} (version, name, key_type, applied_at)
-          values (${migration.version}, ${migration.name}, ${keyType}, ${dialect.now})`,
+      sql`insert into ${tables.migrations} (version, name, key_type, compatible_from, applied_at)
+          values (${migration.version}, ${migration.name}, ${keyType}, ${migration.compatibleFrom}, ${dialect.now})`,
     )
   }
   context.keyType = keyType
@@ -91,18 +94,25 @@ export async function checkSchema(context: SqlContext): Promise<void> {
   context.keyType = status.keyType
 }
 
+/** During a deploy old code works on newer tables, as long as those still have what it needs. */
 function refuseNewer(status: SchemaStatus | null): void {
-  if (status !== null && status.version > migrations.length) {
+  if (status !== null && status.compatibleFrom > migrations.length) {
     throw new SchemaError(
-      `The tables are at version ${status.version}, this code knows versions up to ${migrations.length}. Upgrade geneva-drive in this process.`,
+      `The tables are at version ${status.version}, and need code that knows version ${status.compatibleFrom}; this code knows versions up to ${migrations.length}. Upgrade geneva-drive in this process.`,
     )
   }
 }
 
 async function readStatus(context: SqlContext, executor: Executor): Promise<SchemaStatus | null> {
   const rows = await executor.query(
-    sql`select version, key_type from ${context.tables.migrations} order by version desc limit 1`,
+    sql`select version, key_type, compatible_from from ${context.tables.migrations} order by version desc limit 1`,
   )
   const row = rows[0]
-  return row ? { version: int(row, 'version'), keyType: text(row, 'key_type') as KeyType } : null
+  return row
+    ? {
+        version: int(row, 'version'),
+        keyType: text(row, 'key_type') as KeyType,
+        compatibleFrom: int(row, 'compatible_from'),
+      }
+    : null
 }

@@ -84,6 +84,7 @@ export async function startAll(
   known: ReadonlyMap<string, StartResult>,
 ): Promise<StartResult[]> {
   const results = new Map(known)
+  for (const [id, holder] of await findFormer(context, executor, orders)) results.set(id, holder)
   const add = (found: ReadonlyMap<string, StartResult>) => found.forEach((result, id) => results.set(id, result))
   const look: Look = { query: statement => executor.query(statement), mode: context.dialect.freshRead }
   let open = orders.filter(order => !results.has(order.id))
@@ -295,6 +296,27 @@ async function findHolders(
   for (const order of orders) {
     const holder = (await findKeyed(context, look, order)) ?? (await findActive(context, look, order))
     if (holder) holders.set(order.id, holder)
+  }
+  return holders
+}
+
+/**
+ * No index can span the names that a class has had, so those are looked at before anything is inserted. Only while old and
+ * new code start the same at the same instant can both succeed.
+ */
+async function findFormer(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+): Promise<Map<string, StartResult>> {
+  const look: Look = { query: statement => executor.query(statement), mode: context.dialect.freshRead }
+  const holders = new Map<string, StartResult>()
+  for (const order of orders) {
+    for (const type of order.formerTypes) {
+      const former = { ...order, type }
+      const holder = (await findKeyed(context, look, former)) ?? (await findActive(context, look, former))
+      if (holder) holders.set(order.id, holder)
+    }
   }
   return holders
 }

@@ -84,17 +84,37 @@ class BorrowedTransaction implements Executor {
   }
 
   async query(statement: Sql): Promise<Row[]> {
-    return resultRows(await this.#handle.send(this.#message(statement), 'rows'))
+    return resultRows(await this.#send(statement, 'rows'))
   }
 
   async run(statement: Sql): Promise<number> {
-    return affectedRows(await this.#handle.send(this.#message(statement), 'count'))
+    return affectedRows(await this.#send(statement, 'count'))
+  }
+
+  /** The driver may not have known yet that the transaction has failed when it was handed over. */
+  async #send(statement: Sql, wanted: 'rows' | 'count'): Promise<unknown> {
+    try {
+      return await this.#handle.send(this.#message(statement), wanted)
+    } catch (error) {
+      if (!hasFailedBefore(error)) throw error
+      throw new InvalidArgumentError(
+        `The \`transaction\` option holds ${this.#handle.what} whose transaction has failed already. Roll it back.`,
+      )
+    }
   }
 
   #message(statement: Sql): Message {
     const { text, values } = this.#handle.render?.(statement) ?? render(statement, this.#placeholder)
     return { text, values: values.map(scalar) }
   }
+}
+
+/** PostgreSQL refuses every statement of a transaction after one that failed; libraries may wrap its answer. */
+function hasFailedBefore(error: unknown): boolean {
+  for (let cause = error; typeof cause === 'object' && cause !== null; cause = (cause as { cause?: unknown }).cause) {
+    if ((cause as { code?: unknown }).code === '25P02') return true
+  }
+  return false
 }
 
 function scalar(value: Param): Scalar {

@@ -16,6 +16,7 @@ import type { Migration, MigrationContext } from './migration.ts'
 export const foundation: Migration = {
   version: 1,
   name: 'foundation',
+  compatibleFrom: 1,
   statements: context => {
     const shape = new Shape(context)
     return [...workflows(shape), ...active(shape), ...history(shape), ...processes(shape)]

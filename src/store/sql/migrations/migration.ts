@@ -15,5 +15,7 @@ export interface MigrationContext {
 export interface Migration {
   readonly version: number
   readonly name: string
+  /** The oldest version whose code still works on these tables: a deploy adds first, and takes away later. */
+  readonly compatibleFrom: number
   statements(context: MigrationContext): Sql[]
 }

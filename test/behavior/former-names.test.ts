@@ -1,0 +1,47 @@
+/** A class that was renamed: what was stored under its former name still holds its place. */
+import { expect, it } from 'vitest'
+import { defineHero, Workflow } from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { useGeneva } from '../support/use-geneva.ts'
+
+const Users = defineHero('User', { id: (user: { id: number }) => user.id, load: id => ({ id }) })
+
+class Old extends Workflow<{ id: number }, { n: number }> {
+  static {
+    this.named('former-name')
+    this.heroes(Users)
+    this.step('wait', { wait: '1 day' })
+  }
+  async wait() {}
+}
+
+class New extends Workflow<{ id: number }, { n: number }> {
+  static {
+    this.named('present-name', 'former-name')
+    this.heroes(Users)
+    this.step('wait', { wait: '1 day' })
+  }
+  async wait() {}
+}
+
+forEachDatabase('a renamed class', database => {
+  const under = useGeneva(database, { workflows: [Old] })
+
+  it('has one active workflow for a hero, whatever its name was when that was started', async () => {
+    const renamed = under.another({ workflows: [New] })
+    const before = await under.geneva.start(Old, { hero: { id: 1 }, input: { n: 1 } })
+    const second = renamed.start(New, { hero: { id: 1 }, input: { n: 1 } })
+    await expect(second).rejects.toMatchObject({ code: 'ALREADY_ACTIVE', workflowId: before.id })
+    await before.cancel()
+    expect((await renamed.start(New, { hero: { id: 1 }, input: { n: 1 } })).type).toBe('present-name')
+  })
+
+  it('finds the workflow of an idempotency key that was used under the former name', async () => {
+    const renamed = under.another({ workflows: [New] })
+    const before = await under.geneva.start(Old, { hero: { id: 2 }, input: { n: 1 } }, { idempotencyKey: 'once' })
+    const again = await renamed.start(New, { hero: { id: 2 }, input: { n: 1 } }, { idempotencyKey: 'once' })
+    expect(again.id).toBe(before.id)
+    const other = renamed.start(New, { hero: { id: 2 }, input: { n: 2 } }, { idempotencyKey: 'once' })
+    await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  })
+})

@@ -5,7 +5,7 @@ import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { endItems, insertItems, satisfyItem } from './each-items.ts'
+import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import type { Plan, RunOn } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
@@ -106,7 +106,7 @@ class Applying {
       case 'pause':
         draft.end(row, 'failed', 'paused_by_exception', { error })
         draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
-        endItems(draft, this.#plan, row.node)
+        leavePlace(draft, this.#plan, row.node)
         return []
     }
   }

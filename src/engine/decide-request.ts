@@ -2,14 +2,15 @@
  * What becomes of a workflow when someone outside asks: pause, resume, cancel, skip, resolve, reattempt. Pure; a request
  * that the state does not allow throws, and nothing changes.
  */
+import type { GraphNode } from '../definition/graph.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { satisfyItem } from './each-items.ts'
+import { FreePlaces, itemsIn, leaveOutItems, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan } from './plan.ts'
-import { arrive, parentsOf, repeat } from './schedule.ts'
+import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
 import { cancelWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
@@ -33,10 +34,14 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   draft.moveWorkflow('ready', request)
   draft.setWorkflow({ blockedBy: null })
   letGo(draft)
-  for (const failed of failedNodes(draft, plan)) {
-    repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0 })
-  }
+  const places = new FreePlaces(draft, plan)
+  for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+}
+
+/** With fresh counters, and at once if it has a place. */
+function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: FreePlaces): void {
+  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...places.take(failed.node) })
 }
 
 /** A step had declared the workflow finished while a person kept it paused. */
@@ -93,13 +98,16 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   const row = rowOf(draft, plan, hand.node)
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
   const details = { ...hand.request, output: hand.output ?? null }
-  if (row?.state === 'in_progress') {
+  const whole = row === null ? null : eachAt(plan, row)
+  const running = [row, ...(whole === null ? [] : itemsIn(draft, whole))].find(part => part?.state === 'in_progress')
+  if (running) {
     throw refusal(
       draft.facts,
       `${hand.verb} step ${hand.node} of`,
-      'The step is running; wait for it, or cancel the workflow.',
+      `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
+  if (whole) leaveOutItems(draft, whole)
   if (row) draft.end(row, hand.state, hand.outcome, details)
   else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   goOnIfFree(draft, plan, hand.request)
@@ -109,6 +117,12 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   else if (each) satisfyItem(draft, plan, each, null)
   else arrive(draft, plan, { node, fence: row?.fence ?? 0 }, null)
   endOrStick(draft, plan, hand.request)
+}
+
+/** The `each` node that the row stands for, whose items go with it. */
+function eachAt(plan: Plan, row: LiveRow): GraphNode | null {
+  const node = plan.graph.find(currentName(plan, row.node))
+  return node?.kind === 'each' ? node : null
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
@@ -123,7 +137,7 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
     throw refusal(draft.facts, what, `Step ${started}, which comes after it, has started. Use \`rerun\` instead.`)
   }
   goOnIfFree(draft, plan, request, failed.node)
-  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0 })
+  tryAgain(draft, plan, failed, new FreePlaces(draft, plan))
   if (mustHeal(draft, plan)) heal(draft, plan)
 }
 
@@ -131,9 +145,16 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
 function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
   const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
   draft.setWorkflow({ blockedBy: others[0]?.node ?? null })
-  if (draft.state !== 'paused' || draft.workflow.pauseCause === 'request' || others.length > 0) return
+  if (draft.state !== 'paused' || others.length > 0 || isKeptPaused(draft)) return
   draft.moveWorkflow('ready', request)
   letGo(draft)
+}
+
+/** A person has paused it, or a resumable step, which is held itself and is not what was settled. */
+function isKeptPaused(draft: ChangeDraft): boolean {
+  const { pauseCause } = draft.workflow
+  if (pauseCause === 'flow_control') return draft.rows().some(row => row.heldFrom === 'suspended')
+  return pauseCause === 'request' || pauseCause === 'finishing'
 }
 
 function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
@@ -150,9 +171,13 @@ function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
 /** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
 export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
-  return [...draft.endedNodes()].flatMap(node => {
-    const latest = draft.latestOf(node)
-    return latest && hasFailed(latest) && !active.has(currentName(plan, node)) ? latest : []
+  const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
+  return [...names].flatMap(name => {
+    const latest = latestUnder(draft, plan, name)
+    // An item matters as long as its node waits for it.
+    const each = plan.graph.eachOf(name)
+    const isOver = active.has(name) || (each !== null && !active.has(each.id))
+    return latest && hasFailed(latest) && !isOver ? latest : []
   })
 }
 
@@ -164,7 +189,7 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   const name = currentName(plan, node)
   const found = failedNodes(draft, plan).find(failed => currentName(plan, failed.node) === name)
   if (found) return found
-  const latest = draft.latestOf(node) ?? draft.latestOf(name)
+  const latest = latestUnder(draft, plan, name)
   const known = latest !== null || plan.graph.find(name) !== null
   const where = draft.rows().map(row => `${row.node} (${row.state})`)
   throw refusal(
@@ -178,7 +203,7 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
 
 function hasStarted(draft: ChangeDraft, plan: Plan, id: string): boolean {
   const row = rowOf(draft, plan, id)
-  return draft.latestOf(id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
+  return latestUnder(draft, plan, id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
 }
 
 /** The row of an attempt that is over as soon as it exists. */

@@ -11,11 +11,12 @@ import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { currentName, endNode, type Plan, slotOf } from './plan.ts'
-import { endWorkflow, insertFirst, namesOf, parentsOf } from './schedule.ts'
+import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
 
-/** The rows of the workflow cannot be trusted to stand as the graph would have them. */
+/** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
 export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
-  return plan.heals && draft.facts.latest !== null && (draft.state === 'ready' || draft.state === 'paused')
+  if (!plan.heals || draft.facts.latest === null || draft.workflow.finishing) return false
+  return draft.state === 'ready' || draft.state === 'paused'
 }
 
 export function heal(draft: ChangeDraft, plan: Plan): void {
@@ -176,8 +177,7 @@ class Standing {
   }
 
   #latest(id: string): LatestEnding | null {
-    const all = namesOf(this.#plan, id).map(name => this.#draft.latestOf(name))
-    return all.find(ending => ending !== null) ?? null
+    return latestUnder(this.#draft, this.#plan, id)
   }
 
   #started(node: GraphNode): boolean {

@@ -93,6 +93,12 @@ export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[
   return [id, ...[...renamed].filter(([, now]) => now === id).map(([before]) => before)]
 }
 
+/** The latest ended attempt of a node, whatever its name was then. */
+export function latestUnder(draft: ChangeDraft, plan: Pick<Plan, 'renamed'>, id: string): LatestEnding | null {
+  const all = namesOf(plan, id).map(name => draft.latestOf(name))
+  return all.find(ending => ending !== null) ?? null
+}
+
 export interface Again {
   readonly due: Due
   readonly failures: number
@@ -100,6 +106,8 @@ export interface Again {
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
   readonly runOn?: RunOn | null
+  /** It has to wait for its place among items. */
+  readonly state?: 'waiting'
 }
 
 /** The next attempt at the same node. */
@@ -119,6 +127,7 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     progress: again.rewind ? noProgress : before.progress,
     input: before.input,
     runOn: again.runOn ?? null,
+    ...(again.state === undefined ? {} : { state: again.state }),
   })
 }
 

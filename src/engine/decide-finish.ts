@@ -7,7 +7,7 @@ import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
-import type { Plan, RunOn } from './plan.ts'
+import { currentName, type Plan, type RunOn } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
@@ -122,7 +122,7 @@ class Applying {
     const draft = this.#draft
     const plan = this.#plan
     if (mustHeal(draft, plan)) return []
-    const each = plan.graph.eachOf(row.node)
+    const each = plan.graph.eachOf(currentName(plan, row.node))
     return each === null ? arrive(draft, plan, row, this.#runOn) : satisfyItem(draft, plan, each, this.#runOn)
   }
 

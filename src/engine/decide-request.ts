@@ -99,7 +99,9 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
   const details = { ...hand.request, output: hand.output ?? null }
   const whole = row === null ? null : eachAt(plan, row)
-  const running = [row, ...(whole === null ? [] : itemsIn(draft, whole))].find(part => part?.state === 'in_progress')
+  const running = [row, ...(whole === null ? [] : itemsIn(draft, plan, whole))].find(
+    part => part?.state === 'in_progress',
+  )
   if (running) {
     throw refusal(
       draft.facts,
@@ -107,7 +109,7 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
       `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
-  if (whole) leaveOutItems(draft, whole)
+  if (whole) leaveOutItems(draft, plan, whole)
   if (row) draft.end(row, hand.state, hand.outcome, details)
   else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   goOnIfFree(draft, plan, hand.request)

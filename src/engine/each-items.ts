@@ -6,20 +6,25 @@ import { type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { itemSlots, type Plan, type RunOn, slotOf } from './plan.ts'
+import { currentName, type Plan, type RunOn, slotOf } from './plan.ts'
+import { renameRow } from './rename-row.ts'
 import { arrive, insertFirst } from './schedule.ts'
 
 export function insertItems(
   draft: ChangeDraft,
   plan: Plan,
-  each: ActiveExecution,
+  row: ActiveExecution,
   items: readonly string[],
 ): NewExecution[] {
-  draft.move(each, 'waiting')
-  draft.setOpenParents(each.node, items.length)
-  const limit = plan.graph.node(each.node).concurrency ?? items.length
+  const each = plan.graph.node(currentName(plan, row.node))
+  draft.move(row, 'waiting')
+  // From here on its items look for it where the code has it.
+  const waiting = draft.rowIn(row.slot)
+  if (waiting) renameRow(draft, plan, waiting)
+  draft.setOpenParents(each.id, items.length)
+  const limit = each.concurrency ?? items.length
   return items.map((input, index) => {
-    const node = plan.graph.node(`${each.node}${itemSeparator}${index}`)
+    const node = plan.graph.node(`${each.id}${itemSeparator}${index}`)
     return insertFirst(draft, plan, node, index < limit ? { input } : { input, state: 'waiting' })
   })
 }
@@ -29,7 +34,7 @@ export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, run
   const open = (draft.openParents(each.id) ?? 1) - 1
   draft.setOpenParents(each.id, open)
   if (open > 0) {
-    letNextGo(draft, each)
+    letNextGo(draft, plan, each)
     return []
   }
   const row = draft.rowIn(slotOf(plan.graph, each.id))
@@ -40,19 +45,19 @@ export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, run
 
 /** An item has failed for good: it leaves its place to the next. */
 export function leavePlace(draft: ChangeDraft, plan: Plan, node: string): void {
-  const each = plan.graph.eachOf(node)
-  if (each !== null) letNextGo(draft, each)
+  const each = plan.graph.eachOf(currentName(plan, node))
+  if (each !== null) letNextGo(draft, plan, each)
 }
 
 /** The node is settled without them: what is left of its items goes with it. None of them may run. */
-export function leaveOutItems(draft: ChangeDraft, each: GraphNode): void {
-  for (const row of itemsIn(draft, each)) draft.end(row, 'canceled', 'superseded')
+export function leaveOutItems(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
+  for (const row of itemsIn(draft, plan, each)) draft.end(row, 'canceled', 'superseded')
   draft.setOpenParents(each.id, 0)
 }
 
-export function itemsIn(draft: ChangeDraft, each: GraphNode): LiveRow[] {
-  const prefix = itemSlots(each.id)
-  return draft.rows().filter(row => row.slot.startsWith(prefix))
+/** The rows of a node's items that are in sight. */
+export function itemsIn(draft: ChangeDraft, plan: Plan, each: GraphNode): LiveRow[] {
+  return draft.rows().filter(row => plan.graph.eachOf(currentName(plan, row.node))?.id === each.id)
 }
 
 /** The places that are free for items which begin again. All rows must be in sight. */
@@ -68,9 +73,9 @@ export class FreePlaces {
 
   /** How the next attempt at a node begins: an item that gets no place waits for one. */
   take(node: string): { readonly state?: 'waiting' } {
-    const each = this.#plan.graph.eachOf(node)
+    const each = this.#plan.graph.eachOf(currentName(this.#plan, node))
     if (each?.concurrency === undefined) return {}
-    const free = this.#free.get(each.id) ?? each.concurrency - busyIn(itemsIn(this.#draft, each))
+    const free = this.#free.get(each.id) ?? each.concurrency - busyIn(itemsIn(this.#draft, this.#plan, each))
     this.#free.set(each.id, free - 1)
     return free > 0 ? {} : { state: 'waiting' }
   }
@@ -81,11 +86,19 @@ function busyIn(items: readonly LiveRow[]): number {
 }
 
 /** Of the rows that are in sight those that have ended are gone, so there is a place unless all are taken again. */
-function letNextGo(draft: ChangeDraft, each: GraphNode): void {
-  if (each.concurrency === undefined) return
-  const items = itemsIn(draft, each)
-  if (busyIn(items) >= each.concurrency) return
+function letNextGo(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
+  if (each.concurrency !== undefined) letGo(draft, each, itemsIn(draft, plan, each), 1)
+}
+
+/** Gives every free place to an item that waits for one. All rows must be in sight. */
+export function fillPlaces(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
+  letGo(draft, each, itemsIn(draft, plan, each), Number.POSITIVE_INFINITY)
+}
+
+function letGo(draft: ChangeDraft, each: GraphNode, items: readonly LiveRow[], most: number): void {
+  const free = (each.concurrency ?? items.length) - busyIn(items)
   const waiting = items.filter(row => row.state === 'waiting').toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
-  const [next] = waiting
-  if (next) draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+  for (const next of waiting.slice(0, Math.max(0, Math.min(free, most)))) {
+    draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+  }
 }

@@ -96,7 +96,7 @@ function nodesThatMayBegin(course: Course, facts: WorkflowFacts, id: string, end
 function placesThatFallFree({ graph }: Course, requests: readonly FinishRequest[]): CloserLook['waiting'] {
   const counts = new Map<string, number>()
   for (const { claimed } of requests) {
-    const each = graph.eachOf(claimed.execution.node)
+    const each = graph.eachOf(currentName({ renamed: graph.renamed }, claimed.execution.node))
     if (each?.concurrency !== undefined) counts.set(each.id, (counts.get(each.id) ?? 0) + 1)
   }
   return [...counts].map(([id, count]) => ({ prefix: itemSlots(id), count }))

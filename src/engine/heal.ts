@@ -10,7 +10,9 @@ import type { LatestEnding } from '../store/change.ts'
 import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { currentName, endNode, type Plan, slotOf } from './plan.ts'
+import { fillPlaces } from './each-items.ts'
+import { currentName, endNode, type Plan } from './plan.ts'
+import { renameRow } from './rename-row.ts'
 import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
@@ -21,8 +23,11 @@ export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
 
 export function heal(draft: ChangeDraft, plan: Plan): void {
   const from = draft.workflow.generation
-  renameRows(draft, plan)
+  // An item is told by the row of the node that it belongs to, so that comes first.
+  const items = (row: LiveRow) => Number(plan.graph.eachOf(currentName(plan, row.node)) !== null)
+  for (const row of draft.rows().toSorted((a, b) => items(a) - items(b))) renameRow(draft, plan, row)
   const standing = new Standing(draft, plan)
+  settleItems(draft, plan, standing)
   withdrawEarly(draft, standing)
   const lost = standing.lostNodes()
   const open = new Map<string, number>()
@@ -36,6 +41,20 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
     draft.setWorkflow({ generation: plan.generation, crooked })
   }
   if (from !== plan.generation) noteHealing(draft, plan)
+}
+
+/** Nodes whose items have all ended are done, and places that are free are taken. */
+function settleItems(draft: ChangeDraft, plan: Plan, standing: Standing): void {
+  for (const node of standing.nodes) {
+    const row = node.kind === 'each' ? standing.rowOf(node) : null
+    if (row?.state !== 'waiting') continue
+    if (standing.openItems(node) > 0) {
+      fillPlaces(draft, plan, node)
+    } else {
+      draft.end(row, 'completed', 'success')
+      standing.forget(node)
+    }
+  }
 }
 
 /** Inserts the node if it is due, marks it as left out if it came too late, and tells how many parents are open. */
@@ -93,30 +112,6 @@ function withdrawEarly(draft: ChangeDraft, standing: Standing): void {
     if (node.dependsOn.every(id => standing.isDone(id))) continue
     draft.withdraw(row, 'it has new parents that have not ended')
     standing.forget(node)
-  }
-}
-
-function renameRows(draft: ChangeDraft, plan: Plan): void {
-  for (const row of draft.rows()) {
-    const name = currentName(plan, row.node)
-    const node = name === row.node ? null : plan.graph.find(name)
-    // One that runs is renamed when it ends.
-    if (node === null || row.state === 'in_progress' || row.createdAt === null) continue
-    draft.rename(row, {
-      ...row,
-      slot: slotOf(plan.graph, name),
-      node: name,
-      handler: plan.handlerOf(node),
-      queue: node.queue,
-      priority: node.priority,
-      generation: plan.generation,
-      due: { at: row.dueAt ?? 0 },
-      ancestry: ancestryOf(
-        name,
-        row.attempt,
-        parentsOf(draft, plan, node).map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-      ),
-    })
   }
 }
 
@@ -208,11 +203,12 @@ class Standing {
 
   /** How many items of an `each` node are open, if its items are known. */
   openItems(node: GraphNode): number {
-    const own = (name: string) => this.#plan.graph.eachOf(name)?.id === node.id
+    const own = (name: string) => this.#plan.graph.eachOf(currentName(this.#plan, name))?.id === node.id
     const active = [...this.#rows.keys()].filter(own)
     const failed = [...this.#draft.endedNodes()].filter(name => {
-      const latest = this.#draft.latestOf(name)
-      return own(name) && !this.#rows.has(name) && latest !== null && !isSatisfied(latest)
+      const present = currentName(this.#plan, name)
+      const latest = this.#latest(present)
+      return own(name) && !this.#rows.has(present) && latest !== null && !isSatisfied(latest)
     })
     return active.length + failed.length
   }
@@ -228,8 +224,9 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
   const { graph } = plan
   for (const node of draft.knownFanIns()) draft.setOpenParents(node, 0)
   for (const node of graph.nodes) {
-    const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : (open.get(node.id) ?? 0)
-    if (count > 0 && (node.dependsOn.length > 1 || node.kind === 'each')) draft.setOpenParents(node.id, count)
+    const parents = node.dependsOn.length > 1 ? (open.get(node.id) ?? 0) : 0
+    const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : parents
+    if (count > 0) draft.setOpenParents(node.id, count)
   }
   const leaves = graph.leaves.filter(node => !standing.isDone(node.id))
   if (leaves.length > 0) {

@@ -1,7 +1,7 @@
 /**
  * What a decision about a workflow goes by besides the facts: its graph, and what the process that asks can do.
  */
-import type { Graph, GraphNode } from '../definition/graph.ts'
+import { type Graph, type GraphNode, itemSeparator } from '../definition/graph.ts'
 
 /** The worker that may go on at once with the next step, where queue and shutdown allow it. */
 export interface RunOn {
@@ -50,10 +50,13 @@ export function itemSlot(each: string, index: number): string {
 
 /** What the slots of all items begin with. */
 export function itemSlots(each: string): string {
-  return `${each}/`
+  return `${each}${itemSeparator}`
 }
 
-/** The name that the code has for a node now. */
+/** The name that the code has for a node now. Items go by the name of the node that they belong to. */
 export function currentName({ renamed }: Pick<Plan, 'renamed'>, node: string): string {
-  return renamed.get(node) ?? node
+  if (renamed.size === 0) return node
+  const end = node.lastIndexOf(itemSeparator)
+  const each = end === -1 ? undefined : renamed.get(node.slice(0, end))
+  return renamed.get(node) ?? (each === undefined ? node : `${each}${node.slice(end)}`)
 }

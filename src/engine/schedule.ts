@@ -2,12 +2,12 @@
  * What comes next: the nodes that fall due when one is satisfied, and the next attempt at a node. Conditions are never
  * looked at here: they are evaluated when the step is about to run.
  */
-import type { Graph, GraphNode } from '../definition/graph.ts'
+import { type Graph, type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { chainSlot, currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -77,8 +77,10 @@ export function parentsOf(
   plan: Plan,
   node: GraphNode,
 ): Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] {
-  // An item begins while the node that it belongs to waits.
-  if (node.kind === 'item') return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? []].flat()
+  // An item begins while the node that it belongs to waits, which may have been a step of a chain until now.
+  if (node.kind === 'item') {
+    return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? draft.rowIn(chainSlot) ?? []].flat()
+  }
   return node.dependsOn.flatMap(id => {
     const parent = namesOf(plan, id)
       .map(name => draft.latestOf(name))
@@ -90,7 +92,9 @@ export function parentsOf(
 /** The name of a node and those that it had before. */
 export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
   if (renamed.size === 0) return [id]
-  return [id, ...[...renamed].filter(([, now]) => now === id).map(([before]) => before)]
+  const end = id.lastIndexOf(itemSeparator)
+  const [name, item] = end === -1 ? [id, ''] : [id.slice(0, end), id.slice(end)]
+  return [id, ...[...renamed].filter(([, now]) => now === name).map(([before]) => `${before}${item}`)]
 }
 
 /** The latest ended attempt of a node, whatever its name was then. */
@@ -163,7 +167,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
   const owner = mayRunOn && runOn?.serves(node.queue) ? runOn.workerId : null
   return draft.insert({
     ...rest,
-    slot: slotOf(plan.graph, node.id),
+    slot: freeSlot(draft, plan, node),
     id: plan.takeId(),
     node: node.id,
     kind: 'forward',
@@ -183,4 +187,10 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     // Each claim counts as a run, and so does going on at once.
     progress: owner === null ? forward.progress : { ...forward.progress, runs: forward.progress.runs + 1 },
   })
+}
+
+/** A graph that has become a chain may have several rows still, which must not push each other out. */
+function freeSlot(draft: ChangeDraft, { graph }: Plan, { id }: GraphNode): string {
+  const slot = slotOf(graph, id)
+  return draft.rowIn(slot) === null ? slot : id
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { ancestryHash } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
+import { currentName } from '../../../src/engine/plan.ts'
 import { arrive, insertFirst, namesOf, parentsOf, repeat } from '../../../src/engine/schedule.ts'
 import {
   begun,
@@ -179,8 +180,6 @@ describe('the parents of an execution', () => {
   it('are found under their former names', () => {
     const renamed = graphOf({ a: '', b: 'a', c: 'a', d: 'b c' }, {}, { old: 'b' })
     expect(parentIds({ parents: done('old', 'c') }, renamed)).toEqual(['ended-old', 'ended-c'])
-    expect(namesOf({ renamed: renamed.renamed }, 'b')).toEqual(['b', 'old'])
-    expect(namesOf({ renamed: renamed.renamed }, 'c')).toEqual(['c'])
   })
 
   it('go into its hash, and so does the attempt', () => {
@@ -258,6 +257,27 @@ describe('a row that follows while the workflow is paused', () => {
     const situation = facts({ state: 'paused', pauseCause: 'request', active: [rowOf('a')] })
     const { change } = finished(situation, rowOf('a'), completed, { plan: planFor(diamond) })
     expect(begun(change)).toEqual(['b 1 paused', 'c 1 paused'])
+  })
+})
+
+describe('the names of a node', () => {
+  const renamed = new Map([
+    ['old', 'now'],
+    ['older', 'now'],
+  ])
+
+  it('are the present one and all former ones', () => {
+    expect(namesOf({ renamed }, 'now')).toEqual(['now', 'old', 'older'])
+    expect(namesOf({ renamed }, 'other')).toEqual(['other'])
+    expect(namesOf({ renamed: new Map() }, 'now')).toEqual(['now'])
+    expect(currentName({ renamed }, 'older')).toBe('now')
+    expect(currentName({ renamed }, 'other')).toBe('other')
+  })
+
+  it('are those of its items too', () => {
+    expect(namesOf({ renamed }, 'now/7')).toEqual(['now/7', 'old/7', 'older/7'])
+    expect(currentName({ renamed }, 'old/7')).toBe('now/7')
+    expect(currentName({ renamed }, 'other/7')).toBe('other/7')
   })
 })
 

@@ -2,14 +2,13 @@
  * What becomes of a workflow when someone outside asks: pause, resume, cancel, skip, resolve, reattempt. Pure; a request
  * that the state does not allow throws, and nothing changes.
  */
-import type { GraphNode } from '../definition/graph.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { FreePlaces, itemsIn, leaveOutItems, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
-import { currentName, type Plan } from './plan.ts'
+import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
 import { cancelWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
 
@@ -98,10 +97,8 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   const row = rowOf(draft, plan, hand.node)
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
   const details = { ...hand.request, output: hand.output ?? null }
-  const whole = row === null ? null : eachAt(plan, row)
-  const running = [row, ...(whole === null ? [] : itemsIn(draft, plan, whole))].find(
-    part => part?.state === 'in_progress',
-  )
+  const name = currentName(plan, hand.node)
+  const running = [row, ...itemsIn(draft, plan, name)].find(part => part?.state === 'in_progress')
   if (running) {
     throw refusal(
       draft.facts,
@@ -109,22 +106,15 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
       `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
-  if (whole) leaveOutItems(draft, plan, whole)
+  leaveOutItems(draft, plan, name)
   if (row) draft.end(row, hand.state, hand.outcome, details)
   else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   goOnIfFree(draft, plan, hand.request)
-  const node = currentName(plan, hand.node)
-  const each = plan.graph.eachOf(node)
+  const each = plan.graph.eachOf(name)
   if (mustHeal(draft, plan)) heal(draft, plan)
   else if (each) satisfyItem(draft, plan, each, null)
-  else arrive(draft, plan, { node, fence: row?.fence ?? 0 }, null)
+  else arrive(draft, plan, { node: name, fence: row?.fence ?? 0 }, null)
   endOrStick(draft, plan, hand.request)
-}
-
-/** The `each` node that the row stands for, whose items go with it. */
-function eachAt(plan: Plan, row: LiveRow): GraphNode | null {
-  const node = plan.graph.find(currentName(plan, row.node))
-  return node?.kind === 'each' ? node : null
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
@@ -177,8 +167,8 @@ export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   return [...names].flatMap(name => {
     const latest = latestUnder(draft, plan, name)
     // An item matters as long as its node waits for it.
-    const each = plan.graph.eachOf(name)
-    const isOver = active.has(name) || (each !== null && !active.has(each.id))
+    const each = ownerOf(name)
+    const isOver = active.has(name) || (each !== null && !active.has(each))
     return latest && hasFailed(latest) && !isOver ? latest : []
   })
 }

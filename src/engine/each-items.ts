@@ -6,7 +6,7 @@ import { type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { currentName, type Plan, type RunOn, slotOf } from './plan.ts'
+import { currentName, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { arrive, insertFirst } from './schedule.ts'
 
@@ -50,14 +50,14 @@ export function leavePlace(draft: ChangeDraft, plan: Plan, node: string): void {
 }
 
 /** The node is settled without them: what is left of its items goes with it. None of them may run. */
-export function leaveOutItems(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
+export function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string): void {
   for (const row of itemsIn(draft, plan, each)) draft.end(row, 'canceled', 'superseded')
-  draft.setOpenParents(each.id, 0)
+  draft.setOpenParents(each, 0)
 }
 
 /** The rows of a node's items that are in sight. */
-export function itemsIn(draft: ChangeDraft, plan: Plan, each: GraphNode): LiveRow[] {
-  return draft.rows().filter(row => plan.graph.eachOf(currentName(plan, row.node))?.id === each.id)
+export function itemsIn(draft: ChangeDraft, plan: Plan, each: string): LiveRow[] {
+  return draft.rows().filter(row => ownerOf(currentName(plan, row.node)) === each)
 }
 
 /** The places that are free for items which begin again. All rows must be in sight. */
@@ -73,12 +73,18 @@ export class FreePlaces {
 
   /** How the next attempt at a node begins: an item that gets no place waits for one. */
   take(node: string): { readonly state?: 'waiting' } {
-    const each = this.#plan.graph.eachOf(currentName(this.#plan, node))
-    if (each?.concurrency === undefined) return {}
-    const free = this.#free.get(each.id) ?? each.concurrency - busyIn(itemsIn(this.#draft, this.#plan, each))
-    this.#free.set(each.id, free - 1)
+    const each = ownerOf(currentName(this.#plan, node))
+    if (each === null) return {}
+    const free = this.#free.get(each) ?? placesOf(this.#plan, each) - busyIn(itemsIn(this.#draft, this.#plan, each))
+    this.#free.set(each, free - 1)
     return free > 0 ? {} : { state: 'waiting' }
   }
+}
+
+/** Of a node that the code has lost nobody knows how many of its items may be under way. */
+function placesOf({ graph }: Plan, each: string): number {
+  const node = graph.find(each)
+  return node?.kind === 'each' ? (node.concurrency ?? Number.POSITIVE_INFINITY) : 1
 }
 
 function busyIn(items: readonly LiveRow[]): number {
@@ -87,16 +93,13 @@ function busyIn(items: readonly LiveRow[]): number {
 
 /** Of the rows that are in sight those that have ended are gone, so there is a place unless all are taken again. */
 function letNextGo(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
-  if (each.concurrency !== undefined) letGo(draft, each, itemsIn(draft, plan, each), 1)
+  if (each.concurrency !== undefined) fillPlaces(draft, plan, each.id, 1)
 }
 
-/** Gives every free place to an item that waits for one. All rows must be in sight. */
-export function fillPlaces(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
-  letGo(draft, each, itemsIn(draft, plan, each), Number.POSITIVE_INFINITY)
-}
-
-function letGo(draft: ChangeDraft, each: GraphNode, items: readonly LiveRow[], most: number): void {
-  const free = (each.concurrency ?? items.length) - busyIn(items)
+/** Gives free places to items that wait for one, in order. Where `most` is not given, all rows must be in sight. */
+export function fillPlaces(draft: ChangeDraft, plan: Plan, each: string, most = Number.POSITIVE_INFINITY): void {
+  const items = itemsIn(draft, plan, each)
+  const free = placesOf(plan, each) - busyIn(items)
   const waiting = items.filter(row => row.state === 'waiting').toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
   for (const next of waiting.slice(0, Math.max(0, Math.min(free, most)))) {
     draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })

@@ -8,7 +8,7 @@ import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
-import { Courses, isOnCourse, planOf } from './courses.ts'
+import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -72,7 +72,7 @@ export class Engine {
   async fireTimer(timer: ActiveExecution): Promise<void> {
     const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
       if (!holds(facts, timer)) return null
-      const draft = new ChangeDraft(facts)
+      const draft = new ChangeDraft(facts, { counts: true })
       decideStopTimer(draft)
       return draft.build()
     })
@@ -116,7 +116,7 @@ export class Engine {
         return null
       }
       pool.rewind()
-      const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+      const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
       try {
         decide(
           draft,

@@ -10,8 +10,8 @@ import type { LatestEnding } from '../store/change.ts'
 import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { fillPlaces } from './each-items.ts'
-import { currentName, endNode, type Plan } from './plan.ts'
+import { fillPlaces, itemsIn } from './each-items.ts'
+import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
 
@@ -24,10 +24,10 @@ export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
 export function heal(draft: ChangeDraft, plan: Plan): void {
   const from = draft.workflow.generation
   // An item is told by the row of the node that it belongs to, so that comes first.
-  const items = (row: LiveRow) => Number(plan.graph.eachOf(currentName(plan, row.node)) !== null)
-  for (const row of draft.rows().toSorted((a, b) => items(a) - items(b))) renameRow(draft, plan, row)
+  const isItem = (row: LiveRow) => Number(ownerOf(row.node) !== null)
+  for (const row of draft.rows().toSorted((a, b) => isItem(a) - isItem(b))) renameRow(draft, plan, row)
+  settleItems(draft, plan)
   const standing = new Standing(draft, plan)
-  settleItems(draft, plan, standing)
   withdrawEarly(draft, standing)
   const lost = standing.lostNodes()
   const open = new Map<string, number>()
@@ -44,17 +44,21 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
 }
 
 /** Nodes whose items have all ended are done, and places that are free are taken. */
-function settleItems(draft: ChangeDraft, plan: Plan, standing: Standing): void {
-  for (const node of standing.nodes) {
-    const row = node.kind === 'each' ? standing.rowOf(node) : null
-    if (row?.state !== 'waiting') continue
-    if (standing.openItems(node) > 0) {
-      fillPlaces(draft, plan, node)
-    } else {
-      draft.end(row, 'completed', 'success')
-      standing.forget(node)
-    }
+function settleItems(draft: ChangeDraft, plan: Plan): void {
+  for (const row of draft.rows()) {
+    if (row.state !== 'waiting' || ownerOf(row.node) !== null) continue
+    const name = currentName(plan, row.node)
+    const ended = endedItems(draft, plan, name)
+    const isOpen = itemsIn(draft, plan, name).length > 0 || !ended.every(isSatisfied)
+    if (ended.length > 0 && !isOpen) draft.end(row, 'completed', 'success')
+    else fillPlaces(draft, plan, name)
   }
+}
+
+/** The latest ended attempts of a node's items. */
+function endedItems(draft: ChangeDraft, plan: Plan, each: string): LatestEnding[] {
+  const names = new Set([...draft.endedNodes()].map(name => currentName(plan, name)))
+  return [...names].flatMap(name => (ownerOf(name) === each ? (latestUnder(draft, plan, name) ?? []) : []))
 }
 
 /** Inserts the node if it is due, marks it as left out if it came too late, and tells how many parents are open. */
@@ -191,25 +195,26 @@ class Standing {
     const active = [...this.#rows.keys()].filter(name => !known(name))
     const failed = [...this.#draft.endedNodes()].filter(name => {
       const latest = this.#draft.latestOf(name)
-      return !known(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
+      const owner = ownerOf(name)
+      // An item matters as long as its node waits for it.
+      const matters = owner === null || this.#rows.has(currentName(this.#plan, owner))
+      return matters && !known(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
     })
     return [...new Set([...active, ...failed])]
   }
 
-  /** Something has begun before what it depends on has ended, so a counter could reach zero twice. */
+  /** Something has begun, or was left out, before what it depends on has ended: a counter could reach zero twice, or early. */
   isCrooked(): boolean {
-    return this.nodes.some(node => this.hasBegun(node) && node.dependsOn.some(id => !this.isDone(id)))
+    const isPast = (node: GraphNode) => this.hasBegun(node) || this.wasLeftOut(node.id)
+    return this.nodes.some(node => isPast(node) && node.dependsOn.some(id => !this.isDone(id)))
   }
 
   /** How many items of an `each` node are open, if its items are known. */
   openItems(node: GraphNode): number {
-    const own = (name: string) => this.#plan.graph.eachOf(currentName(this.#plan, name))?.id === node.id
-    const active = [...this.#rows.keys()].filter(own)
-    const failed = [...this.#draft.endedNodes()].filter(name => {
-      const present = currentName(this.#plan, name)
-      const latest = this.#latest(present)
-      return own(name) && !this.#rows.has(present) && latest !== null && !isSatisfied(latest)
-    })
+    const active = itemsIn(this.#draft, this.#plan, node.id)
+    const failed = endedItems(this.#draft, this.#plan, node.id).filter(
+      item => !isSatisfied(item) && !this.#rows.has(currentName(this.#plan, item.node)),
+    )
     return active.length + failed.length
   }
 }
@@ -229,11 +234,10 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
     if (count > 0) draft.setOpenParents(node.id, count)
   }
   const leaves = graph.leaves.filter(node => !standing.isDone(node.id))
-  if (leaves.length > 0) {
-    if (graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
-  } else if (draft.rows().length === 0 && standing.lostNodes().length === 0) {
-    endWorkflow(draft)
-  }
+  if (leaves.length > 0 && graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
+  // What comes last may have ended before what has come to stand before it.
+  const isOver = graph.nodes.every(node => standing.isDone(node.id)) && standing.lostNodes().length === 0
+  if (isOver && draft.rows().length === 0) endWorkflow(draft)
 }
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {

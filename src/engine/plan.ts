@@ -53,10 +53,15 @@ export function itemSlots(each: string): string {
   return `${each}${itemSeparator}`
 }
 
+/** The name of the `each` node that an item belongs to, whether the code still has it or not. */
+export function ownerOf(node: string): string | null {
+  const end = node.lastIndexOf(itemSeparator)
+  return end === -1 ? null : node.slice(0, end)
+}
+
 /** The name that the code has for a node now. Items go by the name of the node that they belong to. */
 export function currentName({ renamed }: Pick<Plan, 'renamed'>, node: string): string {
-  if (renamed.size === 0) return node
-  const end = node.lastIndexOf(itemSeparator)
-  const each = end === -1 ? undefined : renamed.get(node.slice(0, end))
-  return renamed.get(node) ?? (each === undefined ? node : `${each}${node.slice(end)}`)
+  const owner = ownerOf(node)
+  if (owner === null) return renamed.get(node) ?? node
+  return `${renamed.get(owner) ?? owner}${node.slice(owner.length)}`
 }

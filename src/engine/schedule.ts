@@ -2,12 +2,12 @@
  * What comes next: the nodes that fall due when one is satisfied, and the next attempt at a node. Conditions are never
  * looked at here: they are evaluated when the step is about to run.
  */
-import { type Graph, type GraphNode, itemSeparator } from '../definition/graph.ts'
+import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { chainSlot, currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { chainSlot, currentName, endNode, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -92,8 +92,8 @@ export function parentsOf(
 /** The name of a node and those that it had before. */
 export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
   if (renamed.size === 0) return [id]
-  const end = id.lastIndexOf(itemSeparator)
-  const [name, item] = end === -1 ? [id, ''] : [id.slice(0, end), id.slice(end)]
+  const name = ownerOf(id) ?? id
+  const item = id.slice(name.length)
   return [id, ...[...renamed].filter(([, now]) => now === name).map(([before]) => `${before}${item}`)]
 }
 

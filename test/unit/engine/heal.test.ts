@@ -345,6 +345,31 @@ describe('a node that was rewired', () => {
     expect(wf.counters).toEqual(new Map([['', 2]]))
   })
 
+  it('so that what is under way has come to stand before one that has ended is waited for all the same', () => {
+    const wf = played(graphOf({ a: '', b: '', c: '' }))
+    wf.deploy(graphOf({ a: '', c: '', x: 'c', b: 'x' }))
+    wf.complete('b')
+    expect(wf.attemptsAt('x')).toMatchObject([{ outcome: 'not_taken' }])
+    expect(wf.workflow.crooked).toBe(true)
+    wf.complete('a')
+    expect(wf.workflow.state).toBe('ready')
+    expect(wf.standing).toBe('c scheduled')
+    wf.complete('c')
+    expect(wf.workflow.state).toBe('finished')
+  })
+
+  it('so that what has failed has come to stand before one that has ended keeps the workflow from its end', () => {
+    const wf = played(graphOf({ a: '', b: '' }))
+    wf.deploy(graphOf({ a: '', b: 'a' }))
+    wf.begin('b')
+    wf.report(['a', failing])
+    wf.complete('b')
+    expect(wf.workflow).toMatchObject({ state: 'paused', blockedBy: 'a', crooked: true })
+    resume(wf)
+    wf.complete('a')
+    expect(wf.workflow.state).toBe('finished')
+  })
+
   it('and has ended is not run again, whatever comes before it now', () => {
     const wf = played(chain('a', 'b', 'c'), 'a')
     wf.deploy(chain('b', 'd', 'a', 'c'))
@@ -491,13 +516,46 @@ describe('items of an `each` node', () => {
     expect(wf.standing).toBe('b scheduled')
   })
 
-  it('of a node that was removed are settled by hand, and then the node', () => {
-    const wf = withItems(3)
+  it('of a node that was removed fail one after the other, and the node is settled with the last of them', () => {
+    const wf = withItems(1)
     wf.deploy(chain('b'))
-    for (const item of ['all/0', 'all/1', 'all/2']) wf.report([item, failing])
+    wf.report(['all/0', failing])
+    expect(wf.standing).toBe('all waiting, all/1 scheduled, all/2 waiting')
+    wf.report(['all/1', failing])
+    wf.report(['all/2', failing])
     expect(wf.workflow).toMatchObject({ state: 'paused', crooked: true })
-    for (const node of ['all/0', 'all/1', 'all/2', 'all']) skip(wf, node)
+    for (const node of ['all/0', 'all/1', 'all/2']) skip(wf, node)
+    expect(wf.attemptsAt('all')).toMatchObject([{ state: 'completed', outcome: 'success' }])
     expect(wf.workflow).toMatchObject({ state: 'ready', crooked: false })
+    expect(wf.standing).toBe('b scheduled')
+  })
+
+  it('of a node that was removed go with it when it is skipped, those that have failed included', () => {
+    const wf = withItems(1)
+    wf.deploy(chain('b'))
+    wf.report(['all/0', failing])
+    skip(wf, 'all')
+    expect(wf.standing).toBe('b scheduled')
+    expect(wf.workflow).toMatchObject({ state: 'ready', crooked: false, blockedBy: null })
+    wf.complete('b')
+    expect(wf.workflow.state).toBe('finished')
+  })
+
+  it('of a node that was removed from a paused workflow are held', () => {
+    const wf = withItems(1)
+    wf.begin('all/0')
+    pause(wf)
+    wf.deploy(chain('b'))
+    wf.complete('all/0')
+    expect(wf.standing).toBe('all waiting, all/1 paused, all/2 waiting')
+  })
+
+  it('of a node that has become a plain step end it all the same', () => {
+    const wf = withItems(3)
+    wf.deploy(chain('all', 'b'))
+    wf.complete('all/0')
+    wf.complete('all/1')
+    wf.complete('all/2')
     expect(wf.standing).toBe('b scheduled')
   })
 })

@@ -5,7 +5,7 @@
 import type { Graph } from '../../../src/definition/graph.ts'
 import { ancestryOf } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
-import { type Course, planOf } from '../../../src/engine/courses.ts'
+import { type Course, mayHaveCounters, planOf } from '../../../src/engine/courses.ts'
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
 import { decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
@@ -138,7 +138,7 @@ export class PlayedWorkflow {
   }
 
   #decide(seen: WorkflowFacts, decide: (draft: ChangeDraft) => void): void {
-    const draft = new ChangeDraft(seen, { counts: !this.graph.isChain })
+    const draft = new ChangeDraft(seen, { counts: mayHaveCounters(this.#course()) })
     decide(draft)
     this.#apply(draft.build())
   }

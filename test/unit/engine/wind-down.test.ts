@@ -140,7 +140,7 @@ describe('a step that cancels the workflow', () => {
     wf.report(['a', report])
     expect(wf.workflow.state).toBe('rolling_back')
     expect(wf.standing).toBe('b in_progress,  scheduled')
-    expect(wf.rows.get('#stop')).toMatchObject({ kind: 'timer', queue: '', handler: 'Sample' })
+    expect(wf.rows.get('#stop')).toMatchObject({ kind: 'timer', queue: '' })
     expect(wf.attemptsAt('c')).toMatchObject([{ state: 'canceled', outcome: 'stopped' }])
     wf.complete('b')
     expect(wf.attemptsAt('b')).toMatchObject([{ state: 'completed', outcome: 'success' }])

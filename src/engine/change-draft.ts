@@ -199,10 +199,11 @@ export class ChangeDraft {
     this.#event('step.withdrawn', row, { from: row.state, reason })
   }
 
-  /** The same attempt under another name, which its code has now. */
+  /** The same attempt under another name or in another slot, which its code has for it now. */
   rename(row: LiveRow, next: NextExecution): void {
     this.#forget(row)
     this.#put({ ...next, workflowId: this.workflowId })
+    if (row.node === next.node) return
     this.#event(
       'step.renamed',
       { ...row, node: next.node },

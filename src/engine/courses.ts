@@ -153,6 +153,11 @@ export function isOnCourse(course: Course, now: WorkflowRecord): boolean {
   return now.generation === generation && now.frozen === frozen && now.crooked === crooked
 }
 
+/** A chain has none, unless it was another graph until now. */
+export function mayHaveCounters({ graph, heals }: Course): boolean {
+  return !graph.isChain || heals
+}
+
 /** Jobs have names of their own, beside those of classes. */
 export function jobHandler(job: string): string {
   return `job:${job}`

@@ -6,9 +6,9 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
-import { endItems, insertItems, satisfyItem } from './each-items.ts'
+import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
-import type { Plan, RunOn } from './plan.ts'
+import { currentName, type Plan, type RunOn } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
@@ -113,7 +113,7 @@ class Applying {
       case 'pause':
         draft.end(row, 'failed', 'paused_by_exception', { error })
         draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
-        endItems(draft, this.#plan, row.node)
+        leavePlace(draft, this.#plan, row.node)
         return []
     }
   }
@@ -129,7 +129,7 @@ class Applying {
     const draft = this.#draft
     const plan = this.#plan
     if (mustHeal(draft, plan)) return []
-    const each = plan.graph.eachOf(row.node)
+    const each = plan.graph.eachOf(currentName(plan, row.node))
     return each === null ? arrive(draft, plan, row, this.#runOn) : satisfyItem(draft, plan, each, this.#runOn)
   }
 

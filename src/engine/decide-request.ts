@@ -6,10 +6,10 @@ import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { satisfyItem } from './each-items.ts'
+import { FreePlaces, itemsIn, leaveOutItems, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
-import { currentName, type Plan } from './plan.ts'
-import { arrive, parentsOf, repeat } from './schedule.ts'
+import { currentName, ownerOf, type Plan } from './plan.ts'
+import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
 import { cancelWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
@@ -33,10 +33,14 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   draft.moveWorkflow('ready', request)
   draft.setWorkflow({ blockedBy: null })
   letGo(draft)
-  for (const failed of failedNodes(draft, plan)) {
-    repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0 })
-  }
+  const places = new FreePlaces(draft, plan)
+  for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+}
+
+/** With fresh counters, and at once if it has a place. */
+function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: FreePlaces): void {
+  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...places.take(failed.node) })
 }
 
 /** A step had declared the workflow finished while a person kept it paused. */
@@ -93,23 +97,25 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   const row = rowOf(draft, plan, hand.node)
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
   const details = { ...hand.request, output: hand.output ?? null }
-  if (row?.state === 'in_progress') {
+  const name = currentName(plan, hand.node)
+  const running = [row, ...itemsIn(draft, plan, name)].find(part => part?.state === 'in_progress')
+  if (running) {
     throw refusal(
       draft.facts,
       `${hand.verb} step ${hand.node} of`,
-      'The step is running; wait for it, or cancel the workflow.',
+      `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
+  leaveOutItems(draft, plan, name)
   if (row) {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   goOnIfFree(draft, plan, hand.request)
-  const node = currentName(plan, hand.node)
-  const each = plan.graph.eachOf(node)
+  const each = plan.graph.eachOf(name)
   if (mustHeal(draft, plan)) heal(draft, plan)
   else if (each) satisfyItem(draft, plan, each, null)
-  else arrive(draft, plan, { node, fence: row?.fence ?? 0 }, null)
+  else arrive(draft, plan, { node: name, fence: row?.fence ?? 0 }, null)
   endOrStick(draft, plan, hand.request)
 }
 
@@ -125,7 +131,7 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
     throw refusal(draft.facts, what, `Step ${started}, which comes after it, has started. Use \`rerun\` instead.`)
   }
   goOnIfFree(draft, plan, request, failed.node)
-  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0 })
+  tryAgain(draft, plan, failed, new FreePlaces(draft, plan))
   if (mustHeal(draft, plan)) heal(draft, plan)
 }
 
@@ -133,9 +139,16 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
 function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
   const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
   draft.setWorkflow({ blockedBy: others[0]?.node ?? null })
-  if (draft.state !== 'paused' || draft.workflow.pauseCause === 'request' || others.length > 0) return
+  if (draft.state !== 'paused' || others.length > 0 || isKeptPaused(draft)) return
   draft.moveWorkflow('ready', request)
   letGo(draft)
+}
+
+/** A person has paused it, or a resumable step, which is held itself and is not what was settled. */
+function isKeptPaused(draft: ChangeDraft): boolean {
+  const { pauseCause } = draft.workflow
+  if (pauseCause === 'flow_control') return draft.rows().some(row => row.heldFrom === 'suspended')
+  return pauseCause === 'request' || pauseCause === 'finishing'
 }
 
 function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
@@ -152,9 +165,13 @@ function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
 /** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
 export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
-  return [...draft.endedNodes()].flatMap(node => {
-    const latest = draft.latestOf(node)
-    return latest && hasFailed(latest) && !active.has(currentName(plan, node)) ? latest : []
+  const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
+  return [...names].flatMap(name => {
+    const latest = latestUnder(draft, plan, name)
+    // An item matters as long as its node waits for it.
+    const each = ownerOf(name)
+    const isOver = active.has(name) || (each !== null && !active.has(each))
+    return latest && hasFailed(latest) && !isOver ? latest : []
   })
 }
 
@@ -166,7 +183,7 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   const name = currentName(plan, node)
   const found = failedNodes(draft, plan).find(failed => currentName(plan, failed.node) === name)
   if (found) return found
-  const latest = draft.latestOf(node) ?? draft.latestOf(name)
+  const latest = latestUnder(draft, plan, name)
   const known = latest !== null || plan.graph.find(name) !== null
   const where = draft.rows().map(row => `${row.node} (${row.state})`)
   throw refusal(
@@ -180,7 +197,7 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
 
 function hasStarted(draft: ChangeDraft, plan: Plan, id: string): boolean {
   const row = rowOf(draft, plan, id)
-  return draft.latestOf(id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
+  return latestUnder(draft, plan, id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
 }
 
 /** The row of an attempt that is over as soon as it exists. */

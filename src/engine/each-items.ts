@@ -5,21 +5,26 @@
 import { type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
-import type { ChangeDraft } from './change-draft.ts'
-import { itemSlots, type Plan, type RunOn, slotOf } from './plan.ts'
+import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { currentName, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
+import { renameRow } from './rename-row.ts'
 import { arrive, insertFirst } from './schedule.ts'
 
 export function insertItems(
   draft: ChangeDraft,
   plan: Plan,
-  each: ActiveExecution,
+  row: ActiveExecution,
   items: readonly string[],
 ): NewExecution[] {
-  draft.move(each, 'waiting')
-  draft.setOpenParents(each.node, items.length)
-  const limit = plan.graph.node(each.node).concurrency ?? items.length
+  const each = plan.graph.node(currentName(plan, row.node))
+  draft.move(row, 'waiting')
+  // From here on its items look for it where the code has it.
+  const waiting = draft.rowIn(row.slot)
+  if (waiting) renameRow(draft, plan, waiting)
+  draft.setOpenParents(each.id, items.length)
+  const limit = each.concurrency ?? items.length
   return items.map((input, index) => {
-    const node = plan.graph.node(`${each.node}${itemSeparator}${index}`)
+    const node = plan.graph.node(`${each.id}${itemSeparator}${index}`)
     return insertFirst(draft, plan, node, index < limit ? { input } : { input, state: 'waiting' })
   })
 }
@@ -29,7 +34,7 @@ export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, run
   const open = (draft.openParents(each.id) ?? 1) - 1
   draft.setOpenParents(each.id, open)
   if (open > 0) {
-    letNextGo(draft, each)
+    letNextGo(draft, plan, each)
     return []
   }
   const row = draft.rowIn(slotOf(plan.graph, each.id))
@@ -39,14 +44,64 @@ export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, run
 }
 
 /** An item has failed for good: it leaves its place to the next. */
-export function endItems(draft: ChangeDraft, plan: Plan, node: string): void {
-  const each = plan.graph.eachOf(node)
-  if (each !== null) letNextGo(draft, each)
+export function leavePlace(draft: ChangeDraft, plan: Plan, node: string): void {
+  const each = plan.graph.eachOf(currentName(plan, node))
+  if (each !== null) letNextGo(draft, plan, each)
 }
 
-function letNextGo(draft: ChangeDraft, each: GraphNode): void {
-  if (each.concurrency === undefined) return
-  const prefix = itemSlots(each.id)
-  const next = draft.rows().find(row => row.state === 'waiting' && row.slot.startsWith(prefix))
-  if (next) draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+/** The node is settled without them: what is left of its items goes with it. None of them may run. */
+export function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string): void {
+  for (const row of itemsIn(draft, plan, each)) draft.end(row, 'canceled', 'superseded')
+  draft.setOpenParents(each, 0)
+}
+
+/** The rows of a node's items that are in sight. */
+export function itemsIn(draft: ChangeDraft, plan: Plan, each: string): LiveRow[] {
+  return draft.rows().filter(row => ownerOf(currentName(plan, row.node)) === each)
+}
+
+/** The places that are free for items which begin again. All rows must be in sight. */
+export class FreePlaces {
+  readonly #draft: ChangeDraft
+  readonly #plan: Plan
+  readonly #free = new Map<string, number>()
+
+  constructor(draft: ChangeDraft, plan: Plan) {
+    this.#draft = draft
+    this.#plan = plan
+  }
+
+  /** How the next attempt at a node begins: an item that gets no place waits for one. */
+  take(node: string): { readonly state?: 'waiting' } {
+    const each = ownerOf(currentName(this.#plan, node))
+    if (each === null) return {}
+    const free = this.#free.get(each) ?? placesOf(this.#plan, each) - busyIn(itemsIn(this.#draft, this.#plan, each))
+    this.#free.set(each, free - 1)
+    return free > 0 ? {} : { state: 'waiting' }
+  }
+}
+
+/** Of a node that the code has lost nobody knows how many of its items may be under way. */
+function placesOf({ graph }: Plan, each: string): number {
+  const node = graph.find(each)
+  return node?.kind === 'each' ? (node.concurrency ?? Number.POSITIVE_INFINITY) : 1
+}
+
+function busyIn(items: readonly LiveRow[]): number {
+  return items.filter(row => row.state !== 'waiting').length
+}
+
+/** Of the rows that are in sight those that have ended are gone, so there is a place unless all are taken again. */
+function letNextGo(draft: ChangeDraft, plan: Plan, each: GraphNode): void {
+  if (each.concurrency !== undefined) fillPlaces(draft, plan, each.id, 1)
+}
+
+/** Gives free places to items that wait for one, in order. Where `most` is not given, all rows must be in sight. */
+export function fillPlaces(draft: ChangeDraft, plan: Plan, each: string, most = Number.POSITIVE_INFINITY): void {
+  const items = itemsIn(draft, plan, each)
+  const free = placesOf(plan, each) - busyIn(items)
+  const waiting = items.filter(row => row.state === 'waiting').toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
+  for (const next of waiting.slice(0, Math.max(0, Math.min(free, most)))) {
+    draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+  }
 }

@@ -10,7 +10,7 @@ import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { wakeNode } from './child-nodes.ts'
-import { Courses, isOnCourse, planOf } from './courses.ts'
+import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -89,7 +89,7 @@ export class Engine {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
     const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
       if (!holds(facts, timer)) return null
-      const draft = new ChangeDraft(facts)
+      const draft = new ChangeDraft(facts, { counts: true })
       if (timer.slot === stopTimerSlot) decideStopTimer(draft)
       else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node)
       draft.dropTimer(timer.slot)
@@ -146,7 +146,7 @@ export class Engine {
         return null
       }
       pool.rewind()
-      const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+      const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
       try {
         decide(
           draft,

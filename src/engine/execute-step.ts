@@ -26,6 +26,7 @@ import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
 import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
+import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
 import { failed, outcomeOf, type StepOutcome } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
@@ -85,7 +86,7 @@ interface Attempt {
 
 async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {
   const { definition, claimed } = job
-  const isItem = definition.graph.eachOf(claimed.execution.node) !== null
+  const isItem = node.each !== null && isItemOf(definition, claimed.execution.node)
   context.loaded = await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {
     return { kind: 'cancel', by: 'condition', reason: 'the hero is gone' }
@@ -116,8 +117,13 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
 
 /** A node by the name in its row, which may be a former one, or that of an item. */
 function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
-  const known = graph.find(graph.renamed.get(name) ?? name)
-  return nodes[nodeIndex.get(graph.eachOf(known?.id ?? '')?.id ?? known?.id ?? '') ?? -1]
+  const id = currentName({ renamed: graph.renamed }, name)
+  return nodes[nodeIndex.get(graph.eachOf(id)?.id ?? id) ?? -1]
+}
+
+/** Told by the name, which is a former one where the node was renamed. */
+function isItemOf({ graph }: WorkflowDefinition, name: string): boolean {
+  return graph.eachOf(currentName({ renamed: graph.renamed }, name)) !== null
 }
 
 async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkflow): Promise<string[]> {

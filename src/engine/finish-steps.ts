@@ -5,7 +5,7 @@
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import { ChangeDraft } from './change-draft.ts'
-import { type Course, isOnCourse, planOf } from './courses.ts'
+import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
@@ -87,7 +87,7 @@ function decideGroup(
   { group, course, alive }: Decision,
 ): WorkflowChange | null {
   const { workerId, results } = call
-  const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+  const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
   let recorded = false
   for (const request of group.requests) {

@@ -20,9 +20,11 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const heals = needsHealing(course, requests)
   if (heals) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
   const stops = requests.some(({ report }) => concernsAll(report))
-  // A report that ends or holds other rows must keep them from being claimed meanwhile.
-  if (graph.isChain || stops || repeated) return { workflowId, settle, repeated, lockRows: stops && !graph.isChain }
   const nodes = requests.map(({ claimed }) => currentName({ renamed: graph.renamed }, claimed.execution.node))
+  const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
+  // A report that ends or holds other rows must keep them from being claimed meanwhile.
+  if (graph.isChain || stops || repeated)
+    return { workflowId, settle, repeated, fanIns, lockRows: stops && !graph.isChain }
   const each = nodes.flatMap(node => graph.eachOf(node) ?? [])
   return {
     workflowId,
@@ -34,7 +36,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
         stopTimerSlot,
       ]),
     ],
-    fanIns: [...new Set(nodes.flatMap(node => countersBehind(course, node)))],
+    fanIns,
   }
 }
 
@@ -112,7 +114,7 @@ function nodesThatMayBegin(course: Course, facts: WorkflowFacts, id: string, end
 function placesThatFallFree({ graph }: Course, requests: readonly FinishRequest[]): CloserLook['waiting'] {
   const counts = new Map<string, number>()
   for (const { claimed } of requests) {
-    const each = graph.eachOf(claimed.execution.node)
+    const each = graph.eachOf(currentName({ renamed: graph.renamed }, claimed.execution.node))
     if (each?.concurrency !== undefined) counts.set(each.id, (counts.get(each.id) ?? 0) + 1)
   }
   return [...counts].map(([id, count]) => ({ prefix: itemSlots(id), count }))

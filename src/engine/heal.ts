@@ -10,17 +10,24 @@ import type { LatestEnding } from '../store/change.ts'
 import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { currentName, endNode, type Plan, slotOf } from './plan.ts'
-import { endWorkflow, insertFirst, namesOf, parentsOf } from './schedule.ts'
+import { fillPlaces, itemsIn } from './each-items.ts'
+import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
+import { renameRow } from './rename-row.ts'
+import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
+import { childOf } from './wind-down.ts'
 
-/** The rows of the workflow cannot be trusted to stand as the graph would have them. */
+/** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
 export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
-  return plan.heals && draft.facts.latest !== null && (draft.state === 'ready' || draft.state === 'paused')
+  if (!plan.heals || draft.facts.latest === null || draft.workflow.finishing) return false
+  return draft.state === 'ready' || draft.state === 'paused'
 }
 
 export function heal(draft: ChangeDraft, plan: Plan): void {
   const from = draft.workflow.generation
-  renameRows(draft, plan)
+  // An item is told by the row of the node that it belongs to, so that comes first.
+  const isItem = (row: LiveRow) => Number(ownerOf(row.node) !== null)
+  for (const row of draft.rows().toSorted((a, b) => isItem(a) - isItem(b))) renameRow(draft, plan, row)
+  settleItems(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
   const lost = standing.lostNodes()
@@ -40,6 +47,24 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
 /** Nodes that the code does not have, and that somebody has to settle: they have a row, or have failed. */
 export function lostNodesOf(draft: ChangeDraft, plan: Plan): string[] {
   return new Standing(draft, plan).lostNodes()
+}
+
+/** Nodes whose items have all ended are done, and places that are free are taken. */
+function settleItems(draft: ChangeDraft, plan: Plan): void {
+  for (const row of draft.rows()) {
+    if (row.state !== 'waiting' || ownerOf(row.node) !== null || childOf(row) !== null) continue
+    const name = currentName(plan, row.node)
+    const ended = endedItems(draft, plan, name)
+    const isOpen = itemsIn(draft, plan, name).length > 0 || !ended.every(isSatisfied)
+    if (ended.length > 0 && !isOpen) draft.end(row, 'completed', 'success')
+    else fillPlaces(draft, plan, name)
+  }
+}
+
+/** The latest ended attempts of a node's items. */
+function endedItems(draft: ChangeDraft, plan: Plan, each: string): LatestEnding[] {
+  const names = new Set([...draft.endedNodes()].map(name => currentName(plan, name)))
+  return [...names].flatMap(name => (ownerOf(name) === each ? (latestUnder(draft, plan, name) ?? []) : []))
 }
 
 /** Inserts the node if it is due, marks it as left out if it came too late, and tells how many parents are open. */
@@ -100,30 +125,6 @@ function withdrawEarly(draft: ChangeDraft, standing: Standing): void {
   }
 }
 
-function renameRows(draft: ChangeDraft, plan: Plan): void {
-  for (const row of draft.rows()) {
-    const name = currentName(plan, row.node)
-    const node = name === row.node ? null : plan.graph.find(name)
-    // One that runs is renamed when it ends.
-    if (node === null || row.state === 'in_progress' || row.createdAt === null) continue
-    draft.rename(row, {
-      ...row,
-      slot: slotOf(plan.graph, name),
-      node: name,
-      handler: plan.handlerOf(node),
-      queue: node.queue,
-      priority: node.priority,
-      generation: plan.generation,
-      due: { at: row.dueAt ?? 0 },
-      ancestry: ancestryOf(
-        name,
-        row.attempt,
-        parentsOf(draft, plan, node).map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-      ),
-    })
-  }
-}
-
 /** Where every node stands, under the names that the code has now. */
 class Standing {
   readonly nodes: readonly GraphNode[]
@@ -181,8 +182,7 @@ class Standing {
   }
 
   #latest(id: string): LatestEnding | null {
-    const all = namesOf(this.#plan, id).map(name => this.#draft.latestOf(name))
-    return all.find(ending => ending !== null) ?? null
+    return latestUnder(this.#draft, this.#plan, id)
   }
 
   #started(node: GraphNode): boolean {
@@ -201,25 +201,26 @@ class Standing {
     const active = [...this.#rows.keys()].filter(name => !known(name))
     const failed = [...this.#draft.endedNodes()].filter(name => {
       const latest = this.#draft.latestOf(name)
-      return !known(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
+      const owner = ownerOf(name)
+      // An item matters as long as its node waits for it.
+      const matters = owner === null || this.#rows.has(currentName(this.#plan, owner))
+      return matters && !known(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
     })
     return [...new Set([...active, ...failed])]
   }
 
-  /** Something has begun, or was left out, before what it depends on has ended: that end must not start it again. */
+  /** Something has begun, or was left out, before what it depends on has ended: a counter could reach zero twice, or early. */
   isCrooked(): boolean {
-    const isAhead = (node: GraphNode) => this.hasBegun(node) || this.wasLeftOut(node.id)
-    return this.nodes.some(node => isAhead(node) && node.dependsOn.some(id => !this.isDone(id)))
+    const isPast = (node: GraphNode) => this.hasBegun(node) || this.wasLeftOut(node.id)
+    return this.nodes.some(node => isPast(node) && node.dependsOn.some(id => !this.isDone(id)))
   }
 
   /** How many items of an `each` node are open, if its items are known. */
   openItems(node: GraphNode): number {
-    const own = (name: string) => this.#plan.graph.eachOf(name)?.id === node.id
-    const active = [...this.#rows.keys()].filter(own)
-    const failed = [...this.#draft.endedNodes()].filter(name => {
-      const latest = this.#draft.latestOf(name)
-      return own(name) && !this.#rows.has(name) && latest !== null && !isSatisfied(latest)
-    })
+    const active = itemsIn(this.#draft, this.#plan, node.id)
+    const failed = endedItems(this.#draft, this.#plan, node.id).filter(
+      item => !isSatisfied(item) && !this.#rows.has(currentName(this.#plan, item.node)),
+    )
     return active.length + failed.length
   }
 }
@@ -234,15 +235,15 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
   const { graph } = plan
   for (const node of draft.knownFanIns()) draft.setOpenParents(node, 0)
   for (const node of graph.nodes) {
-    const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : (open.get(node.id) ?? 0)
-    if (count > 0 && (node.dependsOn.length > 1 || node.kind === 'each')) draft.setOpenParents(node.id, count)
+    const parents = node.dependsOn.length > 1 ? (open.get(node.id) ?? 0) : 0
+    const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : parents
+    if (count > 0) draft.setOpenParents(node.id, count)
   }
   const leaves = graph.leaves.filter(node => !standing.isDone(node.id))
-  if (leaves.length > 0) {
-    if (graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
-  } else if (draft.rows().length === 0 && standing.lostNodes().length === 0) {
-    endWorkflow(draft)
-  }
+  if (leaves.length > 0 && graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
+  // What comes last may have ended before what has come to stand before it.
+  const isOver = graph.nodes.every(node => standing.isDone(node.id)) && standing.lostNodes().length === 0
+  if (isOver && draft.rows().length === 0) endWorkflow(draft)
 }
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {

@@ -1,7 +1,7 @@
 /**
  * What a decision about a workflow goes by besides the facts: its graph, and what the process that asks can do.
  */
-import type { Graph, GraphNode } from '../definition/graph.ts'
+import { type Graph, type GraphNode, itemSeparator } from '../definition/graph.ts'
 
 /** The worker that may go on at once with the next step, where queue and shutdown allow it. */
 export interface RunOn {
@@ -56,10 +56,18 @@ export function itemSlot(each: string, index: number): string {
 
 /** What the slots of all items begin with. */
 export function itemSlots(each: string): string {
-  return `${each}/`
+  return `${each}${itemSeparator}`
 }
 
-/** The name that the code has for a node now. */
+/** The name of the `each` node that an item belongs to, whether the code still has it or not. */
+export function ownerOf(node: string): string | null {
+  const end = node.lastIndexOf(itemSeparator)
+  return end === -1 ? null : node.slice(0, end)
+}
+
+/** The name that the code has for a node now. Items go by the name of the node that they belong to. */
 export function currentName({ renamed }: Pick<Plan, 'renamed'>, node: string): string {
-  return renamed.get(node) ?? node
+  const owner = ownerOf(node)
+  if (owner === null) return renamed.get(node) ?? node
+  return `${renamed.get(owner) ?? owner}${node.slice(owner.length)}`
 }

@@ -7,7 +7,7 @@ import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { chainSlot, currentName, endNode, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -77,8 +77,10 @@ export function parentsOf(
   plan: Plan,
   node: GraphNode,
 ): Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] {
-  // An item begins while the node that it belongs to waits.
-  if (node.kind === 'item') return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? []].flat()
+  // An item begins while the node that it belongs to waits, which may have been a step of a chain until now.
+  if (node.kind === 'item') {
+    return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? draft.rowIn(chainSlot) ?? []].flat()
+  }
   return node.dependsOn.flatMap(id => {
     const parent = namesOf(plan, id)
       .map(name => draft.latestOf(name))
@@ -92,7 +94,15 @@ export function parentsOf(
 /** The name of a node and those that it had before. */
 export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
   if (renamed.size === 0) return [id]
-  return [id, ...[...renamed].filter(([, now]) => now === id).map(([before]) => before)]
+  const name = ownerOf(id) ?? id
+  const item = id.slice(name.length)
+  return [id, ...[...renamed].filter(([, now]) => now === name).map(([before]) => `${before}${item}`)]
+}
+
+/** The latest ended attempt of a node, whatever its name was then. */
+export function latestUnder(draft: ChangeDraft, plan: Pick<Plan, 'renamed'>, id: string): LatestEnding | null {
+  const all = namesOf(plan, id).map(name => draft.latestOf(name))
+  return all.find(ending => ending !== null) ?? null
 }
 
 export interface Again {
@@ -103,6 +113,8 @@ export interface Again {
   readonly rewind?: boolean
   readonly keepsInput?: boolean
   readonly runOn?: RunOn | null
+  /** It has to wait for its place among items. */
+  readonly state?: 'waiting'
 }
 
 /** The next attempt at the same node. */
@@ -123,6 +135,7 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     // An item stays what it is. A child is started anew, unless only the worker was lost.
     input: known?.kind === 'item' || again.keepsInput ? before.input : null,
     runOn: again.runOn ?? null,
+    ...(again.state === undefined ? {} : { state: again.state }),
   })
 }
 
@@ -130,12 +143,6 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
 function lostNode({ data }: Graph, name: string): GraphNode {
   const { queue, priority } = data
   return { id: name, name, kind: 'step', waitMs: 0, queue, priority, dependsOn: [] }
-}
-
-/** After a change of the order a chain may have two rows for a while. */
-function freeSlot(draft: ChangeDraft, { graph }: Plan, node: string): string {
-  const slot = slotOf(graph, node)
-  return draft.rowIn(slot) === null ? slot : node
 }
 
 interface Forward {
@@ -165,7 +172,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
   const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
   return draft.insert({
     ...rest,
-    slot: freeSlot(draft, plan, node.id),
+    slot: freeSlot(draft, plan, node),
     id: plan.takeId(),
     node: node.id,
     kind: 'forward',
@@ -185,4 +192,10 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     // Each claim counts as a run, and so does going on at once.
     progress: owner === null ? forward.progress : { ...forward.progress, runs: forward.progress.runs + 1 },
   })
+}
+
+/** A graph that has become a chain may have several rows still, which must not push each other out. */
+function freeSlot(draft: ChangeDraft, { graph }: Plan, { id }: GraphNode): string {
+  const slot = slotOf(graph, id)
+  return draft.rowIn(slot) === null ? slot : id
 }

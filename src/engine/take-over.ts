@@ -5,7 +5,7 @@
 import type { WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import { ChangeDraft } from './change-draft.ts'
-import { type Course, isOnCourse, planOf } from './courses.ts'
+import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideTakeover } from './decide-recovery.ts'
 import { type Engine, holds } from './engine.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
@@ -53,7 +53,7 @@ function decide(facts: WorkflowFacts, rows: readonly ActiveExecution[], course: 
   if (!course || !isOnCourse(course, facts.workflow)) return null
   const lost = rows.filter(row => row.workflowId === facts.workflow.id && holds(facts, row))
   if (lost.length === 0) return null
-  const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+  const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const plan = planOf(course, () => pool.take())
   for (const { slot, id } of lost) {
     // It may have got its start mark since it was found, and what was done for its neighbours may have ended it.

@@ -51,7 +51,8 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
 export function endIfNothingRuns(draft: ChangeDraft): void {
   if (draft.goesOn() || draft.rows().some(row => row.state === 'waiting')) return
   draft.dropTimers()
-  draft.moveWorkflow(draft.workflow.finishing ? 'finished' : 'canceled')
+  // A workflow that was declared finished can still be canceled while it waits for what runs.
+  draft.moveWorkflow(draft.state === 'rolling_back' ? 'canceled' : 'finished')
 }
 
 /** A failed step keeps the workflow from its end, and no other branch goes on. */

@@ -1,0 +1,43 @@
+/**
+ * Brings a row under the name and into the slot that the code has for its node now. What runs is left alone: it keeps both
+ * until it ends.
+ */
+import { ancestryOf } from './ancestry.ts'
+import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { chainSlot, currentName, type Plan, slotOf } from './plan.ts'
+import { parentsOf } from './schedule.ts'
+
+export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
+  const name = currentName(plan, row.node)
+  const node = plan.graph.find(name)
+  if (node === null || !mayChange(row)) return
+  const slot = name === row.node && row.slot !== chainSlot ? row.slot : slotFor(draft, plan, row, name)
+  if (name === row.node && slot === row.slot) return
+  draft.rename(row, {
+    ...row,
+    slot,
+    node: name,
+    handler: plan.handlerOf(node),
+    queue: node.queue,
+    priority: node.priority,
+    generation: plan.generation,
+    due: { at: row.dueAt ?? 0 },
+    ancestry: ancestryOf(
+      name,
+      row.attempt,
+      parentsOf(draft, plan, node).map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
+    ),
+  })
+}
+
+/** A row that is written anew cannot say that it was held after it had begun. One that was just inserted has its name. */
+function mayChange(row: LiveRow): boolean {
+  return row.state !== 'in_progress' && row.heldFrom !== 'suspended' && row.createdAt !== null
+}
+
+/** Another row may still stand in the slot of a graph that has become a chain. */
+function slotFor(draft: ChangeDraft, { graph }: Plan, row: LiveRow, name: string): string {
+  const slot = slotOf(graph, name)
+  const there = draft.rowIn(slot)
+  return there === null || there.id === row.id ? slot : row.slot
+}

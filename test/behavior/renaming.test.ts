@@ -55,10 +55,10 @@ forEachDatabase('a step that was renamed', database => {
   const deploy = () => under.another({ workflows: [After] })
 
   it.each([
-    [0, ['read 1', 'read 2', 'mail x', 'mail y'], ['check', 'read', 'mail', 'mail/0', 'mail/1']],
-    [1, ['read 1', 'read 2', 'mail x', 'mail y'], ['check', 'load', 'mail', 'mail/0', 'mail/1']],
+    [0, ['read 1', 'read 2', 'mail x', 'mail y'], ['verify', 'read', 'mail', 'mail/0', 'mail/1']],
+    [1, ['read 1', 'read 2', 'mail x', 'mail y'], ['check', 'read', 'mail', 'mail/0', 'mail/1']],
     [2, ['load 1', 'load 2', 'mail x', 'mail y'], ['check', 'load', 'mail', 'mail/0', 'mail/1']],
-    [4, ['load 1', 'load 2', 'send x', 'mail y'], ['check', 'load', 'mail', 'send/0', 'send/1']],
+    [4, ['load 1', 'load 2', 'send x', 'mail y'], ['check', 'load', 'mail', 'send/0', 'mail/1']],
   ])('after %i steps goes on as what it is now: a condition, an iteration, items', async (steps, expected, names) => {
     const wf = await under.geneva.start(Before)
     if (steps > 0) await under.runDue({ maxSteps: steps, concurrency: 1 })

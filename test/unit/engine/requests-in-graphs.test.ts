@@ -187,10 +187,10 @@ describe('to reattempt', () => {
     expect(wf.workflow).toMatchObject({ state: 'paused', pauseCause: 'request' })
   })
 
-  it('goes on with what the attempt before worked on, and where it was', () => {
+  it('goes on where the attempt before was, and starts another child', () => {
     const situation = facts({ latest: [...done('a'), latest({ node: 'b', input: '5', progress: halfway })] })
     const change = decidedOn(situation, diamond, (draft, plan) => decideReattempt(draft, 'b', asked, plan))
-    expect(change.insertions).toMatchObject([{ node: 'b', attempt: 2, input: '5', progress: halfway }])
+    expect(change.insertions).toMatchObject([{ node: 'b', attempt: 2, input: null, progress: halfway }])
   })
 
   it.each([

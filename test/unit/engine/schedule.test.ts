@@ -156,7 +156,7 @@ describe('where an execution stands in history', () => {
   })
 
   it('is one behind the attempt before', () => {
-    const draft = new ChangeDraft(facts({ active: [rowOf('b')], parents: done('a') }))
+    const draft = new ChangeDraft(facts({ parents: done('a') }))
     expect(repeat(draft, planFor(diamond), rowOf('b', { ordinal: 4 }), again).ordinal).toBe(5)
   })
 })
@@ -183,11 +183,11 @@ describe('the parents of an execution', () => {
   })
 
   it('go into its hash, and so does the attempt', () => {
-    const draft = new ChangeDraft(facts({ parents: done('b', 'c') }))
+    const draft = () => new ChangeDraft(facts({ parents: done('b', 'c') }))
     const hashes = done('c', 'b').map(({ ancestry }) => ancestry.hash)
-    const first = insertFirst(draft, planFor(diamond), diamond.node('d'))
+    const first = insertFirst(draft(), planFor(diamond), diamond.node('d'))
     expect(first.ancestry).toEqual({ hash: ancestryHash('d', 1, hashes), parents: ['ended-b', 'ended-c'] })
-    const second = repeat(draft, planFor(diamond), { ...first, ordinal: 1 }, again)
+    const second = repeat(draft(), planFor(diamond), { ...first, ordinal: 1 }, again)
     expect(second.ancestry).toEqual({ hash: ancestryHash('d', 2, hashes), parents: ['ended-b', 'ended-c'] })
   })
 })

@@ -6,7 +6,14 @@ import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { defaultsOf, jobBody, jobOptionsIn } from './job-node.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
-import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import {
+  definedDuration,
+  definedPriority,
+  definedQueue,
+  definedTest,
+  definedTimeout,
+  refuseUnknownKeys,
+} from './option-checks.ts'
 import { resumableSettings } from './resumable-settings.ts'
 import { normalizeRetry } from './retry-policy.ts'
 import type { Condition, NodeDefinition } from './workflow-definition.ts'
@@ -14,7 +21,18 @@ import type { Condition, NodeDefinition } from './workflow-definition.ts'
 /** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */
 type RawOptions = Readonly<Record<string, unknown>>
 
-const taskOptions = ['wait', 'if', 'skipIf', 'onException', 'retry', 'dependsOn', 'queue', 'priority', 'metadata']
+const taskOptions = [
+  'wait',
+  'if',
+  'skipIf',
+  'onException',
+  'retry',
+  'timeout',
+  'dependsOn',
+  'queue',
+  'priority',
+  'metadata',
+]
 const stepOptions = [...taskOptions, 'alsoDependsOn', 'beforeStep', 'afterStep']
 const iterationOptions = ['yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
 /** What only a member of the chain can say. */
@@ -114,7 +132,7 @@ function addNode(
   const where = `${declarations.className}, step ${name}`
   const known = optionsFor[node.kind].filter(option => node.inChain || !chainOptions.includes(option))
   const options = optionsIn(given, known, where)
-  const { wait, onException, retry, queue, priority } = options
+  const { wait, onException, retry, timeout, queue, priority } = options
   const definition: NodeDefinition = Object.freeze({
     ...node,
     dependsOn: dependenciesIn(options, 'dependsOn', where),
@@ -127,6 +145,7 @@ function addNode(
     condition: conditionIn(options, where),
     onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
     retry: retry === undefined ? null : normalizeRetry(retry, where),
+    timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
     queue: queue === undefined ? null : definedQueue(queue, where),
     priority: priority === undefined ? null : definedPriority(priority, where),
   })

@@ -12,11 +12,12 @@ export function jobOptionsIn(options: unknown, where: string): RawOptions & { re
   throw new DefinitionError(`${where}: \`job\` must be what defineJob returned. Was it imported in a circle?`)
 }
 
-export function defaultsOf({ queue, priority, retry }: Job): RawOptions {
+export function defaultsOf({ queue, priority, retry, timeoutMs }: Job): RawOptions {
   return {
     ...(queue === null ? {} : { queue }),
     ...(priority === null ? {} : { priority }),
     ...(retry === null ? {} : { retry }),
+    ...(timeoutMs === null ? {} : { timeout: timeoutMs }),
   }
 }
 

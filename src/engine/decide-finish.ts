@@ -95,23 +95,24 @@ class Applying {
     const draft = this.#draft
     const { error } = report
     const failures = row.failures + 1
+    const timedOut = report.timedOut ? 'timed_out' : null
     if (report.retryMs !== null) {
-      draft.end(row, 'failed', 'reattempted_by_exception', { error })
+      draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
     switch (actionFor(report.policy, failures)) {
       case 'reattempt':
-        draft.end(row, 'failed', 'reattempted_by_exception', { error })
+        draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
         return this.#again(row, { inMs: report.policy.waitMs, failures })
       case 'skip':
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)
       case 'cancel':
-        draft.end(row, 'failed', 'canceled_by_exception', { error })
+        draft.end(row, 'failed', timedOut ?? 'canceled_by_exception', { error })
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
         return []
       case 'pause':
-        draft.end(row, 'failed', 'paused_by_exception', { error })
+        draft.end(row, 'failed', timedOut ?? 'paused_by_exception', { error })
         draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
         leavePlace(draft, this.#plan, row.node)
         return []

@@ -28,7 +28,7 @@ import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
-import { failed, outcomeOf, type StepOutcome } from './step-outcome.ts'
+import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import { childKey } from './wind-down.ts'
 
@@ -41,6 +41,8 @@ export interface StepJob {
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   readonly readOutput: OutputReader
+  /** Aborts the signal because the time is over. */
+  timeOut(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
   /** What resumable steps need of the worker. */
@@ -71,9 +73,19 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   }
   const core = node.resumable === null ? null : new IterationCore({ host, settings: node.resumable, context })
   const encode = (value: unknown) => encodeOutput(job, value)
-  const rules = { ...policies, context, isResumable: core !== null, encode }
+  const timeoutMs = node.timeoutMs ?? definition.timeoutMs
+  const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
+  const rules = { ...policies, context, isResumable: core !== null, encode, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   return { ...outcome, progress: core === null ? null : await core.end() }
+}
+
+/** Flow control that comes after its time is not recorded: the context has been reported on. */
+export function timeoutFor(
+  { claimed: { execution }, timeOut }: Pick<StepJob, 'claimed' | 'timeOut'>,
+  ms: number,
+): Timeout {
+  return { ms, where: execution, abort: timeOut }
 }
 
 interface Attempt {

@@ -27,6 +27,8 @@ export type StepReport =
       readonly error: ErrorRecord
       readonly policy: ExceptionPolicy
       readonly retryMs: number | null
+      /** It took longer than it may. */
+      readonly timedOut?: boolean
     }
   /** Given back unfinished: the worker shuts down. */
   | { readonly kind: 'released' }

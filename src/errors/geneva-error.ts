@@ -30,6 +30,7 @@ export type ErrorCode =
   | 'MISSING_JOB'
   | 'CRASH_LIMIT'
   | 'STEP_LIMIT'
+  | 'STEP_TIMEOUT'
   | 'ITERATION_LIMIT'
   | 'RETRYABLE'
   | 'PERMANENT'

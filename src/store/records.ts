@@ -27,6 +27,8 @@ export type Outcome =
   | 'paused_by_exception'
   | 'reattempted_by_exception'
   | 'recovered'
+  | 'timed_out'
+  | 'dead_lettered'
   | 'resolved'
   | 'not_taken'
   | 'superseded'

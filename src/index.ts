@@ -3,6 +3,7 @@
  */
 
 export type { GenevaOptions } from './client/connection.ts'
+export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export { Geneva, type ImportOptions } from './client/geneva.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
@@ -63,7 +64,7 @@ export { fromSql, type SqlSource } from './records/from-sql.ts'
 export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
-export type { EndedState, ExecutionState, Outcome, WorkflowState } from './store/records.ts'
+export type { EndedState, ExecutionState, LetterReason, LetterState, Outcome, WorkflowState } from './store/records.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

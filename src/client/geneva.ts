@@ -26,6 +26,7 @@ import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
+import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
@@ -184,6 +185,26 @@ export class Geneva {
   /** A new attempt at a step that has failed, while nothing that comes after it has started. */
   async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
     await (await this.#connection.open()).engine.reattempt(id, step, requestFrom(options))
+  }
+
+  /** Work that was given up until somebody handles it, newest first. */
+  async deadLetters(options?: DeadLetterOptions): Promise<DeadLetter[]>
+  async deadLetters(workflow: ConcreteClass<any>, options?: DeadLetterOptions): Promise<DeadLetter[]>
+  async deadLetters(first?: ConcreteClass<any> | DeadLetterOptions, second?: DeadLetterOptions): Promise<DeadLetter[]> {
+    const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
+    const { engine } = await this.#connection.open()
+    return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
+  }
+
+  /** Lets the work of a dead letter go on, with everything that was held with it. */
+  async requeue(letterId: string, options?: RequestOptions): Promise<void> {
+    await (await this.#connection.open()).engine.requeue(letterId, requestFrom(options))
+  }
+
+  /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */
+  async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
+    const { then = 'cancel', ...request } = options
+    await (await this.#connection.open()).engine.discard(letterId, then, requestFrom(request))
   }
 
   /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */

@@ -9,7 +9,7 @@ import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
 
 /** What may happen to a workflow when one of its steps throws. */
-export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt'
+export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt' | 'dlq'
 
 /** An exception policy with every default filled in. */
 export interface ExceptionPolicy {

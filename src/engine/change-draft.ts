@@ -6,12 +6,14 @@
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
+  ClosedLetter,
   Due,
   Ending,
   EndingRow,
   LatestEnding,
   NewEvent,
   NewExecution,
+  NewLetter,
   RowMove,
   WorkflowChange,
   WorkflowFacts,
@@ -20,6 +22,7 @@ import type {
 import type {
   ActiveExecution,
   EndedState,
+  LetterRecord,
   Outcome,
   PauseCause,
   Progress,
@@ -70,6 +73,8 @@ export class ChangeDraft {
   readonly #moves = new Map<string, RowMove>()
   readonly #fanIns = new Map<string, number>()
   readonly #events: NewEvent[] = []
+  readonly #opened: NewLetter[] = []
+  readonly #closed: ClosedLetter[] = []
   readonly #counts: boolean
   #update: WorkflowUpdate
   #updated = false
@@ -82,8 +87,8 @@ export class ChangeDraft {
     this.#counts = counts
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
-    const { state, pauseCause, blockedBy, finishing, crooked, generation, frozen } = facts.workflow
-    this.#update = { state, pauseCause, blockedBy, finishing, crooked, generation, frozen }
+    const { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = facts.workflow
+    this.#update = { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen }
   }
 
   get workflowId(): string {
@@ -92,6 +97,11 @@ export class ChangeDraft {
 
   get state(): StoredWorkflowState {
     return this.#update.state
+  }
+
+  /** Nothing new starts: what falls due is kept until the workflow goes on. */
+  get isHeld(): boolean {
+    return this.state === 'paused' || this.state === 'dlq'
   }
 
   get workflow(): WorkflowUpdate {
@@ -262,6 +272,24 @@ export class ChangeDraft {
     this.#updated = true
   }
 
+  /** Open dead letters, as far as the facts show them, without those that this change closes. */
+  letters(): LetterRecord[] {
+    const closed = new Set(this.#closed.map(letter => letter.id))
+    return this.facts.letters.filter(letter => !closed.has(letter.id))
+  }
+
+  openLetter(letter: NewLetter): void {
+    this.#opened.push(letter)
+    this.setWorkflow({ openLetters: this.#update.openLetters + 1 })
+    this.note('letter.opened', { node: letter.node, executionId: letter.executionId, reason: letter.reason })
+  }
+
+  closeLetter(letter: LetterRecord, state: ClosedLetter['state'], request: Request): void {
+    this.#closed.push({ id: letter.id, state, ...request })
+    this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
+    this.note(`letter.${state}`, { node: letter.node, executionId: letter.executionId, ...request })
+  }
+
   /** From now on this graph counts, whatever the class says. */
   freeze(graph: { readonly signature: string; readonly graph: string }): void {
     this.#graph = graph
@@ -285,6 +313,7 @@ export class ChangeDraft {
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
       fanIns: this.#buildFanIns(),
+      letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
       wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
       events: this.#events,

@@ -39,6 +39,6 @@ export function wakeNode(draft: ChangeDraft, node: string): void {
     else draft.end(row, 'skipped', 'stopped')
     endIfNothingRuns(draft)
   } else {
-    draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 } })
   }
 }

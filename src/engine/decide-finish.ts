@@ -6,6 +6,7 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
+import { deadLetter } from './dead-letters.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
@@ -78,7 +79,7 @@ class Applying {
       case 'pause':
         if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
         else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
-        if (draft.state !== 'paused') {
+        if (!draft.isHeld) {
           holdRows(draft)
           draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
         }
@@ -86,7 +87,7 @@ class Applying {
       case 'threw':
         return this.#threw(row, report)
       case 'released':
-        draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled')
+        draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
         return []
     }
   }
@@ -110,6 +111,9 @@ class Applying {
       case 'cancel':
         draft.end(row, 'failed', timedOut ?? 'canceled_by_exception', { error })
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
+        return []
+      case 'dlq':
+        deadLetter(draft, this.#plan, row, { error, reason: row.failures > 0 ? 'retries_exhausted' : 'policy' })
         return []
       case 'pause':
         draft.end(row, 'failed', timedOut ?? 'paused_by_exception', { error })
@@ -147,7 +151,7 @@ function suspend(
   draft: ChangeDraft,
   row: ActiveExecution,
   { waitMs, reason }: { waitMs: number; reason: string | null },
-  into: 'suspended' | 'paused' = draft.state === 'paused' ? 'paused' : 'suspended',
+  into: 'suspended' | 'paused' = draft.isHeld ? 'paused' : 'suspended',
 ): void {
   draft.move(row, into, { heldFrom: 'suspended', progress: row.progress, due: { inMs: waitMs }, reason })
 }

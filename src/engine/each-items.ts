@@ -102,6 +102,6 @@ export function fillPlaces(draft: ChangeDraft, plan: Plan, each: string, most = 
   const free = placesOf(plan, each) - busyIn(items)
   const waiting = items.filter(row => row.state === 'waiting').toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
   for (const next of waiting.slice(0, Math.max(0, Math.min(free, most)))) {
-    draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+    draft.move(next, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 } })
   }
 }

@@ -4,13 +4,14 @@
  */
 import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
-import { isGenevaError, WorkflowNotFoundError } from '../errors.ts'
+import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
+import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -58,7 +59,7 @@ export class Engine {
   }
 
   async cancel(id: string, request: Request): Promise<void> {
-    await this.#changeOne(id, { lockRows: true }, (draft, plan) => decideCancel(draft, request, plan))
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideCancel(draft, request, plan))
   }
 
   async skip(id: string, node: string, request: Request): Promise<void> {
@@ -77,6 +78,33 @@ export class Engine {
     await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
       decideReattempt(draft, plan.graph.idOf(node), request, plan),
     )
+  }
+
+  /** The work of a dead letter goes on. */
+  async requeue(letterId: string, request: Request): Promise<void> {
+    const { workflowId } = await this.findLetter(letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) =>
+      decideRequeue(draft, letterId, request, plan),
+    )
+  }
+
+  /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
+  async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
+    const { workflowId, node } = await this.findLetter(letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
+      if (then === 'cancel') {
+        discardLetter(draft, letterId, request)
+        cancelFromLetters(draft, request, plan)
+      } else {
+        decideSkip(draft, node, request, plan)
+      }
+    })
+  }
+
+  async findLetter(id: string): Promise<LetterRecord> {
+    const [found] = this.store.isId(id) ? await this.store.listLetters({ id, limit: 1 }) : []
+    if (found === undefined) throw new LetterNotFoundError(id)
+    return found
   }
 
   /** Changes what a workflow goes by, with everything in sight. */

@@ -56,9 +56,12 @@ export function needsHealing({ graph, heals }: Course, requests: readonly Finish
   return heals || requests.some(unknown)
 }
 
+/** Policies that act on the workflow as a whole. */
+const stopping: ReadonlySet<string> = new Set(['cancel', 'dlq'])
+
 function concernsAll(report: StepReport): boolean {
   if (report.kind === 'threw')
-    return report.retryMs === null && (report.policy.action === 'cancel' || report.policy.then === 'cancel')
+    return report.retryMs === null && (stopping.has(report.policy.action) || stopping.has(report.policy.then))
   return report.kind === 'finish' || report.kind === 'cancel' || report.kind === 'pause'
 }
 
@@ -92,7 +95,7 @@ export function closerLook(
 
 /** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */
 function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
-  if (workflow.finishing || (workflow.state !== 'ready' && workflow.state !== 'paused')) return []
+  if (workflow.finishing || !['ready', 'paused', 'dlq'].includes(workflow.state)) return []
   return requests.flatMap(({ report, claimed: { execution } }) => {
     const held = active.some(
       row => row.id === execution.id && row.fence === execution.fence && row.state === 'in_progress',

@@ -19,7 +19,7 @@ import { childOf } from './wind-down.ts'
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
 export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
   if (!plan.heals || draft.facts.latest === null || draft.workflow.finishing) return false
-  return draft.state === 'ready' || draft.state === 'paused'
+  return draft.state === 'ready' || draft.isHeld
 }
 
 export function heal(draft: ChangeDraft, plan: Plan): void {

@@ -97,6 +97,7 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     crooked: false,
     blockedBy: null,
     finishing: false,
+    openLetters: 0,
     watched: false,
     parent: null,
   }
@@ -149,6 +150,7 @@ function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     othersGoOn: false,
     latest: new Map(),
     parents: new Map(),
+    letters: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),

@@ -165,7 +165,7 @@ interface Forward {
 function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExecution {
   const { node, due, runOn, after = 0, ...rest } = forward
   const parents = parentsOf(draft, plan, node)
-  const held = draft.state === 'paused'
+  const held = draft.isHeld
   const dueNow = 'inMs' in due && due.inMs === 0
   const mayRunOn = !held && dueNow && forward.crashes === 0 && forward.state === undefined
   const handler = plan.handlerOf(node)

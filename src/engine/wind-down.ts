@@ -35,7 +35,7 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
 
 /** The rest is left out. What still runs is told to stop, and waited for. */
 export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
-  if (draft.state === 'paused') {
+  if (draft.isHeld) {
     draft.setWorkflow({ pauseCause: 'finishing' })
     return
   }
@@ -60,6 +60,10 @@ export function pauseIfStuck(draft: ChangeDraft): void {
   const { state, blockedBy, finishing } = draft.workflow
   if (state !== 'ready' || blockedBy === null || finishing || draft.goesOn()) return
   const failure = draft.failureOf(blockedBy)
+  if (draft.workflow.openLetters > 0) {
+    draft.moveWorkflow('dlq', { by: null, reason: `step ${blockedBy} waits for its dead letter to be handled` })
+    return
+  }
   draft.moveWorkflow('paused', { by: null, reason: failure ?? `step ${blockedBy} has failed` }, 'exception')
 }
 

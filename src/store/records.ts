@@ -5,7 +5,7 @@
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 
 /** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
-export type StoredWorkflowState = 'ready' | 'paused' | 'rolling_back' | 'finished' | 'canceled'
+export type StoredWorkflowState = 'ready' | 'paused' | 'dlq' | 'rolling_back' | 'finished' | 'canceled'
 
 /** States as people see them. */
 export type WorkflowState = StoredWorkflowState | 'performing'
@@ -74,6 +74,8 @@ export interface WorkflowRecord {
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
+  /** How many dead letters are open. */
+  readonly openLetters: number
   /** Somebody wants to know when it has ended. */
   readonly watched: boolean
   readonly createdAt: number
@@ -185,4 +187,27 @@ export interface WorkerRecord {
   readonly pid: number
   readonly leaseMs: number
   readonly handlers: readonly string[]
+}
+
+/** Why work was given up until a person handles it. */
+export type LetterReason = 'retries_exhausted' | 'policy' | 'crash_limit'
+
+export type LetterState = 'open' | 'requeued' | 'resolved' | 'discarded'
+
+/** A dead letter: one execution that was given up, and what became of it. */
+export interface LetterRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly workflowType: string
+  readonly executionId: string
+  readonly node: string
+  readonly kind: ExecutionKind
+  readonly attempt: number
+  readonly reason: LetterReason
+  readonly error: ErrorRecord | null
+  readonly state: LetterState
+  readonly createdAt: number
+  readonly handledAt: number | null
+  readonly handledBy: string | null
+  readonly handledReason: string | null
 }

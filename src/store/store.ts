@@ -12,6 +12,9 @@ import type {
   EndedExecution,
   EventRecord,
   HeroKey,
+  LetterReason,
+  LetterRecord,
+  LetterState,
   ParentKey,
   Progress,
   WorkerRecord,
@@ -138,6 +141,17 @@ export interface StoredGraph {
   readonly generation: number
 }
 
+export interface LetterFilter {
+  readonly id?: string
+  readonly state?: LetterState
+  readonly workflowId?: string
+  readonly types?: readonly string[]
+  readonly node?: string
+  readonly reason?: LetterReason
+  readonly before?: string
+  readonly limit: number
+}
+
 export interface WorkflowFilter {
   readonly types?: readonly string[]
   readonly states?: readonly WorkflowState[]
@@ -207,6 +221,9 @@ export interface Store {
   allGraphs(types: readonly string[]): Promise<StoredGraph[]>
   /** The graphs that are stored with workflows, by workflow. */
   frozenGraphs(workflowIds: readonly string[]): Promise<Map<string, StoredFrozenGraph>>
+
+  /** Dead letters, newest first. */
+  listLetters(filter: LetterFilter): Promise<LetterRecord[]>
 
   /** Where due rows stand whose handlers begin so, and that no live worker serves. */
   findUnserved(prefix: string): Promise<{ readonly queue: string; readonly handler: string }[]>

@@ -94,6 +94,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     removals: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
+    letters: { opened: [], closed: [] },
     wakes: false,
     graph: null,
     events: [],
@@ -103,9 +104,9 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
 
 /** As if its rows had completed and the workflow with them. */
 export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const { pauseCause, blockedBy, finishing, crooked, generation, frozen } = workflow
+  const { pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
   return changeOf(workflow.id, {
-    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, generation, frozen },
+    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen },
     endings: active.map(execution => ended(execution)),
     removals: active.map(({ slot }) => ({ slot })),
   })

@@ -6,6 +6,7 @@ import type { LatestEnding, WorkflowFacts } from '../change.ts'
 import type { ChangeTarget } from '../store.ts'
 import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
+import { letterRecord, selectOpenLetters } from './dead-letters.ts'
 import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
@@ -17,7 +18,8 @@ export async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
-  const [workflows, whole, single, others, latest, fanIns, ended] = await Promise.all([
+  const lettersOf = idsOf(targets.filter(target => target.withLatest))
+  const [workflows, whole, single, others, latest, fanIns, ended, letters] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),
     ask(selectRows(context, targets)),
@@ -25,9 +27,11 @@ export async function lockFacts(
     ask(selectLatest(context, targets)),
     ask(selectFanIns(context, targets)),
     ask(selectEnded(context, targets)),
+    ask(lettersOf.length === 0 ? null : selectOpenLetters(context, lettersOf)),
   ])
   const rowsOf = grouped([...whole, ...single], activeExecution)
   const latestOf = grouped(latest, latestEnding)
+  const openLetters = grouped(letters, letterRecord)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
   const going = new Set(others.map(row => text(row, 'workflow_id')))
   const endedBy = new Map(ended.map(row => [text(row, 'id'), optionalText(row, 'owner')]))
@@ -41,6 +45,7 @@ export async function lockFacts(
       othersGoOn: going.has(workflow.id),
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
+      letters: openLetters.get(workflow.id) ?? [],
       started: new Map(),
       others: new Map(),
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),

@@ -8,6 +8,7 @@ import type {
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
+  LetterFilter,
   StartCall,
   StartOrder,
   Store,
@@ -19,6 +20,7 @@ import { changeWorkflows, type Decide } from './change-workflows.ts'
 import { checkpoint, checkpointWith } from './checkpoint.ts'
 import { claim, markStarted } from './claim.ts'
 import { SqlContext } from './context.ts'
+import { listLetters } from './dead-letters.ts'
 import { int } from './decode.ts'
 import { allGraphs, findDefinition, registerDefinitions } from './definitions.ts'
 import type { Database, KeyType } from './dialect.ts'
@@ -117,6 +119,10 @@ export class SqlStore implements Store {
 
   frozenGraphs(workflowIds: readonly string[]) {
     return frozenGraphs(this.#context, workflowIds)
+  }
+
+  listLetters(filter: LetterFilter) {
+    return listLetters(this.#context, filter)
   }
 
   findUnserved(prefix: string) {

@@ -243,8 +243,8 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
   ]
   return context.dialect.insertNew(
     context.tables.workflows,
-    [...names, 'finishing', 'crooked', 'created_at', 'ended_at'],
-    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, ${context.now},
+    [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
+    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
       case when r.state = 'finished' then ${context.now} end from ${rows}`,
   )
 }

@@ -17,6 +17,7 @@ export interface Tables {
   readonly fanIns: Sql
   readonly graphs: Sql
   readonly watches: Sql
+  readonly letters: Sql
   readonly history: Sql
   readonly events: Sql
   readonly tags: Sql
@@ -54,6 +55,7 @@ export function tables(options: TableOptions): Tables {
     fanIns: raw(name('fan_ins')),
     graphs: raw(name('graphs')),
     watches: raw(name('watches')),
+    letters: raw(name('dead_letters')),
     history: raw(name('step_executions')),
     events: raw(name('events')),
     tags: raw(name('tags')),

@@ -58,8 +58,8 @@ export async function heartbeat(
     slot: text(row, 'slot'),
     id: text(row, 'id'),
     fence: int(row, 'fence'),
-    stopping: int(row, 'finishing') === 1 || (text(row, 'state') !== 'ready' && text(row, 'state') !== 'paused'),
-    pausing: text(row, 'state') === 'paused',
+    stopping: int(row, 'finishing') === 1 || !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
+    pausing: text(row, 'state') === 'paused' || text(row, 'state') === 'dlq',
   }))
 }
 

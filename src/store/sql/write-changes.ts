@@ -4,6 +4,7 @@
  */
 import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
+import { closeLetters, insertLetters } from './dead-letters.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { pieces, rowSet } from './row-set.ts'
@@ -67,6 +68,14 @@ export function changeStatements(context: SqlContext, changes: readonly Workflow
   const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
   if (graphs.length > 0) statements.push(...replaceGraphs(context, graphs))
   add(
+    withId(change => change.letters.opened),
+    insertLetters,
+  )
+  add(
+    of(change => change.letters.closed),
+    closeLetters,
+  )
+  add(
     changes.filter(change => change.wakes).map(change => change.workflowId),
     insertWakes,
   )
@@ -86,6 +95,7 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
       blocked_by: ['text', update => update.blockedBy],
       finishing: ['int', update => (update.finishing ? 1 : 0)],
       crooked: ['int', update => (update.crooked ? 1 : 0)],
+      open_letters: ['int', update => update.openLetters],
       generation: ['int', update => update.generation],
       frozen: ['text', update => update.frozen],
     },
@@ -100,6 +110,7 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
     ['blocked_by', raw('r.blocked_by')],
     ['finishing', raw('r.finishing')],
     ['crooked', raw('r.crooked')],
+    ['open_letters', raw('r.open_letters')],
     ['generation', raw('r.generation')],
     ['frozen', raw('r.frozen')],
   ])

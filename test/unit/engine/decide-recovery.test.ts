@@ -38,20 +38,20 @@ describe('a takeover', () => {
     expect(change.update).toBeNull()
   })
 
-  it('pauses the workflow at the third crash in a row', () => {
+  it('gives the step up at the third crash in a row: a dead letter, and the next attempt held', () => {
     const lost = row({ crashes: 2, startMark: true })
     const change = takeOver(facts({ active: [lost] }), lost)
-    expect(change.endings[0]).toMatchObject({ outcome: 'recovered', error: { className: 'CrashLimitError' } })
-    expect(change.replacements).toEqual([])
-    expect(change.removals).toEqual([{ slot: '' }])
-    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'exception' })
+    expect(change.endings[0]).toMatchObject({ outcome: 'dead_lettered', error: { className: 'CrashLimitError' } })
+    expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, state: 'paused', crashes: 0 }])
+    expect(change.letters.opened).toMatchObject([{ node: 'a', attempt: 1, reason: 'crash_limit' }])
+    expect(change.update).toMatchObject({ state: 'dlq', openLetters: 1 })
   })
 
-  it('at the third crash leaves alone who had paused the workflow', () => {
+  it('at the third crash gives the step up also in a workflow that somebody has paused', () => {
     const lost = row({ crashes: 2, startMark: true })
     const change = takeOver(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost)
-    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'request', blockedBy: 'a' })
-    expect(change.removals).toEqual([{ slot: '' }])
+    expect(change.update).toMatchObject({ state: 'dlq', openLetters: 1 })
+    expect(change.replacements).toMatchObject([{ state: 'paused' }])
   })
 
   it('of a workflow that is being canceled ends it', () => {

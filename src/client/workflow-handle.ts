@@ -179,6 +179,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return findFlaw(
       ended,
       active.filter(row => !known.has(row.id)),
+      (await this.#course(this.#parts.engine)).graph.renamed,
     )
   }
 

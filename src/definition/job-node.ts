@@ -22,11 +22,18 @@ export function defaultsOf({ queue, priority, retry, timeoutMs }: Job): RawOptio
 }
 
 /** `args` is a value, or a function of the workflow and, in an `each` node, the item. */
-export function jobBody(job: Job, name: string, args: unknown) {
+export function jobBody(
+  job: Job,
+  { name, metadata }: { readonly name: string; readonly metadata: unknown },
+  args: unknown,
+) {
   return async (workflow: object, item?: unknown): Promise<unknown> => {
     const { context } = attachmentOf(workflow, 'job')
     const given = typeof args === 'function' ? await args(workflow, item) : args
     const checked = await validateArgs(job, given ?? {}, name)
-    return job.body(checked, new JobRun(context, { id: context.execution.node, name, metadata: job.metadata }))
+    return job.body(
+      checked,
+      new JobRun(context, { id: context.execution.node, name, metadata: (metadata ?? {}) as RawOptions }),
+    )
   }
 }

@@ -11,6 +11,7 @@ import type { JobContext } from './job-context.ts'
 import { mistakeInStoredName } from './node-name.ts'
 import { definedPriority, definedQueue, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import type { RetryNotation } from './retry-notation.ts'
+import { normalizeRetry } from './retry-policy.ts'
 import type { ExceptionNotation } from './step-options.ts'
 import type { Unstorable } from './storable.ts'
 import { isPlainObject, toInputIssue } from './validate-input.ts'
@@ -127,6 +128,6 @@ function checkedOptions(options: unknown, where: string): Omit<Job, 'name' | 'bo
 }
 
 function definedRetry(retry: unknown, where: string): RetryNotation {
-  if (typeof retry === 'number' || isPlainObject(retry)) return retry as RetryNotation
-  throw new DefinitionError(`${where}: \`retry\` is a number of attempts or an object of options.`)
+  normalizeRetry(retry, where)
+  return retry as RetryNotation
 }

@@ -101,7 +101,7 @@ class Applying {
       draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
-    switch (actionFor(report.policy, failures)) {
+    switch (actionFor(report.policy, failures - (report.retried ?? 0))) {
       case 'reattempt':
         draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
         return this.#again(row, { inMs: report.policy.waitMs, failures })

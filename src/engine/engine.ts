@@ -119,7 +119,7 @@ export class Engine {
       if (!holds(facts, timer)) return null
       const draft = new ChangeDraft(facts, { counts: true })
       if (timer.slot === stopTimerSlot) decideStopTimer(draft)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node)
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, timer.ancestry.parents[0])
       draft.dropTimer(timer.slot)
       return draft.build()
     })
@@ -130,7 +130,7 @@ export class Engine {
   async #cancelChild(timer: ActiveExecution): Promise<void> {
     const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
     try {
-      await this.cancel(child, { by, reason: reason ?? 'the workflow that waited for it was canceled' })
+      await this.cancel(child, { by, reason })
     } catch (error) {
       // It has ended by itself meanwhile, or was removed.
       if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error

@@ -107,8 +107,9 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   for (const test of definition.cancelIf) {
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
-  // Whether an item runs was asked when its node was reached.
-  const asked = !isItem && (core === null || !hasBegun(claimed.execution))
+  // Whether an item runs, or what waited for a child, was asked when its node was reached.
+  const hasWaited = node.child !== null && claimed.execution.input !== null
+  const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }

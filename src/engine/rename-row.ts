@@ -12,7 +12,8 @@ export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const node = plan.graph.find(name)
   if (node === null || !mayChange(row)) return
   const slot = name === row.node && row.slot !== chainSlot ? row.slot : slotFor(draft, plan, row, name)
-  if (name === row.node && slot === row.slot) return
+  const moved = row.handler !== plan.handlerOf(node)
+  if (name === row.node && slot === row.slot && !moved) return
   draft.rename(row, {
     ...row,
     slot,

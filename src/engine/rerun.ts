@@ -56,6 +56,12 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
 
 function checkNodes(graph: Graph, id: string, from: readonly string[]): void {
   if (from.length === 0) throw new InvalidArgumentError(`Say from which step workflow ${id} is to be run again.`)
+  const item = from.find(node => graph.eachOf(node) !== null)
+  if (item !== undefined) {
+    throw new InvalidArgumentError(
+      `${item} of workflow ${id} is one item of many. Run it again from ${graph.eachOf(item)?.name}.`,
+    )
+  }
   const unknown = from.find(node => graph.find(node) === null)
   if (unknown === undefined) return
   const names = graph.nodes.map(node => node.name).slice(0, 20)

@@ -114,6 +114,7 @@ export async function failed(
       error,
       policy,
       retryMs,
+      ...(rules.retry === null ? {} : { retried: rules.retry.attempts - 1 }),
       ...(thrown instanceof StepTimeoutError ? { timedOut: true } : {}),
     },
     errors: [thrown, ...mistakes.map(mistake => mistake.thrown)],

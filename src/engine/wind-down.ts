@@ -104,10 +104,14 @@ function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
   if (draft.state === 'rolling_back' && draft.rows().length === 0) endIfNothingRuns(draft)
 }
 
-export function stopChild(draft: ChangeDraft, row: LiveRow, request: Request, plan: Plan): void {
+export function stopChild(draft: ChangeDraft, row: LiveRow, { by, reason }: Request, plan: Plan): void {
   const child = childOf(row)
   if (child === null || !child.isOwn) return
-  const input = JSON.stringify({ child: child.workflowId, by: request.by, reason: request.reason })
+  const why =
+    draft.state === 'rolling_back'
+      ? 'the workflow that waited for it was canceled'
+      : `${row.node}, which waited for it, was left out`
+  const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why })
   insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, inMs: 0, node: row.node, input })
 }
 

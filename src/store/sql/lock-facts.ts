@@ -69,7 +69,7 @@ function selectRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql 
     on a.workflow_id = r.workflow_id and a.slot = r.slot`
 }
 
-/** Looks past the rows that were asked for, and stops at the first one that goes on. */
+/** Looks past the rows that were asked for, in the order of the key, and stops at the first one that goes on. */
 function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
   const probes = targets.flatMap(({ workflowId, slots }, index) => {
     if (slots === undefined) return []
@@ -79,7 +79,8 @@ function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sq
     )
     return sql`select * from (select o.workflow_id from ${context.tables.active} o
       where o.workflow_id = ${context.id(workflowId)} and o.kind <> 'timer'
-        and o.state in ('scheduled', 'in_progress', 'suspended') and o.slot not in (${known}) limit 1) ${raw(`o${index}`)}`
+        and o.state in ('scheduled', 'in_progress', 'suspended') and o.slot not in (${known})
+      order by o.slot limit 1) ${raw(`o${index}`)}`
   })
   return probes.length === 0 ? null : join(probes, ' union all ')
 }

@@ -13,7 +13,12 @@ export default defineConfig({
     hookTimeout: 30_000,
     coverage: {
       provider: 'v8',
-      include: ['src/primitives/**', 'src/definition/**', 'src/engine/transitions*', 'src/engine/decide*'],
+      include: [
+        'src/primitives/**',
+        'src/definition/**',
+        'src/engine/{transitions,decide,schedule,heal,wind-down,each-items,ancestry,plan,rename-row,change-draft}*',
+        'src/engine/{finish-targets,id-pool}*',
+      ],
       reporter: ['text', 'lcov'],
       thresholds: { lines: 90, functions: 90, branches: 90, statements: 90 },
     },

@@ -76,7 +76,7 @@ function selectRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql 
     on a.workflow_id = r.workflow_id and a.slot = r.slot`
 }
 
-/** Looks past the rows that were asked for, and stops at the first one that goes on. */
+/** Looks past the rows that were asked for, in the order of the key, and stops at the first one that goes on. */
 function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
   const probes = targets.flatMap(({ workflowId, slots }, index) => {
     if (slots === undefined) return []
@@ -89,7 +89,8 @@ function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sq
       join ${context.tables.workflows} w on w.id = o.workflow_id
       where o.workflow_id = ${context.id(workflowId)} and o.kind <> 'timer' and o.slot not in (${known})
         and (o.state in ('scheduled', 'in_progress', 'suspended')
-          or (o.state = 'waiting' and (w.state = 'rolling_back' or w.finishing = 1))) limit 1) ${raw(`o${index}`)}`
+          or (o.state = 'waiting' and (w.state = 'rolling_back' or w.finishing = 1)))
+      order by o.slot limit 1) ${raw(`o${index}`)}`
   })
   return probes.length === 0 ? null : join(probes, ' union all ')
 }

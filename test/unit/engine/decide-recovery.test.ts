@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
-import { chain, decided, facts, halfway, planFor, row, stopTimer } from './facts.ts'
+import { chain, decided, diamond, facts, graphOf, halfway, planFor, row, stopTimer, threw } from './facts.ts'
+import { PlayedWorkflow } from './played-workflow.ts'
 
 const graph = chain('a', 'b')
 
@@ -67,6 +68,58 @@ describe('a takeover', () => {
     const change = takeOver(facts({ state: 'rolling_back', active: [row(), timer] }), timer)
     expect(change.moves).toMatchObject([{ slot: '#stop', state: 'scheduled', fence: 2, due: null }])
     expect(change.endings).toEqual([])
+  })
+})
+
+describe('a takeover in a graph', () => {
+  const pausing = threw({ action: 'pause' })
+
+  it('leaves alone what others run, and what a dead worker had of several branches goes on in each', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    wf.lose('b')
+    expect(wf.standing).toBe('b scheduled, c scheduled')
+    wf.lose('b', 'c')
+    expect(wf.rowOf('b')).toMatchObject({ attempt: 3, slot: 'b' })
+    expect(wf.rowOf('c')).toMatchObject({ attempt: 2, slot: 'c' })
+    wf.complete('b', 'c')
+    expect(wf.standing).toBe('d scheduled')
+  })
+
+  it('hashes the next attempt with the same parents', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    const before = wf.rowOf('b').ancestry
+    wf.lose('b')
+    expect(wf.rowOf('b').ancestry.parents).toEqual(before.parents)
+    expect(wf.rowOf('b').ancestry.hash).not.toBe(before.hash)
+  })
+
+  it('that is the last one keeps others waiting, and pauses the workflow when nothing else goes on', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: true })
+    wf.lose('b')
+    expect(wf.workflow).toMatchObject({ state: 'ready', blockedBy: 'b' })
+    wf.complete('c')
+    expect(wf.workflow).toMatchObject({ state: 'paused', pauseCause: 'exception', blockedBy: 'b' })
+  })
+
+  it('does not change which node is named as the one that has failed first', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    wf.report(['c', pausing])
+    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: true })
+    wf.lose('b')
+    expect(wf.workflow).toMatchObject({ state: 'paused', blockedBy: 'c' })
+  })
+
+  it('of a node that the code has renamed begins the next attempt under the new name', () => {
+    const wf = new PlayedWorkflow(graphOf({ old: '', b: '' }))
+    wf.begin('old')
+    wf.deploy(graphOf({ now: '', b: '' }, {}, { old: 'now' }))
+    wf.lose('old')
+    expect(wf.rowOf('now')).toMatchObject({ attempt: 2, slot: 'now' })
   })
 })
 

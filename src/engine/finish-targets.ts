@@ -6,6 +6,7 @@ import type { GraphNode } from '../definition/graph.ts'
 import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
+import { holds } from './engine.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { currentName, endNode, itemSlots, slotOf } from './plan.ts'
 import { namesOf } from './schedule.ts'
@@ -19,14 +20,17 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const repeated = requests.some(request => request.repeated)
   const heals = needsHealing(course, requests)
   if (heals) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
+  if (graph.isChain) return { workflowId, settle, repeated }
   const stops = requests.some(({ report }) => concernsAll(report))
-  // A report that ends or holds other rows must keep them from being claimed meanwhile.
-  if (graph.isChain || stops || repeated) return { workflowId, settle, repeated, lockRows: stops && !graph.isChain }
   const nodes = requests.map(({ claimed }) => currentName({ renamed: graph.renamed }, claimed.execution.node))
+  const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
+  // A report that ends or holds other rows must keep them from being claimed meanwhile.
+  if (stops || repeated) return { workflowId, settle, repeated, fanIns, lockRows: stops }
   const each = nodes.flatMap(node => graph.eachOf(node) ?? [])
   return {
     workflowId,
     settle,
+    fanIns,
     slots: [
       ...new Set([
         ...requests.map(request => request.claimed.execution.slot),
@@ -34,7 +38,6 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
         stopTimerSlot,
       ]),
     ],
-    fanIns: [...new Set(nodes.flatMap(node => countersBehind(course, node)))],
   }
 }
 
@@ -71,7 +74,8 @@ export function closerLook(
   const again: GraphNode[] = []
   for (const { claimed, report } of requests) {
     const node = graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node))
-    if (node === null) continue
+    // What is refused ends nothing here: it may have ended elsewhere, and is then read like any other parent.
+    if (node === null || !holds(facts, claimed.execution)) continue
     if (isSatisfying(report)) ending.add(node.id)
     else if (mayRepeat(report) && node.kind !== 'item') again.push(node)
   }
@@ -89,14 +93,12 @@ export function closerLook(
 }
 
 /** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */
-function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
+function childrenToStart(facts: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
+  const { workflow } = facts
   if (workflow.finishing || (workflow.state !== 'ready' && workflow.state !== 'paused')) return []
-  return requests.flatMap(({ report, claimed: { execution } }) => {
-    const held = active.some(
-      row => row.id === execution.id && row.fence === execution.fence && row.state === 'in_progress',
-    )
-    return report.kind === 'child' && held ? report.order : []
-  })
+  return requests.flatMap(({ report, claimed: { execution } }) =>
+    report.kind === 'child' && holds(facts, execution) ? report.order : [],
+  )
 }
 
 function nodesThatMayBegin(course: Course, facts: WorkflowFacts, id: string, ending: ReadonlySet<string>): GraphNode[] {

@@ -89,7 +89,7 @@ export class Engine {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
     const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
       if (!holds(facts, timer)) return null
-      const draft = new ChangeDraft(facts)
+      const draft = new ChangeDraft(facts, { counts: true })
       if (timer.slot === stopTimerSlot) decideStopTimer(draft)
       else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node)
       draft.dropTimer(timer.slot)

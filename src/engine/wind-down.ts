@@ -23,10 +23,11 @@ export function holdRows(draft: ChangeDraft): void {
 
 /** At once when nothing runs. Running steps are told to stop, and the workflow ends when they have. */
 export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
-  const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
+  const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row, plan) !== null)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
+  draft.setWorkflow({ finishing: false })
   draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
   stopChildren(draft, request, plan)
   if (left.some(row => row.state === 'in_progress'))
@@ -40,7 +41,7 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
     return
   }
   for (const row of draft.rows()) {
-    if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
+    if (row.state !== 'in_progress' && childOf(row, plan) === null) draft.end(row, 'canceled', 'superseded')
   }
   draft.setWorkflow({ finishing: true })
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
@@ -66,9 +67,10 @@ function wasBegun(row: LiveRow): boolean {
   return row.state === 'suspended' || row.state === 'waiting' || row.heldFrom === 'suspended'
 }
 
-/** The workflow that a node waits for, if it waits for one. */
-export function childOf(row: LiveRow): ChildKey | null {
-  return row.state === 'waiting' && row.input !== null ? childKey(row.input) : null
+/** The workflow that a node waits for, if it waits for one. An item waits for its turn, whatever is in it. */
+function childOf(row: LiveRow, { graph }: Plan): ChildKey | null {
+  if (row.state !== 'waiting' || row.input === null || graph.eachOf(row.node) !== null) return null
+  return childKey(row.input)
 }
 
 /** What the row of a `child` node works on: the workflow that it waits for, and whether that is its own. */
@@ -86,7 +88,7 @@ export function childKey(input: string): ChildKey | null {
 /** Each child of its own is canceled by a timer: durably, and without a lock on two workflows at once. */
 function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
   for (const row of draft.rows()) {
-    const child = childOf(row)
+    const child = childOf(row, plan)
     if (child === null) continue
     if (child.isOwn) stopChild(draft, row, request, plan)
     else
@@ -100,7 +102,7 @@ function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
 }
 
 export function stopChild(draft: ChangeDraft, row: LiveRow, request: Request, plan: Plan): void {
-  const child = childOf(row)
+  const child = childOf(row, plan)
   if (child === null || !child.isOwn) return
   const input = JSON.stringify({ child: child.workflowId, by: request.by, reason: request.reason })
   insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, inMs: 0, node: row.node, input })

@@ -32,7 +32,9 @@ export function auditTables(graph: AuditedGraph, tables: WorkflowTables, declare
   const rows = [...tables.history, ...tables.active]
   return [
     ...(isOver && tables.active.length > 0 ? [`It is ${tables.state} and has active rows.`] : []),
-    ...(isOver && tables.timers.length > 0 ? [`It is ${tables.state} and has the timers ${tables.timers.join()}.`] : []),
+    ...(isOver && tables.timers.length > 0
+      ? [`It is ${tables.state} and has the timers ${tables.timers.join()}.`]
+      : []),
     ...(!isOver && !goesOn(tables) ? [`It is ${tables.state}, but nothing in it can go on.`] : []),
     ...[...groupBy(rows, row => row.node)].flatMap(([node, all]) => auditAttempts(node, all)),
     ...(tables.state === 'finished' && !declared ? auditFinished(graph, tables) : []),
@@ -52,7 +54,8 @@ function auditAttempts(node: string, rows: readonly (HistoryRow | ActiveRow)[]):
   const sorted = rows.toSorted((a, b) => a.attempt - b.attempt)
   const findings: string[] = []
   const numbers = sorted.map(row => row.attempt)
-  if (numbers.some((number, index) => number !== index + 1)) findings.push(`${node} has the attempts ${numbers.join()}.`)
+  if (numbers.some((number, index) => number !== index + 1))
+    findings.push(`${node} has the attempts ${numbers.join()}.`)
   const active = sorted.filter(row => !('outcome' in row))
   if (active.length > 1) findings.push(`${node} has ${active.length} active rows.`)
   for (const row of sorted.slice(0, -1)) {
@@ -87,11 +90,17 @@ function auditCounters(graph: AuditedGraph, tables: WorkflowTables): string[] {
   return [...names].flatMap(name => {
     const [wanted, found] = [expected.get(name), counters.get(name)]
     const what = name === '' ? 'the end' : name
-    return wanted === found ? [] : [`The counter of ${what} is ${found ?? 'missing'}, but ${wanted ?? 'none'} is right.`]
+    return wanted === found
+      ? []
+      : [`The counter of ${what} is ${found ?? 'missing'}, but ${wanted ?? 'none'} is right.`]
   })
 }
 
-function recount(graph: AuditedGraph, active: readonly ActiveRow[], history: readonly HistoryRow[]): Map<string, number> {
+function recount(
+  graph: AuditedGraph,
+  active: readonly ActiveRow[],
+  history: readonly HistoryRow[],
+): Map<string, number> {
   const latest = latestOf(history)
   const under = new Map(active.map(row => [row.node, row]))
   const done = (node: string) => {
@@ -134,9 +143,13 @@ export function auditEvents(graph: AuditedGraph, tables: WorkflowTables, events:
     } else running.delete(executionId)
     for (const parent of graph.parents.get(node) ?? []) {
       const before = done.get(parent)
-      if (before === undefined || !isSatisfying(before)) findings.push(`${node}: ${type} came before the end of ${parent}.`)
+      if (before === undefined || !isSatisfying(before))
+        findings.push(`${node}: ${type} came before the end of ${parent}.`)
     }
     if (ends) done.set(node, ending)
   }
-  return [...findings, ...(done.size === latestOf(tables.history).size ? [] : ['Some rows have ended without an event.'])]
+  return [
+    ...findings,
+    ...(done.size === latestOf(tables.history).size ? [] : ['Some rows have ended without an event.']),
+  ]
 }

@@ -2,9 +2,10 @@
  * A worker that does nothing by itself: it claims, reports, dies and takes over when it is told to. Everything below its
  * loop is the real thing: claims, leases, the running of steps, groups of reports, fences.
  */
-import type { Engine } from '../../src/engine/engine.ts'
+
 import { jobHandler, typesOf } from '../../src/engine/courses.ts'
 import { lastChance } from '../../src/engine/decide-recovery.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { timerHandler, timerQueue } from '../../src/engine/plan.ts'
 import { recover } from '../../src/engine/take-over.ts'
 import type { ClaimedExecution } from '../../src/store/records.ts'

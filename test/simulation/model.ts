@@ -128,7 +128,9 @@ export class Model {
 
   #began(node: ModelNode, owner: string): void {
     if (!this.claimable().includes(node)) {
-      throw new Error(`${node.name} began, but it is ${node.state}${node.later ? ', not due' : ''} in a workflow that is ${this.state}.`)
+      throw new Error(
+        `${node.name} began, but it is ${node.state}${node.later ? ', not due' : ''} in a workflow that is ${this.state}.`,
+      )
     }
     node.state = 'in_progress'
     node.owner = owner
@@ -350,7 +352,8 @@ export class Model {
       this.cause = 'finishing'
       return
     }
-    for (const node of this.all()) if (isActive(node) && node.state !== 'in_progress') this.#end(node, 'canceled', 'superseded')
+    for (const node of this.all())
+      if (isActive(node) && node.state !== 'in_progress') this.#end(node, 'canceled', 'superseded')
     this.finishing = true
   }
 
@@ -456,7 +459,10 @@ export class Model {
 
   /** It stands in the way: it has failed, or has given up by `this.pause()`. */
   #hasFailed(node: ModelNode): boolean {
-    return node.state === 'failed' || (node.state === 'canceled' && node.ended.at(-1)?.outcome === 'canceled_by_flow_control')
+    return (
+      node.state === 'failed' ||
+      (node.state === 'canceled' && node.ended.at(-1)?.outcome === 'canceled_by_flow_control')
+    )
   }
 }
 

@@ -337,7 +337,11 @@ export class Play {
 }
 
 /** Waits until every run stands at its next gate, or is over. */
-async function arrive(runs: readonly Run[], open: () => void, besides: Promise<void> = Promise.resolve()): Promise<void> {
+async function arrive(
+  runs: readonly Run[],
+  open: () => void,
+  besides: Promise<void> = Promise.resolve(),
+): Promise<void> {
   open()
   await patiently(Promise.all([...runs.map(run => run.arrival()), besides]))
 }

@@ -48,7 +48,7 @@ type Shape = 'chain' | 'layers' | 'any' | 'narrow'
 export function randomGraph(random: Random): SimulatedGraph {
   const form = random.pick(['class', 'class', 'built'] as const)
   const shape = random.pick(['chain', 'layers', 'layers', 'any', 'any', 'narrow'] as const)
-  const size = random.between(2, random.pick([5, 8, 12, 40]))
+  const size = random.between(2, random.pick([6, 12, 20, 40]))
   const parents = parentLists(random, shape, size)
   // Trouble is drawn per graph, so that there are calm ones too.
   const trouble = random.pick([0, 15, 35, 60])
@@ -94,7 +94,8 @@ function parentLists(random: Random, shape: Shape, size: number): number[][] {
 type Work = Omit<SimulatedNode, 'name' | 'parents' | 'fanOut'>
 
 function randomWork(random: Random, form: 'class' | 'built', trouble: number): Work {
-  const kinds = form === 'class' ? (['step', 'step', 'step', 'step', 'resumable', 'each'] as const) : (['step'] as const)
+  const kinds =
+    form === 'class' ? (['step', 'step', 'step', 'step', 'resumable', 'each'] as const) : (['step'] as const)
   const kind = random.pick(kinds)
   const itemCount = kind === 'each' ? random.between(0, 5) : 0
   return {

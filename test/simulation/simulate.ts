@@ -39,12 +39,21 @@ export async function simulate(place: Place, seed: number): Promise<SimulationRe
   return { seed, play, findings }
 }
 
+/** What there is much of in a play, so that rare things meet in some of them. */
+interface Temper {
+  readonly deaths: number
+  readonly requests: number
+}
+
 async function playOn(play: Play, seed: number): Promise<void> {
+  const drawn = seededRandom(seed + 1)
+  const temper = { deaths: drawn.pick([1, 3, 15]), requests: drawn.pick([2, 12, 25]) }
   for (let move = 0; !play.model.isOver; move++) {
     if (move === maxMoves) throw new Wrong(`After ${maxMoves} moves it is still ${play.model.state}.`)
     // Every move has its own random numbers, so that one that went otherwise in a replay changes no other.
     const random = seededRandom(seed * 7919 + move)
-    await choose(random, [...plainMoves(play, random), ...(move < maxRandomMoves ? wildMoves(play, random) : [])])()
+    const wild = move < maxRandomMoves ? wildMoves(play, random, temper) : []
+    await choose(random, [...plainMoves(play, random), ...wild])()
   }
 }
 
@@ -68,7 +77,8 @@ function choose(random: Random, moves: readonly Move[]): () => Promise<void> {
 /** What brings the workflow to its end, and a person who resumes it. */
 function plainMoves(play: Play, random: Random): Move[] {
   const { model } = play
-  const runs = play.atGates()
+  // Now and then a worker that is given up for dead still gets its word in.
+  const runs = play.atGates().filter(run => !run.worker.isDead || random.between(0, 3) === 0)
   const queues = [...new Set(model.claimable().map(node => queueOf(node.spec)))]
   const idle = runs.length === 0 && queues.length === 0
   const waits = model.all().some(node => node.later) || model.state === 'rolling_back'
@@ -76,13 +86,13 @@ function plainMoves(play: Play, random: Random): Move[] {
   return [
     { weight: runs.length > 0 ? 30 : 0, make: () => reportOne(play, random.pick(runs), random) },
     { weight: queues.length > 0 ? 30 : 0, make: () => play.claim(worker, random.pick(queues)) },
-    { weight: play.lost().length > 0 ? 6 : 0, make: () => play.recover(some(play.living(), 1, 2, random)) },
+    { weight: play.lost().length > 0 ? 15 : 0, make: () => play.recover(some(play.living(), 1, 2, random)) },
     { weight: waits ? (idle ? 6 : 1) : 0, make: () => play.moveClock(worker) },
     { weight: model.state === 'paused' ? (idle ? 10 : 3) : 0, make: () => play.ask({ kind: 'resume', node: null }) },
   ]
 }
 
-function wildMoves(play: Play, random: Random): Move[] {
+function wildMoves(play: Play, random: Random, temper: Temper): Move[] {
   const runs = play.atGates()
   const late = play.late()
   const worker = random.pick(play.living())
@@ -92,10 +102,10 @@ function wildMoves(play: Play, random: Random): Move[] {
     { weight: runs.length > 1 ? 10 : 0, make: () => play.reportTogether(some(runs, 2, 3, random)) },
     { weight: runs.length > 0 ? 3 : 0, make: () => play.reportDuring(random.pick(runs), requestFor(play, random)) },
     { weight: late.length > 0 ? 4 : 0, make: () => play.reportLate(random.pick(late), lateAct()) },
-    { weight: 3, make: () => play.die(worker, random.pick(['lapses', 'retires'] as const)) },
+    { weight: temper.deaths, make: () => play.die(worker, random.pick(['lapses', 'retires'] as const)) },
     { weight: 2, make: () => play.shutDown(worker) },
     { weight: 2, make: () => play.claim(worker, queue()) },
-    { weight: 12, make: () => play.ask(requestFor(play, random)) },
+    { weight: temper.requests, make: () => play.ask(requestFor(play, random)) },
   ]
 }
 

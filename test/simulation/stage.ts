@@ -92,7 +92,14 @@ function optionsOf(node: SimulatedNode) {
     ...(waits ? { wait: hourMs } : {}),
     ...(retry === null
       ? {}
-      : { retry: { attempts: retry.attempts, backoff: 'fixed', delay: retry.later ? hourMs : 0, jitter: false } as const }),
+      : {
+          retry: {
+            attempts: retry.attempts,
+            backoff: 'fixed',
+            delay: retry.later ? hourMs : 0,
+            jitter: false,
+          } as const,
+        }),
     onException: action === 'reattempt' ? { policy: action, limit, then } : action,
   } as const
 }
@@ -153,7 +160,8 @@ function eachOptions(node: SimulatedNode): object {
   if (node.kind !== 'each') return {}
   const items = async (workflow: AnyWorkflow) => {
     await perform(await tell(workflow.execution), workflow)
-    return node.items.map((_, index) => ({ index }))
+    // An item may look like anything, also like what the engine itself writes into such a row.
+    return node.items.map((_, index) => ({ child: `${index}` }))
   }
   return { items, ...(node.concurrency === null ? {} : { concurrency: node.concurrency }) }
 }
@@ -178,7 +186,8 @@ export function buildSimulated(geneva: Geneva, graph: SimulatedGraph): BuiltGrap
         ...(implied ? {} : { dependsOn: first.parents.length === 0 ? null : first.parents }),
       }
       if (first.fanOut === null) w.node(first.name, { job: stagedJob, args: { node: first.name }, ...settings })
-      else w.fanOut(group, { name: node => node.name, job: stagedJob, args: node => ({ node: node.name }), ...settings })
+      else
+        w.fanOut(group, { name: node => node.name, job: stagedJob, args: node => ({ node: node.name }), ...settings })
       previous = group.map(node => node.name)
       index += group.length
     }

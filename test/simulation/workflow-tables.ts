@@ -78,7 +78,10 @@ export async function readTables(access: PlainAccess, id: string, nameOf: NameOf
 }
 
 export async function readEvents(access: PlainAccess, id: string, nameOf: NameOf): Promise<EventRow[]> {
-  const rows = await access.query(`select * from ${access.table(`${prefix}events`)} where workflow_id = ? order by id`, [id])
+  const rows = await access.query(
+    `select * from ${access.table(`${prefix}events`)} where workflow_id = ? order by id`,
+    [id],
+  )
   return rows.map(row => ({
     type: String(row.type),
     executionId: textOf(row.execution_id),

@@ -5,6 +5,7 @@
 import type { FlowControl } from '../definition/flow-control.ts'
 import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
 import { type RetryPolicy, resolveRetry } from '../definition/retry-policy.ts'
+import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import type { StepReport } from './step-report.ts'
 
@@ -77,9 +78,15 @@ export async function failed(
     error = combineErrors(error, describeError(mistake.thrown), 'and then its onException threw')
   }
   return {
-    report: { kind: 'threw', error, policy, retryMs },
+    report: { kind: 'threw', error, policy: beyondRetries(policy, rules.retry), retryMs },
     errors: [thrown, ...mistakes.map(mistake => mistake.thrown)],
   }
+}
+
+/** The limit of a reattempt counts what the retries have left over. */
+function beyondRetries(policy: ExceptionPolicy, retry: RetryPolicy | null): ExceptionPolicy {
+  if (retry === null || policy.limit === null) return policy
+  return { ...policy, limit: policy.limit + retry.attempts - 1 }
 }
 
 function failedAttempt(policy: RetryPolicy, before: number, error: unknown) {

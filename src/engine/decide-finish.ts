@@ -6,7 +6,7 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
-import { endItems, insertItems, satisfyItem } from './each-items.ts'
+import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import type { Plan, RunOn } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
@@ -82,6 +82,7 @@ class Applying {
           holdRows(draft)
           draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
         }
+        if (!report.hold) leavePlace(draft, this.#plan, row.node)
         return []
       case 'threw':
         return this.#threw(row, report)
@@ -113,7 +114,7 @@ class Applying {
       case 'pause':
         draft.end(row, 'failed', 'paused_by_exception', { error })
         draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
-        endItems(draft, this.#plan, row.node)
+        leavePlace(draft, this.#plan, row.node)
         return []
     }
   }
@@ -130,7 +131,9 @@ class Applying {
     const plan = this.#plan
     if (mustHeal(draft, plan)) return []
     const each = plan.graph.eachOf(row.node)
-    return each === null ? arrive(draft, plan, row, this.#runOn) : satisfyItem(draft, plan, each, this.#runOn)
+    if (each === null) return arrive(draft, plan, row, this.#runOn)
+    leavePlace(draft, plan, row.node)
+    return satisfyItem(draft, plan, each, this.#runOn)
   }
 
   #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {

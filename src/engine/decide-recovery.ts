@@ -5,7 +5,7 @@ import { CrashLimitError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { endItems } from './each-items.ts'
+import { leavePlace } from './each-items.ts'
 import type { Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
 import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
@@ -37,7 +37,7 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
   } else {
     draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
-    endItems(draft, plan, row.node)
+    leavePlace(draft, plan, row.node)
     pauseIfStuck(draft)
   }
 }

@@ -6,9 +6,9 @@ import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { satisfyItem } from './each-items.ts'
+import { leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
-import { currentName, type Plan } from './plan.ts'
+import { currentName, type Plan, slotOf } from './plan.ts'
 import { arrive, parentsOf, repeat } from './schedule.ts'
 import { cancelWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
@@ -89,28 +89,49 @@ interface ByHand {
 }
 
 function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
-  refuseUnlessOpen(draft, `${hand.verb} step ${hand.node} of`)
-  const row = rowOf(draft, plan, hand.node)
+  const what = `${hand.verb} step ${hand.node} of`
+  refuseUnlessOpen(draft, what)
+  const node = currentName(plan, hand.node)
+  const row = rowOf(draft, plan, node)
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
+  const items = draft.rows().filter(other => isItemOf(plan, other.node, node))
+  const running = [row, ...items].find(other => other?.state === 'in_progress')
+  if (running) throw refusal(draft.facts, what, `${running.node} is running; wait for it, or cancel the workflow.`)
+  const settlesFailure = settleItems(draft, plan, { node, items, request: hand.request }) || failed !== null
   const details = { ...hand.request, output: hand.output ?? null }
-  if (row?.state === 'in_progress') {
-    throw refusal(
-      draft.facts,
-      `${hand.verb} step ${hand.node} of`,
-      'The step is running; wait for it, or cancel the workflow.',
-    )
-  }
   if (row) {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
-  goOnIfFree(draft, plan, hand.request)
-  const node = currentName(plan, hand.node)
+  if (settlesFailure) goOnIfFree(draft, plan, hand.request)
+  // One that had failed, or stood in line, had no place.
+  if (row && row.state !== 'waiting') leavePlace(draft, plan, node)
   const each = plan.graph.eachOf(node)
   if (mustHeal(draft, plan)) heal(draft, plan)
   else if (each) satisfyItem(draft, plan, each, null)
   else arrive(draft, plan, { node, fence: row?.fence ?? 0 }, null)
   endOrStick(draft, plan, hand.request)
+}
+
+interface OpenItems {
+  readonly node: string
+  readonly items: readonly LiveRow[]
+  readonly request: Request
+}
+
+/** With an `each` node its items are settled: nobody waits for them any more. Tells whether one of them had failed. */
+function settleItems(draft: ChangeDraft, plan: Plan, { node, items, request }: OpenItems): boolean {
+  const failed = failedNodes(draft, plan).filter(ending => isItemOf(plan, ending.node, node))
+  for (const item of items) draft.end(item, 'skipped', 'skipped_by_flow_control', request)
+  for (const item of failed) {
+    draft.insertEnded(endedAgain(draft, plan, item), 'skipped', 'skipped_by_flow_control', request)
+  }
+  if (draft.openParents(node) !== null && plan.graph.find(node)?.kind === 'each') draft.setOpenParents(node, 0)
+  return failed.length > 0
+}
+
+function isItemOf(plan: Plan, item: string, each: string): boolean {
+  return plan.graph.eachOf(currentName(plan, item))?.id === each
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
@@ -129,11 +150,13 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
   if (mustHeal(draft, plan)) heal(draft, plan)
 }
 
-/** What a person has paused stays paused; what an exception has paused goes on once nothing is left that has failed. */
+/** What a person has paused stays paused; what an exception or a step has paused goes on once nothing has failed any more. */
 function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
   const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
   draft.setWorkflow({ blockedBy: others[0]?.node ?? null })
-  if (draft.state !== 'paused' || draft.workflow.pauseCause === 'request' || others.length > 0) return
+  const { pauseCause } = draft.workflow
+  const goesOn = pauseCause === 'exception' || pauseCause === 'flow_control'
+  if (draft.state !== 'paused' || !goesOn || others.length > 0) return
   draft.moveWorkflow('ready', request)
   letGo(draft)
 }
@@ -149,13 +172,15 @@ function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
   return draft.rows().find(row => currentName(plan, row.node) === name) ?? null
 }
 
-/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
+/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. Items in order. */
 export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
-  return [...draft.endedNodes()].flatMap(node => {
+  const failed = [...draft.endedNodes()].flatMap(node => {
     const latest = draft.latestOf(node)
     return latest && hasFailed(latest) && !active.has(currentName(plan, node)) ? latest : []
   })
+  const placeOf = ({ node }: LatestEnding) => slotOf(plan.graph, currentName(plan, node))
+  return failed.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
 }
 
 function hasFailed({ state, outcome }: LatestEnding): boolean {

@@ -6,7 +6,7 @@ import { type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { itemSlots, type Plan, type RunOn, slotOf } from './plan.ts'
+import { currentName, itemSlots, type Plan, type RunOn, slotOf } from './plan.ts'
 import { arrive, insertFirst } from './schedule.ts'
 
 export function insertItems(
@@ -24,28 +24,21 @@ export function insertItems(
   })
 }
 
-/** An item is done: its place goes to the next, and the last one ends the node that they belong to. */
+/** An item is done: the last one ends the node that they belong to. */
 export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, runOn: RunOn | null): NewExecution[] {
   const open = (draft.openParents(each.id) ?? 1) - 1
   draft.setOpenParents(each.id, open)
-  if (open > 0) {
-    letNextGo(draft, each)
-    return []
-  }
+  if (open > 0) return []
   const row = draft.rowIn(slotOf(plan.graph, each.id))
   if (row === null) return []
   draft.end(row, 'completed', 'success')
   return arrive(draft, plan, row, runOn)
 }
 
-/** An item has failed for good: it leaves its place to the next. */
-export function endItems(draft: ChangeDraft, plan: Plan, node: string): void {
-  const each = plan.graph.eachOf(node)
-  if (each !== null) letNextGo(draft, each)
-}
-
-function letNextGo(draft: ChangeDraft, each: GraphNode): void {
-  if (each.concurrency === undefined) return
+/** If the node is an item that was under way: it leaves its place to the next one. */
+export function leavePlace(draft: ChangeDraft, plan: Plan, node: string): void {
+  const each = plan.graph.eachOf(currentName(plan, node))
+  if (each?.concurrency === undefined) return
   const prefix = itemSlots(each.id)
   const next = draft.rows().find(row => row.state === 'waiting' && row.slot.startsWith(prefix))
   if (next) draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })

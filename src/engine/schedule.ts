@@ -7,7 +7,7 @@ import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { currentName, endNode, itemSlots, type Plan, type RunOn, slotOf } from './plan.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -123,7 +123,17 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     // An item stays what it is. A child is started anew, unless only the worker was lost.
     input: known?.kind === 'item' || again.keepsInput ? before.input : null,
     runOn: again.runOn ?? null,
+    ...(hasPlace(draft, plan, name) ? {} : { state: 'waiting' }),
   })
+}
+
+/** An item that has failed may have left its place to another one meanwhile. Of rows that the facts do not show, none has. */
+function hasPlace(draft: ChangeDraft, { graph }: Plan, node: string): boolean {
+  const each = graph.eachOf(node)
+  if (each?.concurrency === undefined) return true
+  const prefix = itemSlots(each.id)
+  const taken = draft.rows().filter(row => row.state !== 'waiting' && row.slot.startsWith(prefix))
+  return taken.length < each.concurrency
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */

@@ -329,7 +329,7 @@ export class ChangeDraft {
       inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
       updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
       removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
-      cleared: all && this.#counts,
+      cleared: all && (this.#counts || this.facts.fanIns.size > 0),
     }
   }
 

@@ -83,6 +83,7 @@ class Applying {
           holdRows(draft)
           draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
         }
+        if (!report.hold) leavePlace(draft, this.#plan, row.node)
         return []
       case 'threw':
         return this.#threw(row, report)

@@ -7,7 +7,7 @@ import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { cancelFromLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
-import { FreePlaces, itemsIn, leaveOutItems, satisfyItem } from './each-items.ts'
+import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
@@ -112,7 +112,7 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
       `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
-  leaveOutItems(draft, plan, name)
+  leaveOutItems(draft, plan, name, hand.request)
   if (row) {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
@@ -124,6 +124,17 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   else if (each) satisfyItem(draft, plan, each, null)
   else arrive(draft, plan, { node: name, fence: row?.fence ?? 0 }, null)
   endOrStick(draft, plan, hand.request)
+}
+
+/** With an `each` node its items are settled: nobody waits for them any more. None of them runs. */
+function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string, request: Request): void {
+  const items = itemsIn(draft, plan, each)
+  const failed = failedNodes(draft, plan).filter(({ node }) => ownerOf(currentName(plan, node)) === each)
+  for (const item of items) draft.end(item, 'skipped', 'skipped_by_flow_control', { ...request })
+  for (const item of failed) {
+    draft.insertEnded(endedAgain(draft, plan, item), 'skipped', 'skipped_by_flow_control', { ...request })
+  }
+  draft.setOpenParents(each, 0)
 }
 
 /** A letter of the node is handled by that. */

@@ -49,12 +49,6 @@ export function leavePlace(draft: ChangeDraft, plan: Plan, node: string): void {
   if (each !== null) letNextGo(draft, plan, each)
 }
 
-/** The node is settled without them: what is left of its items goes with it. None of them may run. */
-export function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string): void {
-  for (const row of itemsIn(draft, plan, each)) draft.end(row, 'canceled', 'superseded')
-  draft.setOpenParents(each, 0)
-}
-
 /** The rows of a node's items that are in sight. */
 export function itemsIn(draft: ChangeDraft, plan: Plan, each: string): LiveRow[] {
   return draft.rows().filter(row => ownerOf(currentName(plan, row.node)) === each)

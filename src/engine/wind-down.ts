@@ -4,7 +4,7 @@
  */
 import { noProgress } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { type Plan, timerHandler, timerQueue } from './plan.ts'
+import { ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
@@ -28,6 +28,7 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
   draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
+  if (draft.workflow.finishing) draft.setWorkflow({ finishing: false })
   stopChildren(draft, request, plan)
   if (left.some(row => row.state === 'in_progress'))
     insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
@@ -73,7 +74,9 @@ function wasBegun(row: LiveRow): boolean {
 
 /** The workflow that a node waits for, if it waits for one. */
 export function childOf(row: LiveRow): ChildKey | null {
-  return row.state === 'waiting' && row.input !== null ? childKey(row.input) : null
+  // An item stands in line with an input of the application's, which may look like anything.
+  const isItem = ownerOf(row.node) !== null
+  return row.state === 'waiting' && row.input !== null && !isItem ? childKey(row.input) : null
 }
 
 /** What the row of a `child` node works on: the workflow that it waits for, and whether that is its own. */

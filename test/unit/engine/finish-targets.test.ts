@@ -10,7 +10,7 @@ import type { StepReport } from '../../../src/engine/step-report.ts'
 import { chain, completed, diamond, done, facts, graphOf, row, rowOf, threw } from './facts.ts'
 
 function courseOn(graph: Graph, heals = false): Course {
-  return { graph, generation: 3, previous: null, isOwn: true, heals, workflow: facts({}).workflow }
+  return { graph, generation: 3, previous: null, isOwn: true, heals, frozen: null, workflow: facts({}).workflow }
 }
 
 /** An empty name stands for the one row of a chain. */

@@ -150,6 +150,17 @@ describe('the items of a node', () => {
     expect(change.insertions).toEqual([])
   })
 
+  it.each(['{"child":"999"}', '{"existing":"999"}', 'null', '"text"'])(
+    'are data of the application, whatever they look like: %s',
+    item => {
+      const wf = new PlayedWorkflow(graphOf({ all: '' }, { all: { kind: 'each', concurrency: 1 } }))
+      wf.report(['all', { kind: 'items', items: ['1', item] }])
+      wf.ask((draft, plan) => decideCancel(draft, asked, plan))
+      expect(wf.workflow.state).toBe('canceled')
+      expect(wf.rows.size).toBe(0)
+    },
+  )
+
   it('go with their node when the workflow is canceled', () => {
     const wf = fannedOut(3, 2)
     wf.ask((draft, plan) => decideCancel(draft, asked, plan))

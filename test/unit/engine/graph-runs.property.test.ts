@@ -133,7 +133,9 @@ class Run {
   #reportOn(row: ActiveExecution, what: number): StepReport {
     const report = pick(this.#reports, what) ?? completed
     const each = this.wf.graph.find(row.node)?.kind === 'each'
-    return each && report === completed ? { kind: 'items', items: Array.from({ length: what % 5 }, String) } : report
+    return each && report === completed
+      ? { kind: 'items', items: Array.from({ length: what % 5 }, (_, index) => String(index)) }
+      : report
   }
 
   /** What the state does not allow is refused and changes nothing. */

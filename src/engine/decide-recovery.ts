@@ -44,12 +44,15 @@ export function crashesAfter(row: Pick<ActiveExecution, 'crashes' | 'startMark'>
   return row.startMark ? row.crashes + 1 : Math.max(row.crashes, 1)
 }
 
-/** The time to stop is over: what still runs loses its claim, and the cancel is through. */
+/** The time to stop is over: what still runs loses its claim, and the end that was asked for is there. */
 export function decideStopTimer(draft: ChangeDraft): void {
   draft.dropTimer(stopTimerSlot)
-  if (draft.state !== 'rolling_back') return
-  for (const row of draft.rows()) {
-    if (row.state === 'in_progress') draft.end(row, 'skipped', 'stopped', { reason: 'it did not stop in time' })
+  const { finishing } = draft.workflow
+  if (draft.state !== 'rolling_back' && !finishing) return
+  const reason = 'it did not stop in time'
+  for (const row of draft.rows().filter(each => each.state === 'in_progress')) {
+    if (finishing) draft.end(row, 'canceled', 'superseded', { reason })
+    else draft.end(row, 'skipped', 'stopped', { reason })
   }
   endIfNothingRuns(draft)
 }

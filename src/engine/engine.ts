@@ -162,8 +162,9 @@ export class Engine {
   ): Promise<WorkflowRecord | null> {
     const course = (await this.courses.of([workflow])).get(workflow.id)
     const pool = new IdPool()
-    const outcome: { seen: boolean; moved: WorkflowRecord | null; asked: WorkflowChange | null } = {
+    const outcome: { seen: boolean; moves: boolean; moved: WorkflowRecord | null; asked: WorkflowChange | null } = {
       seen: false,
+      moves: false,
       moved: null,
       asked: null,
     }
@@ -182,11 +183,12 @@ export class Engine {
         )
       } catch (error) {
         // A try before this one may have been committed without its answer: then it is as it was asked for.
-        if (outcome.asked?.update?.state === facts.workflow.state) return null
+        if (outcome.moves && outcome.asked?.update?.state === facts.workflow.state) return null
         throw error
       }
       const change = draft.build()
       outcome.asked = change
+      outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
       return isEmpty(change) ? null : change
     }
     const changes = await withEnoughIds(this.store, () =>

@@ -4,7 +4,7 @@
  */
 import type { WorkflowFacts } from '../store/change.ts'
 import { ChangeDraft } from './change-draft.ts'
-import { isOnCourse, planOf } from './courses.ts'
+import { isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import type { Engine } from './engine.ts'
 import { heal, mustHeal } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
@@ -19,7 +19,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
   const decide = (facts: WorkflowFacts) => {
     const course = courses.get(facts.workflow.id)
     if (!course || !isOnCourse(course, facts.workflow)) return null
-    const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+    const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
     const plan = planOf(course, () => pool.take())
     if (!mustHeal(draft, plan)) return null
     heal(draft, plan)

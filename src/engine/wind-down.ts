@@ -27,6 +27,8 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
+  // One that was declared finished waits for the same rows, with a timer of its own.
+  draft.dropTimer(stopTimerSlot)
   draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
   if (draft.workflow.finishing) draft.setWorkflow({ finishing: false })
   stopChildren(draft, request, plan)
@@ -45,6 +47,9 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
   }
   draft.setWorkflow({ finishing: true })
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
+  if (draft.rows().some(row => row.state === 'in_progress')) {
+    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
+  }
   endIfNothingRuns(draft)
 }
 

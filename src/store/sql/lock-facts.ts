@@ -6,9 +6,9 @@ import type { LatestEnding, WorkflowFacts } from '../change.ts'
 import type { ChangeTarget } from '../store.ts'
 import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { letterRecord, selectOpenLetters } from './dead-letters.ts'
 import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
+import { letterRecord, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
 export async function lockFacts(

@@ -4,9 +4,9 @@
  */
 import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
-import { closeLetters, insertLetters } from './dead-letters.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
+import { closeLetters, insertLetters } from './letters.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWakes } from './watches.ts'
@@ -18,72 +18,92 @@ import { insertEvents, insertHistory } from './write-records.ts'
 const maxRows = 5000
 
 export function changeStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
-  const statements: Sql[] = []
-  const add = <T>(items: readonly T[], write: (context: SqlContext, items: readonly T[]) => Sql) => {
-    for (const piece of pieces(items, maxRows)) statements.push(write(context, piece))
-  }
+  return [
+    ...rowStatements(context, changes),
+    ...fanInStatements(context, changes),
+    ...workflowStatements(context, changes),
+  ]
+}
+
+/** What has ended is recorded before its row is given to another. */
+function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
   const of = <T>(part: (change: WorkflowChange) => readonly T[]) => changes.flatMap(part)
-  const withId = <T>(part: (change: WorkflowChange) => readonly T[]) =>
-    changes.flatMap(change => part(change).map(item => ({ ...item, workflowId: change.workflowId })))
-  add(
-    of(change => change.endings),
-    insertHistory,
-  )
-  add(
-    withId(change => change.removals),
-    deleteActive,
-  )
-  add(
-    of(change => change.replacements),
-    replaceActive,
-  )
-  add(
-    of(change => change.insertions),
-    insertActive,
-  )
-  add(
-    withId(change => change.moves),
-    moveActive,
-  )
-  add(
-    withId(change => change.fanIns.removed),
-    deleteFanIns,
-  )
-  add(
-    changes.filter(change => change.fanIns.cleared).map(change => change.workflowId),
-    clearFanIns,
-  )
-  add(
-    withId(change => change.fanIns.updated),
-    updateFanIns,
-  )
-  add(
-    withId(change => change.fanIns.inserted),
-    insertFanIns,
-  )
-  add(
-    changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId })),
-    updateWorkflows,
-  )
+  const withId = keyed(changes)
+  return [
+    ...write(
+      of(change => change.endings),
+      piece => insertHistory(context, piece),
+    ),
+    ...write(
+      withId(change => change.removals),
+      piece => deleteActive(context, piece),
+    ),
+    ...write(
+      of(change => change.replacements),
+      piece => replaceActive(context, piece),
+    ),
+    ...write(
+      of(change => change.insertions),
+      piece => insertActive(context, piece),
+    ),
+    ...write(
+      withId(change => change.moves),
+      piece => moveActive(context, piece),
+    ),
+  ]
+}
+
+function fanInStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
+  const withId = keyed(changes)
+  const cleared = changes.filter(change => change.fanIns.cleared).map(change => change.workflowId)
+  return [
+    ...write(
+      withId(change => change.fanIns.removed),
+      piece => deleteFanIns(context, piece),
+    ),
+    ...write(cleared, piece => clearFanIns(context, piece)),
+    ...write(
+      withId(change => change.fanIns.updated),
+      piece => updateFanIns(context, piece),
+    ),
+    ...write(
+      withId(change => change.fanIns.inserted),
+      piece => insertFanIns(context, piece),
+    ),
+  ]
+}
+
+function workflowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
+  const updates = changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId }))
   const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
-  if (graphs.length > 0) statements.push(...replaceGraphs(context, graphs))
-  add(
-    withId(change => change.letters.opened),
-    insertLetters,
-  )
-  add(
-    of(change => change.letters.closed),
-    closeLetters,
-  )
-  add(
-    changes.filter(change => change.wakes).map(change => change.workflowId),
-    insertWakes,
-  )
-  add(
-    of(change => change.events),
-    insertEvents,
-  )
-  return statements
+  const woken = changes.filter(change => change.wakes).map(change => change.workflowId)
+  return [
+    ...write(updates, piece => updateWorkflows(context, piece)),
+    ...(graphs.length === 0 ? [] : replaceGraphs(context, graphs)),
+    ...write(
+      keyed(changes)(change => change.letters.opened),
+      piece => insertLetters(context, piece),
+    ),
+    ...write(
+      changes.flatMap(change => change.letters.closed),
+      piece => closeLetters(context, piece),
+    ),
+    ...write(woken, piece => insertWakes(context, piece)),
+    ...write(
+      changes.flatMap(change => change.events),
+      piece => insertEvents(context, piece),
+    ),
+  ]
+}
+
+function write<T>(items: readonly T[], statement: (piece: readonly T[]) => Sql): Sql[] {
+  return pieces(items, maxRows).map(piece => statement(piece))
+}
+
+/** Parts of changes that do not say themselves which workflow they belong to. */
+function keyed(changes: readonly WorkflowChange[]) {
+  return <T>(part: (change: WorkflowChange) => readonly T[]) =>
+    changes.flatMap(change => part(change).map(item => ({ ...item, workflowId: change.workflowId })))
 }
 
 function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate & { workflowId: string })[]): Sql {

@@ -51,7 +51,8 @@ export class PlayedWorkflow {
 
   /** Nodes and the states of their rows: `a scheduled, b paused`. */
   get standing(): string {
-    return [...this.rows.values()].map(({ node, state }) => `${node} ${state}`).join(', ')
+    const steps = [...this.rows.values()].filter(({ kind }) => kind !== 'timer')
+    return steps.map(({ node, state }) => `${node} ${state}`).join(', ')
   }
 
   /** How attempts have ended, in order: `a completed, b failed`. */

@@ -7,11 +7,19 @@ export type { Execution, WorkflowEvent } from './client/execution.ts'
 export { Geneva, type ImportOptions } from './client/geneva.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
+export type { ScheduleStatus } from './client/schedules.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
+export {
+  type CatchUp,
+  defineSchedule,
+  type Schedule,
+  type ScheduleOptions,
+  type Tick,
+} from './definition/define-schedule.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'

@@ -28,6 +28,7 @@ import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import { Schedules } from './schedules.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
@@ -40,6 +41,8 @@ export class Geneva {
   readonly #connection: Connection
   readonly #onError: ErrorListener
   readonly #workers = new Set<Worker>()
+  /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
+  readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
     this.#connection = new Connection(options)
@@ -290,11 +293,11 @@ export class Geneva {
 
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
     const settings = workerSettings(options)
-    const { engine } = await this.#connection.open()
+    const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
     const { maxOutputBytes } = this.#connection
-    const worker = new Worker({ engine, settings, onError: this.#onError, maxOutputBytes })
+    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker

@@ -18,6 +18,7 @@ import type {
   WorkflowRecord,
   WorkflowState,
 } from './records.ts'
+import type { ScheduleStore } from './schedule-store.ts'
 
 /** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
 export interface StartOrder {
@@ -245,6 +246,8 @@ export interface Store {
   tags(workflowId: string): Promise<string[]>
   /** The earliest time at which something falls due, for the test clock. */
   nextDueAt(workflowId?: string): Promise<number | null>
+
+  readonly schedules: ScheduleStore
 }
 
 export interface WorkflowSnapshot {

@@ -28,6 +28,7 @@ import { IdAllocator, isId } from './ids.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
+import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
 import { watch } from './watches.ts'
@@ -37,11 +38,13 @@ export class SqlStore implements Store {
   readonly #context: SqlContext
   readonly #ids: IdAllocator
   readonly #keyType: KeyType | undefined
+  readonly schedules: SqlSchedules
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType
+    this.schedules = new SqlSchedules(this.#context)
   }
 
   migrate() {

@@ -144,5 +144,12 @@ function processes(shape: Shape): Sql[] {
       `id ${type.key} not null primary key, host ${type.text} not null, pid ${type.int} not null, state ${type.key} not null,
       started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null`,
     ),
+    shape.table(
+      'schedules',
+      `name ${type.key} not null primary key, type ${type.key} not null, timing ${type.text} not null,
+      catch_up ${type.key} not null, next_at ${type.int} not null, since ${type.int} not null, paused ${type.int} not null,
+      paused_by ${type.text}, pause_reason ${type.text}, last_tick_at ${type.int}, last_workflow_id ${type.id},
+      started ${type.int} not null, skipped ${type.int} not null, last_error ${type.text}`,
+    ),
   ]
 }

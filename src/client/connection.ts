@@ -16,9 +16,11 @@ import { Engine } from '../engine/engine.ts'
 import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
+import type { RetentionAges } from '../store/housekeeping-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
 import type { Store, WorkflowSnapshot } from '../store/store.ts'
 import type { OnError } from '../worker/error-listener.ts'
+import { type RetentionOptions, retentionAges } from './retention.ts'
 import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
 import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
@@ -33,6 +35,8 @@ export interface GenevaOptions {
   readonly templates?: readonly Template[]
   /** Workflows that are started by a cron expression or an interval, by whichever worker is there. */
   readonly schedules?: readonly Schedule[]
+  /** How long workflows are kept after they have ended: `'30 days'`, or by state. Default: for ever. */
+  readonly retention?: RetentionOptions
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
   /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
@@ -63,6 +67,7 @@ export class Connection {
   readonly registry: Registry
   readonly jobs: JobRegistry
   readonly schedules: ScheduleRegistry
+  readonly retention: RetentionAges
   readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly graphLimits: GraphLimits
@@ -84,6 +89,7 @@ export class Connection {
     this.jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
     this.schedules = new ScheduleRegistry(options.schedules ?? [])
     for (const { workflow } of this.schedules.all) this.registry.definitionFor(workflow)
+    this.retention = retentionAges(options.retention)
     const { inputBytes, outputBytes, graphNodes, graphEdges, graphBytes } = options.limits ?? {}
     const { nodes, edges, bytes } = defaultGraphLimits
     this.maxInputBytes = inputBytes ?? defaultBytes

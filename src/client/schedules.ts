@@ -68,7 +68,9 @@ export class Schedules {
     const { schedules, now } = await engine.store.schedules.list([name])
     const [row] = schedules
     if (row === undefined) throw unknown(name)
-    await engine.store.schedules.resume(name, ticks.timingOf(row.timing).next(Math.floor(now / 1000)) * 1000)
+    const since = Math.floor(now / 1000)
+    const nextAt = ticks.timingOf(row.timing).next(since) * 1000
+    await engine.store.schedules.resume(name, { nextAt, since: since * 1000 })
   }
 
   /** Starts one workflow now, also while the schedule is paused. Its ticks stay as they are. */

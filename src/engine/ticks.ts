@@ -60,7 +60,8 @@ export class Ticks {
     const stored = new Map((await store.list(all.map(({ name }) => name))).schedules.map(row => [row.name, row]))
     for (const { name, timing, workflow, catchUp } of all) {
       const { type } = this.#engine.registry.definitionFor(workflow)
-      const entry = { name, type, timing: timing.text, catchUp, nextAt: timing.next(now) * 1000 }
+      const from = { nextAt: timing.next(now) * 1000, since: now * 1000 }
+      const entry = { name, type, timing: timing.text, catchUp, ...from }
       const known = stored.get(name)
       if (known === undefined) await store.add(entry)
       else if (known.timing !== timing.text || known.type !== type || known.catchUp !== catchUp) {

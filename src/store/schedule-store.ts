@@ -11,7 +11,7 @@ export interface ScheduleRecord {
   readonly timing: string
   readonly catchUp: string
   readonly nextAt: number
-  /** When it began to go by this timing: ticks before that are not made up for. */
+  /** When it began to go by this timing: ticks before that are not made up for. The next tick was counted from it. */
   readonly since: number
   readonly paused: boolean
   readonly pausedBy: string | null
@@ -24,7 +24,7 @@ export interface ScheduleRecord {
   readonly lastError: string | null
 }
 
-export type ScheduleEntry = Pick<ScheduleRecord, 'name' | 'type' | 'timing' | 'catchUp' | 'nextAt'>
+export type ScheduleEntry = Pick<ScheduleRecord, 'name' | 'type' | 'timing' | 'catchUp' | 'nextAt' | 'since'>
 
 /** Some ticks to be started, and the one that comes after them. */
 export interface TickRun {
@@ -52,7 +52,7 @@ export interface ScheduleStore {
   /** False where there is no such schedule. */
   pause(name: string, by: string | null, reason: string | null): Promise<boolean>
   /** Goes on with the tick given. False where there is none that is paused. */
-  resume(name: string, nextAt: number): Promise<boolean>
+  resume(name: string, from: Pick<ScheduleRecord, 'nextAt' | 'since'>): Promise<boolean>
   remove(name: string): Promise<boolean>
   noteError(name: string, message: string): Promise<void>
 }

@@ -6,6 +6,8 @@ import type { Ending, FanIn, NewEvent, NewExecution, StartResult, WorkflowChange
 
 export type { StartResult } from './change.ts'
 
+import type { HousekeepingStore } from './housekeeping-store.ts'
+
 import type {
   ActiveExecution,
   ClaimedExecution,
@@ -248,6 +250,7 @@ export interface Store {
   nextDueAt(workflowId?: string): Promise<number | null>
 
   readonly schedules: ScheduleStore
+  readonly housekeeping: HousekeepingStore
 }
 
 export interface WorkflowSnapshot {

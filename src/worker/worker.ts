@@ -9,6 +9,7 @@ import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
+import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
@@ -27,6 +28,7 @@ export interface WorkerParts {
   readonly settings: WorkerSettings
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
+  readonly retention: RetentionAges
 }
 
 export interface DrainOptions {

@@ -210,6 +210,22 @@ forEachDatabase('schedules', database => {
     })
   })
 
+  describe('a schedule that ticks faster than it can be registered', () => {
+    const hasty = defineSchedule('hasty', { every: 1, workflow: Report, catchUp: 'all' })
+    const under = useGeneva(database, { workflows: [Report], schedules: [hasty] })
+
+    it('counts from the moment from which its first tick was counted', async () => {
+      const store = await under.geneva.openedStore()
+      const look = async () => (await store.schedules.list(['hasty'])).schedules[0]
+      const added = await look()
+      expect(added?.nextAt).toBe((added?.since ?? 0) + 1000)
+      await under.geneva.schedules.pause('hasty')
+      await under.geneva.schedules.resume('hasty')
+      const resumed = await look()
+      expect(resumed?.nextAt).toBe((resumed?.since ?? 0) + 1000)
+    })
+  })
+
   describe('workers', () => {
     const quick = defineSchedule('quick', { every: 20, workflow: Report, catchUp: 'all' })
     const under = useGeneva(database, { workflows: [Report], schedules: [quick] })

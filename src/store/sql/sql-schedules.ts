@@ -30,21 +30,21 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   async add(entry: ScheduleEntry) {
-    const { name, type, timing, catchUp, nextAt } = entry
+    const { name, type, timing, catchUp, nextAt, since } = entry
     const rows = this.#context.rows('r', {
-      columns: { name: 'text', type: 'text', timing: 'text', catch_up: 'text', next_at: 'int' },
-      rows: [[name, type, timing, catchUp, nextAt]],
+      columns: { name: 'text', type: 'text', timing: 'text', catch_up: 'text', next_at: 'int', since: 'int' },
+      rows: [[name, type, timing, catchUp, nextAt, since]],
     })
     await this.#context.write(
       this.#context.dialect.insertNew(
         this.#context.tables.schedules,
         ['name', 'type', 'timing', 'catch_up', 'next_at', 'since', 'paused', 'started', 'skipped'],
-        sql`select r.name, r.type, r.timing, r.catch_up, r.next_at, ${this.#context.now}, 0, 0, 0 from ${rows}`,
+        sql`select r.name, r.type, r.timing, r.catch_up, r.next_at, r.since, 0, 0, 0 from ${rows}`,
       ),
     )
   }
 
-  async replace({ name, type, timing, catchUp, nextAt }: ScheduleEntry, seenTiming: string) {
+  async replace({ name, type, timing, catchUp, nextAt, since }: ScheduleEntry, seenTiming: string) {
     const { now, tables } = this.#context
     if (timing === seenTiming) {
       await this.#context.write(
@@ -55,7 +55,7 @@ export class SqlSchedules implements ScheduleStore {
     // Assignments are carried out from left to right in places, so what is compared comes before it is changed.
     await this.#context.write(
       sql`update ${tables.schedules} set next_at = case when next_at <= ${now} then next_at else ${nextAt} end,
-        since = ${now}, type = ${type}, catch_up = ${catchUp}, timing = ${timing}
+        since = ${since}, type = ${type}, catch_up = ${catchUp}, timing = ${timing}
         where name = ${name} and timing = ${seenTiming}`,
     )
   }
@@ -113,10 +113,10 @@ export class SqlSchedules implements ScheduleStore {
     return found.schedules.length > 0
   }
 
-  async resume(name: string, nextAt: number) {
+  async resume(name: string, { nextAt, since }: Pick<ScheduleRecord, 'nextAt' | 'since'>) {
     const changed = await this.#context.write(
       sql`update ${this.#context.tables.schedules} set paused = 0, paused_by = null, pause_reason = null,
-        next_at = ${nextAt}, since = ${this.#context.now} where name = ${name} and paused = 1`,
+        next_at = ${nextAt}, since = ${since} where name = ${name} and paused = 1`,
     )
     return changed > 0
   }

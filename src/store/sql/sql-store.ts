@@ -28,6 +28,7 @@ import { IdAllocator, isId } from './ids.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
+import { SqlHousekeeping } from './sql-housekeeping.ts'
 import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
@@ -39,12 +40,14 @@ export class SqlStore implements Store {
   readonly #ids: IdAllocator
   readonly #keyType: KeyType | undefined
   readonly schedules: SqlSchedules
+  readonly housekeeping: SqlHousekeeping
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType
     this.schedules = new SqlSchedules(this.#context)
+    this.housekeeping = new SqlHousekeeping(this.#context)
   }
 
   migrate() {

@@ -94,11 +94,11 @@ async function killWhileTicking(fleet: WorkerFleet, geneva: Geneva, options: Tic
   await Promise.all(dying)
 }
 
-/** Somebody is always left, or a slow machine would only ever start processes. */
+/** One is always left that is up, or a slow machine would only ever start processes. */
 async function killOne(fleet: WorkerFleet, random: Random): Promise<void> {
-  const victim = random.pick(fleet.killable)
-  await victim.ready
-  await fleet.kill(victim)
+  const up = fleet.killable.filter(worker => worker.messages.some(message => message.ready))
+  if (up.length < 2) return
+  await fleet.kill(random.pick(up))
   fleet.start()
 }
 

@@ -116,6 +116,11 @@ function history(shape: Shape): Sql[] {
       input ${type.json}, ancestry_hash ${type.key} not null, parents ${type.text} not null,
       unique (workflow_id, node, kind, attempt)`,
     ),
+    context.dialect.timeIndex({
+      name: `${context.tables.prefix}history_ended`,
+      table: shape.name('step_executions'),
+      column: 'ended_at',
+    }),
     shape.table(
       'events',
       `id ${type.serial}, workflow_id ${type.id} not null, type ${type.key} not null, execution_id ${type.id},

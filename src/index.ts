@@ -6,13 +6,25 @@ export type { GenevaOptions } from './client/connection.ts'
 export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export { Geneva, type ImportOptions } from './client/geneva.ts'
+export type { Health, HealthStatus } from './client/health.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
+export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
+export type { ScheduleStatus } from './client/schedules.ts'
+export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'
 export type { StepProgress } from './client/step-progress.ts'
+export type { StuckOptions, StuckWork } from './client/stuck.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
+export {
+  type CatchUp,
+  defineSchedule,
+  type Schedule,
+  type ScheduleOptions,
+  type Tick,
+} from './definition/define-schedule.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
@@ -63,6 +75,7 @@ export { fromKysely, type KyselySource } from './records/from-kysely.ts'
 export { fromSql, type SqlSource } from './records/from-sql.ts'
 export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
+export type { EndedWorkflowState } from './store/housekeeping-store.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
 export type { EndedState, ExecutionState, LetterReason, LetterState, Outcome, WorkflowState } from './store/records.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'

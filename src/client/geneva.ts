@@ -27,8 +27,13 @@ import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
 import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
+import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import { type PruneOptions, type PruneReport, prune } from './retention.ts'
+import { Schedules } from './schedules.ts'
+import { type Stats, type StatsOptions, stats } from './stats.ts'
+import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
@@ -41,6 +46,8 @@ export class Geneva {
   readonly #connection: Connection
   readonly #onError: ErrorListener
   readonly #workers = new Set<Worker>()
+  /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
+  readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
     this.#connection = new Connection(options)
@@ -242,6 +249,26 @@ export class Geneva {
     return drawGraph(pictureOf(graphOfFrozen(what, defaults)), options)
   }
 
+  /** Removes workflows that ended long ago with all that belongs to them, families whole, in small transactions. */
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    return prune((await this.#connection.open()).engine.store, options)
+  }
+
+  /** What has not moved for so long, and why: due and not claimed, claimed by nobody alive, paused, late schedules. */
+  async stuck(options?: StuckOptions): Promise<StuckWork[]> {
+    return stuck((await this.#connection.open()).engine.store, options)
+  }
+
+  /** How executions of the last while fared: the slowest nodes, the longest waits, the mix of failures; and the queues now. */
+  async stats(options?: StatsOptions): Promise<Stats> {
+    return stats((await this.#connection.open()).engine.store, options)
+  }
+
+  /** For probes and people: is this process alive, can it do its work, how is everything. Never throws. */
+  async health(): Promise<Health> {
+    return health(async () => (await this.#connection.open()).engine.store, [...this.#workers])
+  }
+
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
     const told = new AbortController()
@@ -311,11 +338,11 @@ export class Geneva {
 
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
     const settings = workerSettings(options)
-    const { engine } = await this.#connection.open()
+    const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
-    const { maxOutputBytes } = this.#connection
-    const worker = new Worker({ engine, settings, onError: this.#onError, maxOutputBytes })
+    const { maxOutputBytes, retention } = this.#connection
+    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker

@@ -12,6 +12,8 @@ const names = [
   'step.after',
   'finish.before-commit',
   'finish.after-commit',
+  'tick.before-commit',
+  'tick.after-commit',
 ] as const
 
 export type FailpointName = (typeof names)[number]

@@ -6,6 +6,8 @@ import type { Ending, FanIn, NewEvent, NewExecution, StartResult, WorkflowChange
 
 export type { StartResult } from './change.ts'
 
+import type { HousekeepingStore } from './housekeeping-store.ts'
+
 import type {
   ActiveExecution,
   ClaimedExecution,
@@ -21,6 +23,7 @@ import type {
   WorkflowRecord,
   WorkflowState,
 } from './records.ts'
+import type { ScheduleStore } from './schedule-store.ts'
 
 /** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
 export interface StartOrder {
@@ -262,6 +265,9 @@ export interface Store {
   tags(workflowId: string): Promise<string[]>
   /** The earliest time at which something falls due, for the test clock. */
   nextDueAt(workflowId?: string): Promise<number | null>
+
+  readonly schedules: ScheduleStore
+  readonly housekeeping: HousekeepingStore
 }
 
 export interface WorkflowSnapshot {

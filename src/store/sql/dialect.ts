@@ -89,6 +89,8 @@ export interface SchemaDialect {
   uniqueWorkflows(names: { table: string; prefix: string }): Sql[]
   /** An index over the rows that meet a condition, or over all where the database has no such index. */
   index(index: { name: string; table: string; columns: string; where?: string }): Sql
+  /** An index over the time at which rows were appended, as cheap to keep as the database has one. */
+  timeIndex(index: { name: string; table: string; column: string }): Sql
   /** An extra index for an append-only table, where one helps. */
   appendOnlyIndex(index: { name: string; table: string; column: string }): Sql[]
 

@@ -30,6 +30,8 @@ import { listLetters } from './letters.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
+import { SqlHousekeeping } from './sql-housekeeping.ts'
+import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
 import { watch } from './watches.ts'
@@ -39,11 +41,15 @@ export class SqlStore implements Store {
   readonly #context: SqlContext
   readonly #ids: IdAllocator
   readonly #keyType: KeyType | undefined
+  readonly schedules: SqlSchedules
+  readonly housekeeping: SqlHousekeeping
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType
+    this.schedules = new SqlSchedules(this.#context)
+    this.housekeeping = new SqlHousekeeping(this.#context)
   }
 
   migrate() {

@@ -23,6 +23,7 @@ export interface Tables {
   readonly tags: Sql
   readonly definitions: Sql
   readonly workers: Sql
+  readonly schedules: Sql
   readonly migrations: Sql
   readonly ids: Sql
   /** The text of a table's qualified name. */
@@ -61,6 +62,7 @@ export function tables(options: TableOptions): Tables {
     tags: raw(name('tags')),
     definitions: raw(name('definitions')),
     workers: raw(name('workers')),
+    schedules: raw(name('schedules')),
     migrations: raw(name('migrations')),
     ids: raw(name('ids')),
   }

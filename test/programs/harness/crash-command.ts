@@ -8,9 +8,10 @@ import { type KillReport, type KillRunOptions, killRun } from './kill-run.ts'
 import { migrateRun } from './migrate-run.ts'
 import type { DatabaseKind } from './plain-access.ts'
 import { type StopReport, stopRun } from './stop-run.ts'
+import { tickRun } from './tick-run.ts'
 
-const usage = `usage: npm run crash -- [--kills N] [--stops N] [--migrators N] [--database sqlite|postgres|mysql|all] [--seed S]
-Without a number of anything: 200 kills, 50 stops, 50 migrators, on all three databases.
+const usage = `usage: npm run crash -- [--kills N] [--stops N] [--migrators N] [--ticks N] [--database sqlite|postgres|mysql|all] [--seed S]
+Without a number of anything: 200 kills, 50 stops, 50 migrators, 1000 ticks, on all three databases.
 `
 const kinds: readonly DatabaseKind[] = ['sqlite', 'postgres', 'mysql']
 
@@ -21,6 +22,7 @@ interface Wishes {
   readonly kills: number
   readonly stops: number
   readonly migrators: number
+  readonly ticks: number
   readonly kinds: readonly DatabaseKind[]
   readonly seed: number
 }
@@ -55,7 +57,7 @@ export async function crashCommand(
 
 function wishesFrom(args: readonly string[]): Wishes | null {
   try {
-    const names = ['kills', 'stops', 'migrators', 'seed', 'database'] as const
+    const names = ['kills', 'stops', 'migrators', 'ticks', 'seed', 'database'] as const
     const options = Object.fromEntries(names.map(name => [name, { type: 'string' as const }]))
     const { values } = parseArgs({ args: [...args], options })
     const number = (name: string, otherwise: number) => {
@@ -64,7 +66,7 @@ function wishesFrom(args: readonly string[]): Wishes | null {
       if (!/^\d{1,9}$/.test(String(value))) throw new Error(`--${name} takes a number.`)
       return Number(value)
     }
-    const all = ['kills', 'stops', 'migrators'].every(name => values[name] === undefined)
+    const all = ['kills', 'stops', 'migrators', 'ticks'].every(name => values[name] === undefined)
     const database = String(values.database ?? 'all')
     const chosen = kinds.filter(kind => database === 'all' || database === kind)
     if (chosen.length === 0) throw new Error(`--database ${database} is not known.`)
@@ -72,6 +74,7 @@ function wishesFrom(args: readonly string[]): Wishes | null {
       kills: number('kills', all ? 200 : 0),
       stops: number('stops', all ? 50 : 0),
       migrators: number('migrators', all ? 50 : 0),
+      ticks: number('ticks', all ? 1000 : 0),
       seed: number('seed', Date.now() % 1_000_000),
       kinds: chosen,
     }
@@ -97,6 +100,7 @@ async function runOn(kind: DatabaseKind, places: Places, wishes: Wishes): Promis
     await onFresh(({ url }) => killByDefault(kind, url, wishes.seed))
   }
   if (wishes.stops > 0) await onFresh(({ url }) => stopWorkers(kind, url, wishes.stops))
+  if (wishes.ticks > 0) await onFresh(({ url }) => killSchedulers(kind, url, wishes))
   if (wishes.migrators > 0) {
     await onFresh(async ({ url }) => {
       const wrong = await migrateRun(url, wishes.migrators)
@@ -159,6 +163,19 @@ async function stopWorkers(kind: DatabaseKind, url: string, rounds: number): Pro
   return report.findings
 }
 
+async function killSchedulers(kind: DatabaseKind, url: string, { ticks, seed }: Wishes): Promise<readonly string[]> {
+  const options = { url, ticks, seed, everyMs: 25, workers: 8, betweenMs: [50, 400] } as const
+  const report = await tickRun({ ...options, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: schedulers killed and restarted`, [
+    ['ticks, each started once', `${report.ticks}`],
+    ['kills', `${report.deaths.length}`],
+    ['late by', spread(report.lateMs)],
+    ['errors of workers', errorList(report.workerErrors)],
+    ['seconds', `${report.seconds}`],
+  ])
+  return report.findings
+}
+
 function killLines(report: KillReport): Line[] {
   const { deaths, retakes } = report
   const atFailpoints = deaths.filter(death => death.cause !== 'random')
@@ -174,9 +191,13 @@ function killLines(report: KillReport): Line[] {
     ['called again after', spread(retakes.flatMap(retake => retake.calledMs ?? []))],
     ['given up after three crashes', `${report.parked}`],
     ['taken over from the living', `${report.needless}`],
-    ['errors of workers', [...report.workerErrors].map(([error, count]) => `${count} x ${error}`).join('; ') || 'none'],
+    ['errors of workers', errorList(report.workerErrors)],
     ['seconds', `${report.seconds}`],
   ]
+}
+
+function errorList(errors: ReadonlyMap<string, number>): string {
+  return [...errors].map(([error, count]) => `${count} x ${error}`).join('; ') || 'none'
 }
 
 function spread(ms: readonly number[]): string {

@@ -116,6 +116,11 @@ function history(shape: Shape): Sql[] {
       input ${type.json}, ancestry_hash ${type.key} not null, parents ${type.text} not null,
       unique (workflow_id, node, kind, attempt)`,
     ),
+    context.dialect.timeIndex({
+      name: `${context.tables.prefix}history_ended`,
+      table: shape.name('step_executions'),
+      column: 'ended_at',
+    }),
     shape.table(
       'dead_letters',
       `id ${type.id} not null primary key, workflow_id ${type.id} not null, execution_id ${type.id} not null,
@@ -152,6 +157,13 @@ function processes(shape: Shape): Sql[] {
       'workers',
       `id ${type.key} not null primary key, host ${type.text} not null, pid ${type.int} not null, state ${type.key} not null,
       started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null`,
+    ),
+    shape.table(
+      'schedules',
+      `name ${type.key} not null primary key, type ${type.key} not null, timing ${type.text} not null,
+      catch_up ${type.key} not null, next_at ${type.int} not null, since ${type.int} not null, paused ${type.int} not null,
+      paused_by ${type.text}, pause_reason ${type.text}, last_tick_at ${type.int}, last_workflow_id ${type.id},
+      started ${type.int} not null, skipped ${type.int} not null, last_error ${type.text}`,
     ),
   ]
 }

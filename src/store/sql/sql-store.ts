@@ -26,6 +26,7 @@ import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { checkSchema, migrate } from './migrate.ts'
+import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
@@ -145,6 +146,10 @@ export class SqlStore implements Store {
 
   findOutdated(generations: ReadonlyMap<string, number>, limit: number) {
     return reads.findOutdated(this.#context, generations, limit)
+  }
+
+  readiness(workflowIds: readonly string[]) {
+    return readReadiness(this.#context, workflowIds)
   }
 
   findWorkflow(id: string) {

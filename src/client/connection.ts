@@ -131,6 +131,12 @@ export class Connection {
     }
   }
 
+  /** For looking only: where nothing is open yet, the tables stay as they are, and the code of this process unknown. */
+  async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    if (this.#opened !== null) return work((await this.open()).engine)
+    return this.withStore(store => work(new Engine(store, this.registry, this.jobs)))
+  }
+
   /** From now on nothing is opened any more. False if that was so already. */
   markClosed(): boolean {
     if (this.#closed) return false

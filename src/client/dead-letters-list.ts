@@ -3,9 +3,9 @@ import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { typesOf } from '../engine/courses.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { LetterReason, LetterRecord, LetterState } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { toDate, toOptionalDate } from './execution.ts'
 import type { RequestOptions } from './request-options.ts'
 
 export interface DeadLetter {

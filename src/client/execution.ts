@@ -2,6 +2,7 @@
  * An execution as people see it: one attempt at a step, whether it has ended or not.
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { ActiveExecution, EndedExecution, EventRecord, ExecutionState, Outcome } from '../store/records.ts'
 import { progressOf, type StepProgress } from './step-progress.ts'
 
@@ -69,13 +70,4 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress'> {
 
 export function fromEvent(row: EventRecord): WorkflowEvent {
   return { ...row, at: toDate(row.at) }
-}
-
-/** The database keeps microseconds, a Date milliseconds. */
-export function toDate(micros: number): Date {
-  return new Date(Math.floor(micros / 1000))
-}
-
-export function toOptionalDate(micros: number | null): Date | null {
-  return micros === null ? null : toDate(micros)
 }

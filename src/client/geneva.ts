@@ -14,6 +14,7 @@ import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
+import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
@@ -27,6 +28,7 @@ import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
 import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
+import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
@@ -230,6 +232,16 @@ export class Geneva {
   /** Every node of a workflow's graph with the state of its latest attempt. */
   async nodesWithState(id: string): Promise<NodeWithState[]> {
     return (await this.#handle(id)).nodesWithState()
+  }
+
+  /** What a workflow waits for, in a sentence, and for each of its nodes why it does not run. Writes nothing. */
+  async explain(id: string): Promise<Explanation> {
+    return this.#connection.read(engine => explainWorkflow(engine, id))
+  }
+
+  /** The same for up to 5,000 workflows in one look: those of the ids that exist, in their order, or those that a filter finds. */
+  async explainMany(which: readonly string[] | ExplainFilter): Promise<Explanation[]> {
+    return this.#connection.read(engine => explainMany(engine, which))
   }
 
   /** Recomputes the ancestry of every execution of a workflow. `null`, or the first one that does not fit. */

@@ -11,11 +11,13 @@ import { checkKey } from '../engine/check-key.ts'
 import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
 import { readOutput } from '../engine/read-output.ts'
 import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
+import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { ActiveExecution, WorkflowState } from '../store/records.ts'
 import type { WorkflowSnapshot } from '../store/store.ts'
 import {
@@ -24,8 +26,6 @@ import {
   executionsFrom,
   fromEvent,
   type ProgressFacts,
-  toDate,
-  toOptionalDate,
   type WorkflowEvent,
 } from './execution.ts'
 import { type NodeWithState, nodesWithState } from './nodes-with-state.ts'
@@ -156,6 +156,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     await this.refresh()
     const { graph } = await this.#course(this.#parts.engine)
     return nodesWithState(graph, await this.history())
+  }
+
+  /** What it waits for, in a sentence, and for each of its nodes why it does not run. */
+  async explain(): Promise<Explanation> {
+    return explainWorkflow(this.#parts.engine, this.id)
   }
 
   /** A picture of the graph with the states of its nodes: as text for a terminal, as Mermaid or as DOT. */

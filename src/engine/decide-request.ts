@@ -201,7 +201,7 @@ export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   })
 }
 
-function hasFailed({ state, outcome }: LatestEnding): boolean {
+export function hasFailed({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
   return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
 }
 

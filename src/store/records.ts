@@ -187,6 +187,14 @@ export interface WorkerRecord {
   readonly pid: number
   readonly leaseMs: number
   readonly handlers: readonly string[]
+  /** What of these handlers it may claim. */
+  readonly serves?: WorkerServes
+}
+
+export interface WorkerServes {
+  readonly queues: readonly string[]
+  /** The latest generation of each handler that it has code for. */
+  readonly generations: Readonly<Record<string, number>>
 }
 
 /** Why work was given up until a person handles it. */

@@ -8,6 +8,7 @@ export type { StartResult } from './change.ts'
 
 import type { HousekeepingStore } from './housekeeping-store.ts'
 
+import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
   ActiveExecution,
   ClaimedExecution,
@@ -248,6 +249,9 @@ export interface Store {
 
   /** Workflows that have rows, and whose graph is older than the generation given for their type. */
   findOutdated(generations: ReadonlyMap<string, number>, limit: number): Promise<WorkflowRecord[]>
+
+  /** Everything that readiness is told from, for up to `maxReadinessIds` workflows, as of one moment, in one round trip. */
+  readiness(workflowIds: readonly string[]): Promise<ReadinessFacts>
 
   findWorkflow(id: string): Promise<WorkflowSnapshot | null>
   /** The active workflow of a hero, else the one that was started last, by the database's clock. */

@@ -137,6 +137,7 @@ export class Worker {
       running: this.#running,
       settings,
       handlers: plan.handlers,
+      serves: plan.served,
       onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
     })
     await lease.begin()

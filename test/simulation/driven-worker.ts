@@ -92,6 +92,7 @@ export class DrivenWorker {
     const { store } = engine
     this.#lease = new Lease({
       ...{ store, running: this.#running, settings, handlers: this.#handlers() },
+      serves: { queues: [], generations: {} },
       onOrphans: async () => {},
     })
     this.#runner = new StepRunner({

@@ -47,6 +47,11 @@ export class SqlContext {
     return retrying(this.dialect, () => this.database.query(statement))
   }
 
+  /** Several reads as of one moment, sent together, tried again like `read`. */
+  snapshot(statements: readonly Sql[]): Promise<Row[][]> {
+    return retrying(this.dialect, () => this.database.snapshot(statements))
+  }
+
   /** One write that may be repeated, as a transaction of its own: no lock outlives the statement, whatever becomes of us. */
   write(statement: Sql): Promise<number> {
     return retrying(this.dialect, () => this.database.run(statement))

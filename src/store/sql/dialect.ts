@@ -135,6 +135,8 @@ export interface Database extends Executor {
   readonly dialect: Dialect
   /** One attempt at a transaction: commits when `work` returns, rolls back when it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The answers to several reads, all as of one moment, in one round trip. Locks nothing. */
+  snapshot(statements: readonly Sql[]): Promise<Row[][]>
   /** One connection for a while, outside a transaction, for what only a session can do. */
   session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
   /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */

@@ -28,6 +28,7 @@ import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate } from './migrate.ts'
+import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { SqlHousekeeping } from './sql-housekeeping.ts'
@@ -157,6 +158,10 @@ export class SqlStore implements Store {
 
   findOutdated(generations: ReadonlyMap<string, number>, limit: number) {
     return reads.findOutdated(this.#context, generations, limit)
+  }
+
+  readiness(workflowIds: readonly string[]) {
+    return readReadiness(this.#context, workflowIds)
   }
 
   findWorkflow(id: string) {

@@ -156,7 +156,7 @@ function processes(shape: Shape): Sql[] {
     shape.table(
       'workers',
       `id ${type.key} not null primary key, host ${type.text} not null, pid ${type.int} not null, state ${type.key} not null,
-      started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null`,
+      started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null, serves ${type.json}`,
     ),
     shape.table(
       'schedules',

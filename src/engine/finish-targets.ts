@@ -2,7 +2,7 @@
  * What must be looked at before a report is decided on: of a chain its one row, of a graph only the rows and counters that
  * the report touches, however large it is. Where a whole workflow is concerned, all of its rows.
  */
-import type { GraphNode } from '../definition/graph.ts'
+import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
@@ -36,6 +36,18 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
     ],
     fanIns: [...new Set(nodes.flatMap(node => countersBehind(course, node)))],
   }
+}
+
+/** How many rows may follow the reports at most. A node follows once, however many of its parents have ended. */
+export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
+  let items = 0
+  let children = 0
+  for (const { claimed, report } of reports) {
+    const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
+    children += graph.childrenOf(graph.eachOf(node)?.id ?? node).length
+    if (report.kind === 'items') items += report.items.length
+  }
+  return reports.length + items + Math.min(children, graph.size)
 }
 
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */

@@ -109,7 +109,9 @@ export class ChangeDraft {
 
   /** Something can go on by itself: a row is scheduled, running or suspended. */
   goesOn(): boolean {
-    return this.facts.othersGoOn || this.rows().some(row => goesOn.has(row.state))
+    const { othersGoOn } = this.facts
+    invariant(othersGoOn !== null, `Nobody has looked whether other rows of workflow ${this.workflowId} go on.`)
+    return othersGoOn || this.rows().some(row => goesOn.has(row.state))
   }
 
   /** The latest ended attempt of a node, as far as the facts show it. */

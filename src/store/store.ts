@@ -79,7 +79,7 @@ export interface ClaimRequest {
 /** A workflow to lock and look at before a change. */
 export interface ChangeTarget {
   readonly workflowId: string
-  /** Reads these rows only, and whether others go on; without it, all rows. */
+  /** Reads these rows only; without it, all rows. */
   readonly slots?: readonly string[]
   /** Counters to read. */
   readonly fanIns?: readonly string[]
@@ -103,6 +103,8 @@ export interface CloserLook {
   readonly states: readonly string[]
   /** Rows that wait in slots with this beginning, in order, up to so many. */
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
+  /** Whether rows go on that the facts do not show. */
+  readonly others: boolean
 }
 
 export interface ChangeCall {

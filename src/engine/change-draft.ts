@@ -165,8 +165,7 @@ export class ChangeDraft {
       there === undefined,
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
-    const row = { ...execution, workflowId: this.workflowId }
-    this.#put(row)
+    const row = this.#put(execution)
     this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
       to: execution.state,
       by: execution.owner,
@@ -204,7 +203,7 @@ export class ChangeDraft {
   /** The same attempt under another name, which its code has now. */
   rename(row: LiveRow, next: NextExecution): void {
     this.#forget(row)
-    this.#put({ ...next, workflowId: this.workflowId })
+    this.#put(next)
     this.#event(
       'step.renamed',
       { ...row, node: next.node },
@@ -305,10 +304,11 @@ export class ChangeDraft {
     }
   }
 
-  #put(row: NewExecution): void {
+  #put(execution: NextExecution): NewExecution {
+    const row = freshRow(this.workflowId, execution)
     this.#next.set(row.slot, row)
-    const state = { heldFrom: row.state === 'paused' ? ('scheduled' as const) : null, startMark: false }
-    this.#live.set(row.slot, { ...row, ...state, createdAt: null, dueAt: null, startedAt: null })
+    this.#live.set(row.slot, row)
+    return row
   }
 
   #forget(row: LiveRow): void {
@@ -320,6 +320,40 @@ export class ChangeDraft {
   #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
+  }
+}
+
+/**
+ * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
+ * and an object that is made by spreading so many fields is several times slower and larger.
+ */
+function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
+  return {
+    workflowId,
+    slot: execution.slot,
+    id: execution.id,
+    node: execution.node,
+    kind: execution.kind,
+    attempt: execution.attempt,
+    ordinal: execution.ordinal,
+    state: execution.state,
+    queue: execution.queue,
+    handler: execution.handler,
+    generation: execution.generation,
+    priority: execution.priority,
+    due: execution.due,
+    owner: execution.owner,
+    fence: execution.fence,
+    failures: execution.failures,
+    crashes: execution.crashes,
+    progress: execution.progress,
+    input: execution.input,
+    ancestry: execution.ancestry,
+    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
+    startMark: false,
+    createdAt: null,
+    dueAt: null,
+    startedAt: null,
   }
 }
 

@@ -29,6 +29,7 @@ import type {
   StoredWorkflowState,
 } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
+import { eventName, moveName } from './event-names.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
 /** Who asked for a change from outside, and why. */
@@ -119,7 +120,9 @@ export class ChangeDraft {
 
   /** Something can go on by itself: a row is scheduled, running or suspended. */
   goesOn(): boolean {
-    return this.facts.othersGoOn || this.rows().some(row => goesOn.has(row.state))
+    const { othersGoOn } = this.facts
+    invariant(othersGoOn !== null, `Nobody has looked whether other rows of workflow ${this.workflowId} go on.`)
+    return othersGoOn || this.rows().some(row => goesOn.has(row.state))
   }
 
   /** The latest ended attempt of a node, as far as the facts show it. */
@@ -173,8 +176,7 @@ export class ChangeDraft {
       there === undefined,
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
-    const row = { ...execution, workflowId: this.workflowId }
-    this.#put(row)
+    const row = this.#put(execution)
     this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
       to: execution.state,
       by: execution.owner,
@@ -212,7 +214,7 @@ export class ChangeDraft {
   /** The same attempt under another name or in another slot, which its code has for it now. */
   rename(row: LiveRow, next: NextExecution): void {
     this.#forget(row)
-    this.#put({ ...next, workflowId: this.workflowId })
+    this.#put(next)
     if (row.node === next.node) return
     this.#event(
       'step.renamed',
@@ -333,10 +335,11 @@ export class ChangeDraft {
     }
   }
 
-  #put(row: NewExecution): void {
+  #put(execution: NextExecution): NewExecution {
+    const row = freshRow(this.workflowId, execution)
     this.#next.set(row.slot, row)
-    const state = { heldFrom: row.state === 'paused' ? ('scheduled' as const) : null, startMark: false }
-    this.#live.set(row.slot, { ...row, ...state, createdAt: null, dueAt: null, startedAt: null })
+    this.#live.set(row.slot, row)
+    return row
   }
 
   #forget(row: LiveRow): void {
@@ -351,15 +354,36 @@ export class ChangeDraft {
   }
 }
 
-/** A held row that is let go was suspended before, and is not suspended by that. */
-function moveName(from: LiveRow['state'], to: RowMove['state']): string {
-  if (to === 'paused') return 'held'
-  if (to === 'waiting') return 'waiting'
-  return from === 'in_progress' && to === 'suspended' ? 'suspended' : 'released'
-}
-
-function eventName(state: NewExecution['state']): string {
-  if (state === 'in_progress') return 'started'
-  if (state === 'paused') return 'held'
-  return state === 'waiting' ? 'waiting' : 'scheduled'
+/**
+ * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
+ * and an object that is made by spreading so many fields is several times slower and larger.
+ */
+function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
+  return {
+    workflowId,
+    slot: execution.slot,
+    id: execution.id,
+    node: execution.node,
+    kind: execution.kind,
+    attempt: execution.attempt,
+    ordinal: execution.ordinal,
+    state: execution.state,
+    queue: execution.queue,
+    handler: execution.handler,
+    generation: execution.generation,
+    priority: execution.priority,
+    due: execution.due,
+    owner: execution.owner,
+    fence: execution.fence,
+    failures: execution.failures,
+    crashes: execution.crashes,
+    progress: execution.progress,
+    input: execution.input,
+    ancestry: execution.ancestry,
+    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
+    startMark: false,
+    createdAt: null,
+    dueAt: null,
+    startedAt: null,
+  }
 }

@@ -23,7 +23,7 @@ import {
   type Resolution,
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
-import { IdPool, withEnoughIds } from './id-pool.ts'
+import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { type Plan, wakeSlotPrefix } from './plan.ts'
 import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
@@ -35,6 +35,7 @@ export class Engine {
   readonly registry: Registry
   readonly jobs: JobRegistry
   readonly courses: Courses
+  readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
 
@@ -43,6 +44,7 @@ export class Engine {
     this.registry = registry
     this.jobs = jobs
     this.courses = new Courses(store, registry)
+    this.ids = new IdReserve(store)
   }
 
   /** Makes the code of this process known. Must be called before anything else. */
@@ -161,7 +163,7 @@ export class Engine {
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
     const course = (await this.courses.of([workflow])).get(workflow.id)
-    const pool = new IdPool()
+    const pool = new IdPool(this.ids)
     const outcome: { seen: boolean; moves: boolean; moved: WorkflowRecord | null; asked: WorkflowChange | null } = {
       seen: false,
       moves: false,
@@ -191,7 +193,7 @@ export class Engine {
       outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
       return isEmpty(change) ? null : change
     }
-    const changes = await withEnoughIds(this.store, () =>
+    const changes = await withEnoughIds(this.ids, () =>
       this.store.change([{ ...target, workflowId: workflow.id }], once),
     )
     if (!outcome.seen) throw new WorkflowNotFoundError(workflow.id)

@@ -15,7 +15,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
   const outdated = await engine.store.findOutdated(generations, limit)
   if (outdated.length === 0) return 0
   const courses = await engine.courses.of(outdated)
-  const pool = new IdPool()
+  const pool = new IdPool(engine.ids)
   const decide = (facts: WorkflowFacts) => {
     const course = courses.get(facts.workflow.id)
     if (!course || !isOnCourse(course, facts.workflow)) return null
@@ -25,7 +25,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     heal(draft, plan)
     return draft.build()
   }
-  const changes = await withEnoughIds(engine.store, () => {
+  const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),

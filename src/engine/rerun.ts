@@ -31,8 +31,8 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     workflow.frozen === null ? null : store.frozenGraphs([id]),
   ])
   const [newId = ''] = await store.takeIds(1)
-  const pool = new IdPool()
-  const change = await withEnoughIds(store, async () => {
+  const pool = new IdPool(engine.ids)
+  const change = await withEnoughIds(engine.ids, async () => {
     pool.rewind()
     const taken = takenOver(course.graph, history, from)
     return firstChange(workflow, course, { newId, taken, outputs, takeId: () => pool.take() })

@@ -153,8 +153,8 @@ export interface WorkflowFacts {
   readonly active: readonly ActiveExecution[]
   /** `active` holds every row of the workflow. */
   readonly complete: boolean
-  /** Where `active` is not complete: some other row is scheduled, running or suspended. */
-  readonly othersGoOn: boolean
+  /** Where `active` is not complete: some other row is scheduled, running or suspended. `null`: it was not asked for. */
+  readonly othersGoOn: boolean | null
   /** The latest ended forward attempt of each node, where the caller asked for it. */
   readonly latest: ReadonlyMap<string, LatestEnding> | null
   /** The latest ended attempts of the parents of a node that is about to start. */

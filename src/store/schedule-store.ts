@@ -2,7 +2,8 @@
  * What must be durable about schedules: when each ticks next, and that nobody starts a tick that somebody else has started.
  * Times are microseconds of the database's clock.
  */
-import type { StartOrder, StartResult } from './store.ts'
+import type { StartResult } from './change.ts'
+import type { StartOrder } from './start-order.ts'
 
 export interface ScheduleRecord {
   readonly name: string

@@ -2,12 +2,12 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { Ending, FanIn, NewEvent, NewExecution, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
+export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
 
 import type { HousekeepingStore } from './housekeeping-store.ts'
-
 import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
   ActiveExecution,
@@ -25,40 +25,7 @@ import type {
   WorkflowState,
 } from './records.ts'
 import type { ScheduleStore } from './schedule-store.ts'
-
-/** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
-export interface StartOrder {
-  readonly id: string
-  readonly type: string
-  readonly hero: HeroKey | null
-  readonly input: string | null
-  readonly allowMultiple: boolean
-  readonly idempotencyKey: string | null
-  /** Other names under which a workflow would stand in its way: those that the class had before. */
-  readonly formerTypes: readonly string[]
-  readonly tags: readonly string[]
-  readonly generation: number
-  /** A graph of its own, which then takes precedence over the class. */
-  readonly graph: StoredFrozenGraph | null
-  readonly parent: (ParentKey & { readonly timerId: string }) | null
-  /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
-  readonly first: readonly NewExecution[]
-  /** What it takes over from an earlier workflow. */
-  readonly taken: TakenOver | null
-}
-
-/** Nodes that are done as soon as the workflow exists, and what follows from that. */
-export interface TakenOver {
-  readonly endings: readonly Ending[]
-  readonly fanIns: readonly FanIn[]
-  readonly events: readonly NewEvent[]
-}
-
-/** A graph that was frozen at creation, encoded. */
-export interface StoredFrozenGraph {
-  readonly signature: string
-  readonly graph: string
-}
+import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
 
 export interface StartCall {
   /** The application's own transaction. */
@@ -88,7 +55,7 @@ export interface ClaimRequest {
 /** A workflow to lock and look at before a change. */
 export interface ChangeTarget {
   readonly workflowId: string
-  /** Reads these rows only, and whether others go on; without it, all rows. */
+  /** Reads these rows only; without it, all rows. */
   readonly slots?: readonly string[]
   /** Counters to read. */
   readonly fanIns?: readonly string[]
@@ -112,6 +79,8 @@ export interface CloserLook {
   readonly states: readonly string[]
   /** Rows that wait in slots with this beginning, in order, up to so many. */
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
+  /** Whether rows go on that the facts do not show. */
+  readonly others: boolean
 }
 
 export interface ChangeCall {

@@ -119,7 +119,7 @@ export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): E
 
 /** A second look that asks for nothing, to be filled in. */
 export function closerLookOf(more: Partial<CloserLook>): CloserLook {
-  return { parents: [], waiting: [], starts: [], states: [], ...more }
+  return { parents: [], waiting: [], starts: [], states: [], others: false, ...more }
 }
 
 /** What a decision about the workflow is shown; nothing is changed. */

@@ -4,10 +4,13 @@ import type { Graph } from '../../../src/definition/graph.ts'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
-import { IdPool } from '../../../src/engine/id-pool.ts'
+import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { itemSlot } from '../../../src/engine/plan.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import { chain, completed, diamond, done, facts, graphOf, row, rowOf, threw } from './facts.ts'
+
+/** These decisions bring their own ids. */
+const noReserve = new IdReserve({ takeIds: async () => [] })
 
 function courseOn(graph: Graph, heals = false): Course {
   return { graph, generation: 3, previous: null, isOwn: true, heals, frozen: null, workflow: facts({}).workflow }
@@ -18,7 +21,7 @@ function reportOn(node: string, report: StepReport = completed, more: Partial<Fi
   const item = node.split('/')[1]
   const execution = node === '' ? row() : rowOf(node, item === undefined ? {} : { slot: itemSlot('all', Number(item)) })
   const claimed = { execution, workflow: facts({}).workflow, input: null }
-  return { claimed, report, progress: null, runOn: null, ids: new IdPool(), repeated: false, ...more }
+  return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false, ...more }
 }
 
 const each = graphOf({ all: '', b: '', c: 'all b', d: 'all' }, { all: { kind: 'each', concurrency: 2 } })

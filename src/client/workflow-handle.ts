@@ -177,6 +177,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
 
   /** Recomputes the ancestry of every execution. `null`, or the first one that does not fit. */
   async verifyHistory(): Promise<HistoryFlaw | null> {
+    await this.refresh()
     const { store } = this.#parts.engine
     const active = await store.activeExecutions(this.id)
     const ended = await store.history(this.id)

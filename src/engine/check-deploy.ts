@@ -113,7 +113,7 @@ interface NewCode {
 function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: NewCode): Omit<Outlook, 'id'> {
   const { graph } = definition
   if (facts.workflow.generation > generation) {
-    return { verdict: 'unchanged', what: 'It has moved on to newer code, so this code leaves it alone.' }
+    return { verdict: 'orphaned', what: 'It goes by newer code. What that puts in its way waits until it is back.' }
   }
   if (facts.workflow.generation === generation && !facts.workflow.crooked)
     return { verdict: 'unchanged', what: 'It goes on as it is.' }
@@ -168,11 +168,14 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
   const rows = [...change.insertions, ...change.replacements].filter(row => !existing.has(row.node))
   const withdrawn = change.events.filter(event => event.type === 'step.withdrawn')
   const renamed = change.events.filter(event => event.type === 'step.renamed')
+  const moved = new Set(change.moves.filter(move => move.state !== 'waiting').map(move => move.slot))
+  const freed = facts.active.filter(row => row.state === 'waiting' && moved.has(row.slot))
   const leftOut = change.endings.filter(ending => ending.outcome === 'not_taken')
   return [
-    ...rows.map(row => `${row.node} is scheduled`),
+    ...rows.map(row => `${row.node} is ${row.state === 'paused' ? 'held until it is resumed' : 'scheduled'}`),
     ...withdrawn.map(event => `${event.node} goes back to waiting for what comes before it`),
     ...renamed.map(event => `${event.node} goes on under its new name`),
+    ...freed.map(row => `${row.node} need not wait for a place any more`),
     ...leftOut.map(ending => `${ending.execution.node} is left out, because the workflow is past it`),
     ...(change.update?.state === 'finished' ? ['it ends'] : []),
   ]

@@ -32,9 +32,12 @@ export function waitForOther(draft: ChangeDraft, row: ActiveExecution, workflowI
 
 /** The workflow that the node waits for has ended: a worker looks at it. In a workflow that is being stopped, nobody does. */
 export function wakeNode(draft: ChangeDraft, node: string, endedId?: string): void {
-  const row = draft.rows().find(candidate => candidate.node === node && candidate.state === 'waiting')
-  // It may wait for another one by now.
-  if (!row || (endedId !== undefined && childOf(row)?.workflowId !== endedId)) return
+  const waiting = draft.rows().filter(candidate => candidate.state === 'waiting' && childOf(candidate) !== null)
+  // The node may have another name by now, or wait for another workflow.
+  const row = waiting.find(candidate =>
+    endedId === undefined ? candidate.node === node : childOf(candidate)?.workflowId === endedId,
+  )
+  if (!row) return
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
     if (draft.workflow.finishing) draft.end(row, 'canceled', 'superseded')
     else draft.end(row, 'skipped', 'stopped')

@@ -24,7 +24,8 @@ export function decideFinish(
   report: StepReport,
   { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
 ): NewExecution | null {
-  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+  const { finishing, pauseCause } = draft.workflow
+  if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     endStopped(draft, row, report)
     return null
   }
@@ -141,6 +142,11 @@ class Applying {
 
   #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {
     const draft = this.#draft
+    // The code has changed since they were asked for: it is asked again.
+    if (mustHeal(draft, this.#plan)) {
+      draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
+      return []
+    }
     if (items.length > 0) return insertItems(draft, this.#plan, row, items)
     draft.end(row, 'completed', 'success', { output: null })
     return this.#satisfied(row)
@@ -167,10 +173,12 @@ function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['
 function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
   const completed = report.kind === 'completed' || report.kind === 'finish'
   const canceling = draft.state === 'rolling_back'
-  const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : 'superseded'
+  const isKept = completed && draft.isHeld
+  const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : isKept ? 'success' : 'superseded'
   draft.end(row, completed ? 'completed' : canceling ? 'skipped' : 'canceled', outcome, {
     output: completed ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
   })
-  endIfNothingRuns(draft)
+  // Declared finished while somebody keeps it paused: it ends when that is over.
+  if (!draft.isHeld) endIfNothingRuns(draft)
 }

@@ -248,6 +248,7 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {
   const { previous, graph, renamed } = plan
-  const reason = previous === null ? null : describeDifference(differenceBetween(previous, graph, renamed))
+  const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, renamed))
+  const reason = difference === '' || difference === 'nothing changed' ? null : difference
   draft.note('workflow.healed', { reason })
 }

@@ -3,6 +3,7 @@
  * `test/simulation`, so a play that comes to its end is the promise.
  */
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { Geneva, Workflow } from '../../src/index.ts'
 import { openAccess } from '../programs/harness/plain-access.ts'
 import type { RequestKind } from '../simulation/model.ts'
 import { type Place, Play } from '../simulation/play.ts'
@@ -10,6 +11,7 @@ import type { SimulatedNode } from '../simulation/random-graph.ts'
 import { queueOf } from '../simulation/stage.ts'
 import { stagedNode } from '../simulation/staged-node.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { quickly } from '../support/use-geneva.ts'
 
 /** Moves by name, made by the worker that lives longest. */
 class NamedPlay {
@@ -115,6 +117,28 @@ forEachDatabase('a graph', database => {
     expect(play.state).toBe('finished')
   })
 
+  it('keeps what an each node was resolved with as its output', async () => {
+    class Mailing extends Workflow {
+      static {
+        this.each('mail', { items: () => [1, 2] })
+        this.step('sum')
+      }
+      async mail(_number: number): Promise<number> {
+        throw new Error('no network')
+      }
+      async sum() {
+        return this.output(this.mail)
+      }
+    }
+    const geneva = new Geneva({ database: place.url, workflows: [Mailing], onError: () => {} })
+    const wf = await geneva.start(Mailing)
+    await geneva.runDue(quickly)
+    await geneva.resolve(wf.id, 'mail', { output: [10, 20] })
+    await geneva.runDue(quickly)
+    expect(await wf.waitUntilFinished({ timeout: '5s' })).toEqual([10, 20])
+    await geneva.close()
+  })
+
   it('lets no item go beyond the limit when one that waits, or has failed, is skipped', async () => {
     const play = await begin(each('a', [['throw'], [], [], [], []], { concurrency: 2 }))
     await play.run('a')
@@ -171,6 +195,16 @@ forEachDatabase('a graph', database => {
     await play.report('a')
     await play.ask('skip', 'b')
     expect(play.state).toBe('paused')
+    await play.ask('resume')
+    expect(play.state).toBe('finished')
+  })
+
+  it('schedules nothing any more once its end was declared in a pause', async () => {
+    const play = await begin(stagedNode('a', [], { script: ['finish'] }), stagedNode('b'), stagedNode('c', ['b']))
+    await play.claim('a', 'b')
+    await play.ask('pause')
+    await play.report('a', 'b')
+    expect(play.stateOf('c')).toBe('idle')
     await play.ask('resume')
     expect(play.state).toBe('finished')
   })

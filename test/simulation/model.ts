@@ -413,7 +413,8 @@ export class Model {
       return
     }
     if (this.isOver) return
-    while (this.#endJoined() || this.#scheduleDue());
+    // Once a step has declared it finished, nothing new is due.
+    while (this.#endJoined() || (this.cause !== 'finishing' && this.#scheduleDue()));
     for (const node of this.all()) if (node.state === 'waiting' && node.each === null) this.#fillPlaces(node)
     if (this.state !== 'ready') return
     if (this.all().every(isSatisfied)) this.#become('finished')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { describeDifference, differenceBetween } from '../../../src/definition/graph-difference.ts'
 import { chain, graphOf } from '../engine/facts.ts'
 
-const none = { added: [], removed: [], rewired: [], renamed: [] }
+const none = { added: [], removed: [], rewired: [], changed: [], renamed: [] }
 
 describe('between two graphs', () => {
   it('nothing has changed where they are the same, whatever the order of parents', () => {
@@ -60,10 +60,11 @@ describe('in words', () => {
       added: ['audit', 'mail'],
       removed: ['report'],
       rewired: ['ship'],
+      changed: ['mail'],
       renamed: [{ from: 'charge', to: 'pay' }],
     }
     expect(describeDifference(difference)).toBe(
-      'added audit, mail; removed report; renamed pay (was charge); rewired ship',
+      'added audit, mail; removed report; renamed pay (was charge); rewired ship; changed mail',
     )
     expect(describeDifference({ ...none, removed: ['report'] })).toBe('removed report')
   })

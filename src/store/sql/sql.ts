@@ -41,8 +41,18 @@ export function raw(text: string): Sql {
   return new Sql([text], [])
 }
 
+/** Lists may be thousands long, so nothing is copied twice. */
 export function join(fragments: readonly Sql[], separator: string): Sql {
-  return fragments.reduce((all, next, index) => (index === 0 ? next : sql`${all}${raw(separator)}${next}`), raw(''))
+  const parts: string[] = ['']
+  const values: Param[] = []
+  fragments.forEach((fragment, index) => {
+    parts[parts.length - 1] += `${index === 0 ? '' : separator}${fragment.parts[0] ?? ''}`
+    for (let i = 0; i < fragment.values.length; i++) {
+      values.push(fragment.values[i] as Param)
+      parts.push(fragment.parts[i + 1] ?? '')
+    }
+  })
+  return new Sql(parts, values)
 }
 
 export interface Rendered {

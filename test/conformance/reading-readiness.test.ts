@@ -35,8 +35,8 @@ forEachDatabase('reading readiness', database => {
     for (let i = 0; i < many; i += 1000) await store.start(orders.slice(i, i + 1000))
     ids = orders.map(({ id }) => id)
     const targets = ids.map(workflowId => ({ workflowId }))
-    for (let i = 0; i < 1000; i += 500) await store.change(targets.slice(i, i + 500), finishedChange)
-    await store.change(targets.slice(1000, 1100), facts =>
+    for (let i = 0; i < 2000; i += 500) await store.change(targets.slice(i, i + 500), finishedChange)
+    await store.change(targets.slice(2000, 2100), facts =>
       decided(facts, draft => decidePause(draft, { by: 'ann', reason: null })),
     )
   }, 60_000)
@@ -50,9 +50,9 @@ forEachDatabase('reading readiness', database => {
     expect(recording.take()).toHaveLength(forOne)
     expect(facts.workflows).toHaveLength(many)
     const count = (state: string) => facts.workflows.filter(({ workflow }) => workflow.state === state).length
-    expect([count('finished'), count('paused'), count('ready')]).toEqual([1000, 100, 3900])
-    expect(facts.workflows.filter(({ latest }) => latest.has('one'))).toHaveLength(1000)
-    expect(facts.workflows.filter(({ active }) => active.length === 1)).toHaveLength(4000)
+    expect([count('finished'), count('paused'), count('ready')]).toEqual([2000, 100, 2900])
+    expect(facts.workflows.filter(({ latest }) => latest.has('one'))).toHaveLength(2000)
+    expect(facts.workflows.filter(({ active }) => active.length === 1)).toHaveLength(3000)
     expect(facts.workflows.filter(({ change }) => change?.by === 'ann')).toHaveLength(100)
   })
 
@@ -63,7 +63,7 @@ forEachDatabase('reading readiness', database => {
   it('finds rows by key, so that what has ended costs nothing', async () => {
     for (const statement of planner.analyze) await real.query(raw(statement))
     recording.take()
-    await store.readiness(ids.slice(995, 1005))
+    await store.readiness(ids.slice(1995, 2005))
     const statements = recording.take()
     const plans = await Promise.all(
       statements.map(async statement => ({

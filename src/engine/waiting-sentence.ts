@@ -23,7 +23,7 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
   if (workflow.state === 'rolling_back') return [`it is being canceled${asked}`, ...stopClauses(steps, nodes)]
   if (workflow.finishing)
     return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
-  if (workflow.state === 'paused') return pauseClauses(standing, nodes, steps)
+  if (workflow.state === 'paused') return pauseClauses(standing, steps)
   if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
   return [mainClause(steps), ...steps.slice(1).filter(isAlarming).slice(0, 1).map(textOf)]
 }
@@ -45,17 +45,14 @@ function stopClauses(steps: readonly Finding[], nodes: readonly NodeReadiness[])
   return [...steps.slice(0, 1).map(textOf), ...grace]
 }
 
-function pauseClauses(
-  standing: WorkflowStanding,
-  nodes: readonly NodeReadiness[],
-  steps: readonly Finding[],
-): string[] {
-  const { workflow, change } = standing
+function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
   const { by = null, reason = null } = change ?? {}
   const at = workflow.pausedAt === null ? '' : ` at ${timeText(toDate(workflow.pausedAt))}`
   const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
-  const failed = nodes.find(node => node.reasons.some(({ kind }) => kind === 'failed'))
-  const failure = failed ? [textOf(findingOf(failed, new Date(0)))] : []
+  const failure = steps
+    .filter(({ kind }) => kind === 'lost' || kind === 'failed')
+    .slice(0, 1)
+    .map(textOf)
   switch (workflow.pauseCause) {
     case 'exception':
       return [`it was paused${at}, because ${failure[0] ?? reason ?? 'a step has failed'}`, ...running.map(textOf)]

@@ -2,54 +2,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { decidePause } from '../../src/engine/decide-request.ts'
 import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
-import { openMysql } from '../../src/store/mysql/mysql-database.ts'
-import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw, type Sql } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import type { StartOrder } from '../../src/store/store.ts'
-import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { forEachDatabase } from '../support/databases.ts'
 import { changeOf, closerLookOf, ended, finishedChange, makeOrder } from '../support/open-store.ts'
+import { planners } from '../support/planners.ts'
 import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
 import { decided } from '../unit/engine/facts.ts'
-
-interface Planner {
-  open(url: string): Promise<Database>
-  readonly explain: string
-  readonly analyze: readonly string[]
-  /** A part of a plan that reads a table, or a whole index, from one end to the other. */
-  readonly scan: RegExp
-  readonly usesClaimIndex: RegExp
-}
-
-const tables = ['workflows', 'active_executions', 'step_executions', 'events', 'fan_ins', 'graphs'].map(
-  name => `geneva_drive_${name}`,
-)
-
-const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
-  sqlite: {
-    open: url => openSqlite({ path: url.replace('sqlite:', ''), synchronous: 'normal' }),
-    explain: 'explain query plan',
-    analyze: ['analyze'],
-    scan: /detail=SCAN (?:a|w|e|l|n|p|o|f|g|geneva_drive_\w+)\b/,
-    usesClaimIndex: /SEARCH geneva_drive_active_executions USING INDEX geneva_drive_active_claimable/,
-  },
-  postgres: {
-    open: url => openPostgres({ url, poolSize: 4, preparedStatements: true }),
-    explain: 'explain',
-    analyze: tables.map(table => `analyze ${table}`),
-    scan: new RegExp(`Seq Scan on (?:${tables.join('|')})`),
-    usesClaimIndex: /Index Scan using geneva_drive_active_claimable/,
-  },
-  mysql: {
-    open: url => openMysql({ url, poolSize: 4 }),
-    explain: 'explain',
-    analyze: tables.map(table => `analyze table ${table}`),
-    scan: /table=(?:a|w|e|l|n|p|o|f|g|geneva_drive_\w+) (?:partitions=\S* )?type=(?:ALL|index) /,
-    usesClaimIndex: /table=geneva_drive_active_executions .*key=geneva_drive_active_claimable/,
-  },
-}
 
 const others = 4000
 const mine = 60

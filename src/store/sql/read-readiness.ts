@@ -81,14 +81,17 @@ function selectRows(context: SqlContext, ids: readonly string[]): Sql {
     from ${context.tables.active} a where ${context.among(raw('a.workflow_id'), ids)}`
 }
 
-/** Attempts are numbered without gaps at their end, so the latest one is the one that no other follows. */
+/**
+ * Attempts are numbered without gaps at their end, so the latest one is the one that no other follows. Both sides are held to
+ * the workflows that were asked for: else a planner may look for followers in the whole of history.
+ */
 function selectLatest(context: SqlContext, ids: readonly string[]): Sql {
   const { history } = context.tables
   return sql`select e.workflow_id, e.id, e.node, e.attempt, e.state, e.outcome, e.ended_at, e.error_class, e.error_message,
       e.reason from ${history} e
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind = 'forward' and not exists
-      (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node and l.kind = 'forward'
-        and l.attempt = e.attempt + 1)`
+      (select 1 from ${history} l where ${context.among(raw('l.workflow_id'), ids)} and l.workflow_id = e.workflow_id
+        and l.node = e.node and l.kind = 'forward' and l.attempt = e.attempt + 1)`
 }
 
 function selectFanIns(context: SqlContext, ids: readonly string[]): Sql {

@@ -41,6 +41,7 @@ export function raw(text: string): Sql {
   return new Sql([text], [])
 }
 
+/** Lists may be thousands long, so nothing is copied twice. */
 export function join(fragments: readonly Sql[], separator: string): Sql {
   const parts = ['']
   const values: Param[] = []

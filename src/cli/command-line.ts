@@ -7,6 +7,8 @@ import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
+import { pruneCommand } from './prune-command.ts'
 
 /** Exit codes are part of the interface: 1 something went wrong, 2 wrong usage, 3 the answer is no. */
 const failed = 1
@@ -21,6 +23,10 @@ const program = new Command('geneva')
   .showHelpAfterError('(geneva --help shows all commands)')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
+  .addCommand(pruneCommand())
+  .addCommand(stuckCommand())
+  .addCommand(statsCommand())
+  .addCommand(healthCommand())
 
 try {
   await program.parseAsync()

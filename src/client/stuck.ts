@@ -62,7 +62,7 @@ function reasonOf({ kind, node, queue, handler, owner }: StuckRow, since: Date):
 
 function ofSchedule({ name, type, nextAt, lastError }: ScheduleRecord): StuckWork {
   const since = dateOf(nextAt)
-  const cause = lastError === null ? 'No live worker has its code' : `Its start fails: ${lastError}`
+  const cause = lastError === null ? 'Perhaps no live worker has its code' : `Its start fails: ${lastError}`
   const why = `The tick of ${since.toISOString()} has not started ${type}. ${cause}.`
   return { kind: 'schedule_late', workflowId: null, name, step: null, queue: null, since, why }
 }

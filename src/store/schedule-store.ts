@@ -3,7 +3,6 @@
  * Times are microseconds of the database's clock.
  */
 import type { StartResult } from './change.ts'
-import type { StartOrder } from './start-order.ts'
 
 export interface ScheduleRecord {
   readonly name: string
@@ -28,18 +27,19 @@ export interface ScheduleRecord {
 export type ScheduleEntry = Pick<ScheduleRecord, 'name' | 'type' | 'timing' | 'catchUp' | 'nextAt' | 'since'>
 
 /** Some ticks to be started, and the one that comes after them. */
-export interface TickRun {
+export interface TickRun<Order> {
   /** What was seen; when it has changed meanwhile, somebody else was faster. */
   readonly seen: Pick<ScheduleRecord, 'name' | 'timing' | 'nextAt'>
   readonly nextAt: number
   /** The last tick that was looked at; `null`: none was. */
   readonly lastTickAt: number | null
-  readonly orders: readonly StartOrder[]
+  readonly orders: readonly Order[]
   /** Leave ticks out while the workflow of an earlier one goes on. */
   readonly skipOverlap: boolean
 }
 
-export interface ScheduleStore {
+/** `Order` is what the store starts a workflow by. */
+export interface ScheduleStore<Order> {
   /** All, or those with these names, and the time that it is for the database. */
   list(names?: readonly string[]): Promise<{ readonly now: number; readonly schedules: readonly ScheduleRecord[] }>
   /** Inserts a schedule that is not there yet. */
@@ -49,7 +49,7 @@ export interface ScheduleStore {
   /**
    * Starts the ticks and moves on, in one transaction, if nobody has done so before. `null`: somebody has, or is about to.
    */
-  run(run: TickRun): Promise<readonly StartResult[] | null>
+  run(run: TickRun<Order>): Promise<readonly StartResult[] | null>
   /** False where there is no such schedule. */
   pause(name: string, by: string | null, reason: string | null): Promise<boolean>
   /** Goes on with the tick given. False where there is none that is paused. */

@@ -239,7 +239,7 @@ export interface Store {
   /** The earliest time at which something falls due, for the test clock. */
   nextDueAt(workflowId?: string): Promise<number | null>
 
-  readonly schedules: ScheduleStore
+  readonly schedules: ScheduleStore<StartOrder>
   readonly housekeeping: HousekeepingStore
 }
 

@@ -25,7 +25,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     open: url => openSqlite({ path: url.replace('sqlite:', ''), synchronous: 'normal' }),
     explain: 'explain query plan',
     analyze: ['analyze'],
-    scan: /detail=SCAN (?:a|c|e|l|n|p|v|w|geneva_drive_\w+)\b/,
+    scan: /detail=SCAN (?:a|c|e|f|g|l|n|o|p|v|w|geneva_drive_\w+)\b/,
     usesClaimIndex: /SEARCH geneva_drive_active_executions USING INDEX geneva_drive_active_claimable/,
   },
   postgres: {
@@ -39,7 +39,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     open: url => openMysql({ url, poolSize: 4 }),
     explain: 'explain',
     analyze: tables.map(table => `analyze table ${table}`),
-    scan: /table=(?:a|c|e|l|n|p|v|w|geneva_drive_\w+) (?:partitions=\S* )?type=(?:ALL|index) /,
+    scan: /table=(?:a|c|e|f|g|l|n|o|p|v|w|geneva_drive_\w+) (?:partitions=\S* )?type=(?:ALL|index) /,
     usesClaimIndex: /table=geneva_drive_active_executions .*key=geneva_drive_active_claimable/,
   },
 }

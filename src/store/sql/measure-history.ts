@@ -1,6 +1,6 @@
 /**
  * How long executions took and waited, and how they failed, over the newest of those that ended in a stretch of time. The
- * stretch is found by an index on the end; no more rows than the limit are ever looked at.
+ * stretch is found by an index on the end, so history before it costs nothing; no more rows than the limit are measured.
  */
 import type { FailureCount, NodeTimes, Percentiles } from '../housekeeping-store.ts'
 import type { SqlContext } from './context.ts'

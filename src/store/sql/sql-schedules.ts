@@ -4,7 +4,7 @@
  */
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { ScheduleEntry, ScheduleRecord, ScheduleStore, TickRun } from '../schedule-store.ts'
-import type { StartResult } from '../store.ts'
+import type { StartOrder, StartResult } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
@@ -13,7 +13,7 @@ import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
 
-export class SqlSchedules implements ScheduleStore {
+export class SqlSchedules implements ScheduleStore<StartOrder> {
   readonly #context: SqlContext
 
   constructor(context: SqlContext) {
@@ -60,7 +60,7 @@ export class SqlSchedules implements ScheduleStore {
     )
   }
 
-  async run(run: TickRun) {
+  async run(run: TickRun<StartOrder>) {
     const results = await runTransaction(this.#context.database, async transaction => {
       const done = await this.#runInside(transaction, run)
       if (done !== null) failpoint?.('tick.before-commit')
@@ -70,7 +70,7 @@ export class SqlSchedules implements ScheduleStore {
     return results
   }
 
-  async #runInside(executor: Executor, run: TickRun): Promise<readonly StartResult[] | null> {
+  async #runInside(executor: Executor, run: TickRun<StartOrder>): Promise<readonly StartResult[] | null> {
     const { schedules } = this.#context.tables
     const { name, timing, nextAt } = run.seen
     const rows = await executor.query(
@@ -94,7 +94,7 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   /** Of several ticks at once only the first can find nothing in its way. */
-  async #withoutOverlap(executor: Executor, { orders }: TickRun, row: Row) {
+  async #withoutOverlap(executor: Executor, { orders }: TickRun<StartOrder>, row: Row) {
     const last = optionalText(row, 'last_workflow_id')
     if (last === null) return orders.slice(0, 1)
     const { workflows } = this.#context.tables

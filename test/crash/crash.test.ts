@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest'
 import { quickKills } from '../programs/harness/crash-command.ts'
 import { failpoints, killRun } from '../programs/harness/kill-run.ts'
-import { forEachDatabaseAtOnce } from './crash-world.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 
 const kills = 12
 const seed = 20_261_115

@@ -39,8 +39,8 @@ describe('npm run bench', () => {
       ['checkpoints', '--databases', 'oracle'],
       ['--fast'],
     ]
-    for (const args of wrong) {
-      const failure = await bench(...args).catch(error => error)
+    const failures = await Promise.all(wrong.map(args => bench(...args).catch(error => error)))
+    for (const failure of failures) {
       expect(failure).toMatchObject({ code: 2, stdout: '' })
       expect(failure.stderr).toMatch(/usage: npm run bench -- WORKLOAD.*workloads: checkpoints/s)
     }

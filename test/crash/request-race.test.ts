@@ -7,7 +7,8 @@ import { expect, it } from 'vitest'
 import { openerFor } from '../../src/store/open-store.ts'
 import { LongStep } from '../programs/harness/load-workflows.ts'
 import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
-import { CrashWorld, forEachServerAtOnce } from './crash-world.ts'
+import { forEachServerAtOnce } from '../support/databases.ts'
+import { CrashWorld } from './crash-world.ts'
 
 /** Resolves when somebody waits for a lock in this database. */
 async function somebodyWaits(access: PlainAccess): Promise<void> {

@@ -1,8 +1,9 @@
 /** A step that ends its own process: it is given up after three crashes, and its neighbours are spared. */
 import { expect, it } from 'vitest'
 import { FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld, forEachDatabaseAtOnce, shortLease } from './crash-world.ts'
+import { CrashWorld, shortLease } from './crash-world.ts'
 
 const neighbours = 8
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Geneva, type WorkerOptions } from '../../../src/index.ts'
+import { failpointNames } from '../../../src/primitives/failpoint.ts'
 import {
   auditRows,
   type CrashRows,
@@ -19,16 +20,6 @@ import { FiveSteps, loadWorkflows, stepsOfLoad } from './load-workflows.ts'
 import { openAccess, type PlainAccess } from './plain-access.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
 import { type Death, WorkerFleet } from './worker-fleet.ts'
-
-export const failpoints = [
-  'claim.before-commit',
-  'claim.after-commit',
-  'step.before',
-  'step.inside',
-  'step.after',
-  'finish.before-commit',
-  'finish.after-commit',
-] as const
 
 export interface KillRunOptions {
   readonly url: string
@@ -96,7 +87,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
 
 async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<void> {
   const random = seededRandom(options.seed)
-  const named = options.atFailpoints ? failpoints : []
+  const named = options.atFailpoints ? failpointNames : []
   const plain = Array.from({ length: Math.max(0, options.kills - named.length) }, () => null)
   const plan = random.shuffle<string | null>([...named, ...plain])
   const dying: Promise<void>[] = []

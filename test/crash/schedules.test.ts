@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { audit, tickRun } from '../programs/harness/tick-run.ts'
-import { forEachDatabaseAtOnce } from './crash-world.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 
 const lightly = { ticks: 60, everyMs: 60, workers: 2, seed: 20_261_115, betweenMs: [200, 600], say: () => {} } as const
 

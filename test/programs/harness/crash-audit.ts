@@ -16,9 +16,12 @@ export interface HistoryRow {
   readonly state: string
   readonly outcome: string
   readonly owner: string | null
+  readonly createdAt: number
   readonly startedAt: number
   readonly endedAt: number
   readonly errorClass: string | null
+  /** Ids of the executions that it came after. */
+  readonly parents: readonly string[]
 }
 
 export interface CrashRows {
@@ -54,9 +57,11 @@ function historyRow(row: PlainRow): HistoryRow {
     state: String(row.state),
     outcome: String(row.outcome),
     owner: row.owner === null ? null : String(row.owner),
+    createdAt: Number(row.created_at),
     startedAt: Number(row.started_at),
     endedAt: Number(row.ended_at),
     errorClass: row.error_class === null ? null : String(row.error_class),
+    parents: String(row.parents).split(' ').filter(Boolean),
   }
 }
 
@@ -93,7 +98,7 @@ function auditHistory(id: string, history: readonly HistoryRow[], steps: readonl
 }
 
 /** Nothing ran after its outcome was recorded, no attempt ran twice, and nothing succeeded without having run. */
-function auditJournal({ journal, history }: CrashRows): string[] {
+export function auditJournal({ journal, history }: CrashRows): string[] {
   const late = journal.filter(entry => entry.tooLate)
   const calls = groupBy(journal, entry => entry.executionId)
   const twice = [...calls.values()].filter(entries => entries.length > 1)
@@ -106,12 +111,13 @@ function auditJournal({ journal, history }: CrashRows): string[] {
 }
 
 /** Every ended row and every finished workflow has exactly one event. */
-function auditEvents({ events, history, workflows }: CrashRows): string[] {
+export function auditEvents({ events, history, workflows }: CrashRows): string[] {
   const expected: [string, number][] = [
     ['workflow.started', workflows.size],
     ['workflow.finished', workflows.size],
     ['step.completed', history.filter(row => row.state === 'completed').length],
     ['step.failed', history.filter(row => row.state === 'failed').length],
+    ['step.skipped', history.filter(row => row.state === 'skipped').length],
   ]
   return expected.flatMap(([type, number]) => {
     const found = events.get(type) ?? 0

@@ -4,8 +4,8 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 
-/** Every place, in the order in which a step passes them. */
-export const failpointNames = [
+/** The places that every step passes, in order. */
+export const stepFailpoints = [
   'claim.before-commit',
   'claim.after-commit',
   'step.before',
@@ -13,9 +13,10 @@ export const failpointNames = [
   'step.after',
   'finish.before-commit',
   'finish.after-commit',
-  'tick.before-commit',
-  'tick.after-commit',
 ] as const
+
+/** Every place. A schedule has two of its own. */
+export const failpointNames = [...stepFailpoints, 'tick.before-commit', 'tick.after-commit'] as const
 
 export type FailpointName = (typeof failpointNames)[number]
 

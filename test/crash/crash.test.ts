@@ -3,7 +3,7 @@
  * same for hundreds of kills on durable servers.
  */
 import { expect, it } from 'vitest'
-import { failpointNames } from '../../src/primitives/failpoint.ts'
+import { stepFailpoints } from '../../src/primitives/failpoint.ts'
 import { quickKills } from '../programs/harness/crash-command.ts'
 import { killRun } from '../programs/harness/kill-run.ts'
 import { forEachDatabaseAtOnce } from '../support/databases.ts'
@@ -25,6 +25,6 @@ forEachDatabaseAtOnce('killed workers', database => {
     const report = await killRun({ ...quickKills, ...lightLoad, url, kills, seed, say: () => {} })
     expect(report.findings).toEqual([])
     expect(report.deaths).toHaveLength(kills)
-    expect(report.deaths.map(death => death.cause)).toEqual(expect.arrayContaining([...failpointNames]))
+    expect(report.deaths.map(death => death.cause)).toEqual(expect.arrayContaining([...stepFailpoints]))
   })
 })

@@ -2,7 +2,7 @@
  * Checks the rows that fan-ins have left: every node ended once, the fan-in once and after all of its parents. It reads
  * the tables itself and knows nothing of the engine's code. What it finds wrong it says in sentences.
  */
-import { auditEvents, auditJournal, type CrashRows, type HistoryRow } from './crash-audit.ts'
+import { auditEvents, auditJournal, type CrashRows, type HistoryRow, wasLost } from './crash-audit.ts'
 import type { ExpectedFanIn, Manner } from './fan-in-graphs.ts'
 import { groupBy } from './group-by.ts'
 import type { Death } from './worker-fleet.ts'
@@ -60,7 +60,7 @@ function auditNode(what: string, { manner, attempts, killed }: NodeHistory): str
   const numbers = sorted.map(row => row.attempt)
   if (numbers.length === 0) return [`${what} has not run.`]
   if (numbers.some((number, index) => number !== index + 1)) return [`${what} has the attempts ${numbers.join()}.`]
-  const lost = (row: HistoryRow) => row.outcome === 'recovered' && killed.has(row.owner ?? '')
+  const lost = (row: HistoryRow) => wasLost(row) && killed.has(row.owner ?? '')
   const failed = (row: HistoryRow) => row.outcome === 'reattempted_by_exception' && row.attempt === 1
   const last = sorted.at(-1)?.outcome
   const outcome = manner === 'skip' ? 'skipped_by_flow_control' : 'success'
@@ -106,7 +106,7 @@ export function coincidenceOf(
   expected: readonly ExpectedFanIn[],
   deaths: readonly Death[],
 ): Coincidence {
-  const lost = new Set(rows.history.filter(row => row.outcome === 'recovered').map(row => row.owner))
+  const lost = new Set(rows.history.filter(wasLost).map(row => row.owner))
   const history = groupBy(rows.history, row => row.workflowId)
   const ends = expected.map(({ workflowId, parents }) => {
     const ids = new Set(parents)

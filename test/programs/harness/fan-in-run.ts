@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Geneva, type WorkerOptions } from '../../../src/index.ts'
-import { readCrashRows } from './crash-audit.ts'
+import { readCrashRows, wasLost } from './crash-audit.ts'
 import { auditFanIns, type Coincidence, coincidenceOf, type FanInRows } from './fan-in-audit.ts'
 import {
   Diamond,
@@ -68,7 +68,7 @@ export async function fanInRun(options: FanInRunOptions): Promise<FanInReport> {
       ],
       ...coincidence,
       deaths: run.deaths,
-      taken: rows.history.filter(row => row.outcome === 'recovered').length,
+      taken: rows.history.filter(wasLost).length,
       fanIns: run.expected.length,
       parents: run.expected.reduce((sum, { parents }) => sum + parents.length, 0),
       calls: rows.journal.length,

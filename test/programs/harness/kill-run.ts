@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Geneva, type WorkerOptions } from '../../../src/index.ts'
-import { failpointNames } from '../../../src/primitives/failpoint.ts'
+import { stepFailpoints } from '../../../src/primitives/failpoint.ts'
 import {
   auditRows,
   type CrashRows,
@@ -88,7 +88,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
 
 async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<void> {
   const random = seededRandom(options.seed)
-  const named = options.atFailpoints ? failpointNames : []
+  const named = options.atFailpoints ? stepFailpoints : []
   const plain = Array.from({ length: Math.max(0, options.kills - named.length) }, () => null)
   const plan = random.shuffle<string | null>([...named, ...plain])
   const dying: Promise<void>[] = []
@@ -163,10 +163,10 @@ export async function countUnfinished(access: PlainAccess): Promise<number> {
   return Number(row?.number)
 }
 
-/** A step that was killed three times in a row is given up: a person would look, and resume it. The auditor looks later. */
+/** A step that was killed three times in a row is given up: a person would look, and requeue it. The auditor looks later. */
 export async function resumeParked(access: PlainAccess, geneva: Geneva): Promise<void> {
-  const rows = await access.query(`select id from ${access.table('geneva_drive_workflows')} where state = 'paused'`)
-  for (const row of rows) await geneva.resume(String(row.id), { by: 'crash harness' })
+  const rows = await access.query(`select id from ${access.table('geneva_drive_dead_letters')} where state = 'open'`)
+  for (const row of rows) await geneva.requeue(String(row.id), { by: 'crash harness' })
 }
 
 async function waitForEnd(access: PlainAccess, geneva: Geneva, fleet: WorkerFleet): Promise<string[]> {

@@ -113,8 +113,8 @@ async function dieAtFailpoint(fleet: WorkerFleet, failpoint: string, nth: number
 async function allEnded(access: PlainAccess, geneva: Geneva): Promise<Beat[]> {
   await until(async () => {
     const beats = await readBeats(access)
-    // Killed three times in a row: a person would look and resume it.
-    for await (const workflow of await geneva.list({ state: 'paused' })) await workflow.resume({ by: 'tick run' })
+    // Killed three times in a row: a person would look and requeue it.
+    for (const letter of await geneva.deadLetters()) await geneva.requeue(letter.id, { by: 'tick run' })
     return beats.every(({ state }) => state === 'finished')
   }, endTimeoutMs)
   return readBeats(access)

@@ -124,7 +124,7 @@ forEachDatabase('query plans', database => {
       }),
     )
     for (const statement of planner.analyze) await real.query(raw(statement))
-    const look = () => closerLookOf({ parents: ['n1', 'n2'], waiting: [{ prefix: 'all/', count: 2 }] })
+    const look = () => closerLookOf({ parents: ['n1', 'n2'], waiting: [{ prefix: 'all/', count: 2 }], others: true })
     const asked = { workflowId, slots: ['n0', 'n3', '#stop'], fanIns: ['n7', ''] }
     const small = (await store.listWorkflows({ limit: 1, states: ['finished'] }))[0]?.workflow.id ?? ''
     const plans = await plansOf(async () => {

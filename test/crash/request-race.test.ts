@@ -58,8 +58,8 @@ async function heldHistoryRow(url: string, id: number): Promise<AsyncDisposable>
   await access.query('begin')
   await access.query(
     `insert into ${history} (id, workflow_id, node, kind, attempt, ordinal, state, outcome, created_at, due_at, ended_at,
-       completed_iterations, runs)
-     values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0, 0, 0)`,
+       completed_iterations, runs, ancestry_hash, parents)
+     values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0, 0, 0, '', '')`,
     [id],
   )
   return {

@@ -115,9 +115,18 @@ export async function failed(
       policy,
       retryMs,
       ...(rules.retry === null ? {} : { retried: rules.retry.attempts - 1 }),
-      ...(thrown instanceof StepTimeoutError ? { timedOut: true } : {}),
+      ...(isTimeout(thrown) ? { timedOut: true } : {}),
     },
     errors: [thrown, ...mistakes.map(mistake => mistake.thrown)],
+  }
+}
+
+/** Anything can be thrown, also what cannot be looked at. */
+function isTimeout(thrown: unknown): boolean {
+  try {
+    return thrown instanceof StepTimeoutError
+  } catch {
+    return false
   }
 }
 

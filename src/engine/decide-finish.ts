@@ -142,11 +142,6 @@ class Applying {
 
   #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {
     const draft = this.#draft
-    // The code has changed since they were asked for: it is asked again.
-    if (mustHeal(draft, this.#plan)) {
-      draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
-      return []
-    }
     if (items.length > 0) return insertItems(draft, this.#plan, row, items)
     draft.end(row, 'completed', 'success', { output: null })
     return this.#satisfied(row)

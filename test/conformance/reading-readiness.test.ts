@@ -9,7 +9,7 @@ import { raw } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { finishedChange, makeOrder, registerWorker } from '../support/open-store.ts'
+import { changeOf, finishedChange, makeOrder, registerWorker } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
 import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
 import { decided } from '../unit/engine/facts.ts'
@@ -36,6 +36,14 @@ forEachDatabase('reading readiness', database => {
     ids = orders.map(({ id }) => id)
     const targets = ids.map(workflowId => ({ workflowId }))
     for (let i = 0; i < 2000; i += 500) await store.change(targets.slice(i, i + 500), finishedChange)
+    // A table with a handful of rows is read as a whole, and rightly so.
+    for (let i = 2100; i < 4100; i += 500) {
+      await store.change(targets.slice(i, i + 500), ({ workflow }) =>
+        changeOf(workflow.id, {
+          fanIns: { inserted: [{ node: 'x', open: 2 }], updated: [], removed: [], cleared: false },
+        }),
+      )
+    }
     await store.change(targets.slice(2000, 2100), facts =>
       decided(facts, draft => decidePause(draft, { by: 'ann', reason: null })),
     )

@@ -231,7 +231,7 @@ forEachDatabase('retention', database => {
       await under.runDue()
       expect(await geneva.find(gone.id)).not.toBeNull()
       const worker = await geneva.startWorker({ poll: 20, grace: 0, lease: 500 })
-      await waitFor(async () => (await geneva.find(gone.id)) === null)
+      await waitFor(async () => (await geneva.find(gone.id)) === null, 25_000)
       await worker.stop()
       expect((await geneva.find(kept.id))?.state).toBe('canceled')
     })

@@ -6,8 +6,9 @@ import { jittered } from '../primitives/pause-for.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { Store } from '../store/store.ts'
 
-/** How long to rest once everything was looked at. */
-const restMs = 60_000
+/** How long to rest once everything was looked at: as long as the shortest age, within these bounds. */
+const shortestRestMs = 1000
+const longestRestMs = 60_000
 const pagesPerRound = 5
 const limitPerPage = 200
 
@@ -29,8 +30,12 @@ export class Pruner {
       const call = { ages: this.#ages, cursor: this.#cursor, limit: limitPerPage, dryRun: false }
       this.#cursor = (await this.#store.housekeeping.prune(call)).cursor
       if (this.#cursor !== null) continue
-      this.#restUntil = performance.now() + jittered(restMs, 0.5)
+      this.#restUntil = performance.now() + jittered(this.#restMs(), 0.5)
       return
     }
+  }
+
+  #restMs(): number {
+    return Math.min(longestRestMs, Math.max(shortestRestMs, Math.min(...this.#ages.values())))
   }
 }

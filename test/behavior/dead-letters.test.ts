@@ -3,9 +3,21 @@ import { beforeEach, expect, it } from 'vitest'
 import { Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { gate } from '../support/wait-for.ts'
 
 const ran: string[] = []
 let failing = new Set<string>()
+/** Both are under way when the first of them is given up: what has not begun by then is held. */
+let together: (step: 'pack' | 'label') => Promise<void> = async () => {}
+
+function meeting(): typeof together {
+  const begun = { pack: gate(), label: gate() }
+  return async step => {
+    if (step === 'pack' && !ran.includes('pack')) return
+    begun[step].open()
+    await Promise.all([begun.pack.passed, begun.label.passed])
+  }
+}
 
 function run(name: string): string {
   ran.push(name)
@@ -26,9 +38,11 @@ class Shipping extends Workflow {
     run('begin')
   }
   async pack() {
+    await together('pack')
     return run('pack')
   }
   async label() {
+    await together('label')
     return run('label')
   }
   async later() {
@@ -45,6 +59,7 @@ forEachDatabase('a dead letter', database => {
   beforeEach(async () => {
     ran.length = 0
     failing = new Set()
+    together = async () => {}
     for (const letter of await under.geneva.deadLetters()) await under.geneva.discard(letter.id)
   })
 
@@ -97,11 +112,13 @@ forEachDatabase('a dead letter', database => {
 
   it('keeps its workflow while another one is open', async () => {
     failing = new Set(['pack', 'label'])
+    together = meeting()
     const wf = await under.geneva.start(Shipping)
     await under.runDue()
     const letters = await under.geneva.deadLetters()
     expect(letters.map(letter => letter.step).toSorted()).toEqual(['label', 'pack'])
     failing.clear()
+    together = async () => {}
     const pack = letters.find(letter => letter.step === 'pack')
     await under.geneva.requeue(pack?.id ?? '')
     await under.runDue()

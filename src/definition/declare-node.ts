@@ -138,7 +138,9 @@ function addNode(
 ): NodeRef<any> {
   const { name } = node
   const where = `${declarations.className}, step ${name}`
-  const known = optionsFor[node.kind].filter(option => node.inChain || !chainOptions.includes(option))
+  const known = optionsFor[node.kind as keyof typeof optionsFor].filter(
+    option => node.inChain || !chainOptions.includes(option),
+  )
   const options = optionsIn(given, known, where)
   const { wait, onException, retry, timeout, queue, priority } = options
   const definition: NodeDefinition = Object.freeze({
@@ -148,6 +150,13 @@ function addNode(
     each: node.kind === 'each' ? eachSettings(options, where) : null,
     child: node.kind === 'child' ? childSettings(options, where) : null,
     metadata: metadataIn(options.metadata, where),
+    scope: null,
+    join: null,
+    human: null,
+    waitsFor: null,
+    compensation: null,
+    idempotent: true,
+    reconcile: null,
     resumable: node.kind === 'resumable' ? resumableSettings(options, where) : null,
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
     condition: conditionIn(options, where),

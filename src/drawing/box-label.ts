@@ -11,6 +11,12 @@ const kindWords: Readonly<Record<NodeKind, string | null>> = {
   resumable: 'resumable',
   each: 'each',
   child: 'child',
+  condition: 'condition',
+  fork: 'fork',
+  join: 'join',
+  savePoint: 'save point',
+  human: 'human',
+  signal: 'signal',
 }
 
 export function isFolded(box: Box): boolean {

@@ -15,6 +15,12 @@ const shapes: Readonly<Record<NodeKind, Attributes>> = {
   each: { shape: 'hexagon' },
   item: { shape: 'ellipse' },
   child: { shape: 'folder' },
+  condition: { shape: 'diamond' },
+  fork: { shape: 'triangle' },
+  join: { shape: 'invtriangle' },
+  savePoint: { shape: 'cylinder' },
+  human: { shape: 'house' },
+  signal: { shape: 'cds' },
 }
 
 export function drawDot(title: string | null, boxes: readonly Box[]): string {

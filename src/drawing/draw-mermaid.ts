@@ -15,6 +15,12 @@ const shapes: Readonly<Record<NodeKind, readonly [string, string]>> = {
   each: ['{{', '}}'],
   item: ['(', ')'],
   child: ['[[', ']]'],
+  condition: ['{', '}'],
+  fork: ['[/', '\\]'],
+  join: ['[\\', '/]'],
+  savePoint: ['[(', ')]'],
+  human: ['[/', '/]'],
+  signal: ['>', ']'],
 }
 
 export function drawMermaid(boxes: readonly Box[]): string {

@@ -110,6 +110,7 @@ class Applying {
       case 'skip':
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)
+      case 'rollback':
       case 'cancel':
         draft.end(row, 'failed', timedOut ?? 'canceled_by_exception', { error })
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)

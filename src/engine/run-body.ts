@@ -45,6 +45,7 @@ async function callBody(node: NodeDefinition, workflow: AnyWorkflow, argument: u
   const { body } = node
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
   if (typeof body === 'function') return await body(workflow, argument)
+  if (body === null) return undefined
   return await (workflow as unknown as Record<string, (argument: unknown) => unknown>)[body]?.(argument)
 }
 

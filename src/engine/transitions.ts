@@ -10,12 +10,14 @@ type Table<From extends string, To extends string> = Readonly<Record<From, reado
 /** `new` is a workflow that does not exist yet. `performing` is `ready` with a row in progress. */
 export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkflowState> = {
   new: ['ready', 'finished'],
-  ready: ['finished', 'paused', 'dlq', 'rolling_back', 'canceled'],
-  paused: ['ready', 'finished', 'dlq', 'rolling_back', 'canceled'],
-  dlq: ['ready', 'finished', 'rolling_back', 'canceled'],
-  rolling_back: ['canceled'],
+  ready: ['finished', 'paused', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  paused: ['ready', 'finished', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  dlq: ['ready', 'finished', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  rolling_back: ['failed', 'canceled', 'aborted'],
   finished: [],
+  failed: [],
   canceled: [],
+  aborted: [],
 }
 
 /** `new` is an attempt that does not exist yet. Ended rows do not move. */

@@ -5,13 +5,22 @@
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 
 /** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
-export type StoredWorkflowState = 'ready' | 'paused' | 'dlq' | 'rolling_back' | 'finished' | 'canceled'
+export type StoredWorkflowState =
+  | 'ready'
+  | 'paused'
+  | 'dlq'
+  | 'rolling_back'
+  | 'finished'
+  | 'failed'
+  | 'canceled'
+  | 'aborted'
 
 /** States as people see them. */
 export type WorkflowState = StoredWorkflowState | 'performing'
 
 export type ActiveState = 'scheduled' | 'in_progress' | 'suspended' | 'waiting' | 'paused'
-export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled'
+/** An ended row is moved on by a rollback alone: to `compensating` and `rolled_back`. */
+export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled' | 'compensating' | 'rolled_back'
 export type ExecutionState = ActiveState | EndedState
 
 /** How an execution ended, for people; the state is for logic. */
@@ -33,9 +42,18 @@ export type Outcome =
   | 'not_taken'
   | 'superseded'
   | 'stopped'
+  | 'confirmed'
+  | 'rejected'
+  | 'unknown'
+  | 'rolled_back_by_exception'
+  | 'compensated'
+  | 'compensation_failed'
 
-/** `forward` runs a step; `timer` wakes the engine itself, with an empty node, for the workflow as a whole. */
-export type ExecutionKind = 'forward' | 'timer'
+/**
+ * `forward` runs a step; `compensate` undoes one; `reconcile` asks whether a lost call happened; `timer` wakes the engine
+ * itself, with an empty node for the workflow as a whole.
+ */
+export type ExecutionKind = 'forward' | 'compensate' | 'reconcile' | 'timer'
 
 /**
  * Why a workflow is paused: a person asked, the step itself asked, or an exception did it. `finishing`: a person asked,
@@ -198,7 +216,7 @@ export interface WorkerServes {
 }
 
 /** Why work was given up until a person handles it. */
-export type LetterReason = 'retries_exhausted' | 'policy' | 'crash_limit'
+export type LetterReason = 'retries_exhausted' | 'policy' | 'crash_limit' | 'compensation_exhausted' | 'unknown_outcome'
 
 export type LetterState = 'open' | 'requeued' | 'resolved' | 'discarded'
 

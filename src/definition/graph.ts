@@ -45,6 +45,8 @@ export interface GraphCompensation {
   readonly name: string
   /** Also undoes an attempt that has failed. */
   readonly afterFailure: boolean
+  /** It is never called twice by the engine. */
+  readonly once?: boolean
 }
 
 /** What becomes of a workflow when a person says no. */
@@ -118,6 +120,8 @@ export class Graph {
   readonly leaves: readonly GraphNode[]
   /** One node after the other: at most one can be active. */
   readonly isChain: boolean
+  /** Something in it can be undone. */
+  readonly isSaga: boolean
   /** Former names of nodes, each with the present one. */
   readonly renamed: ReadonlyMap<string, string>
 
@@ -132,6 +136,7 @@ export class Graph {
         else this.#children.set(parent, [node])
       }
     }
+    this.isSaga = data.nodes.some(node => node.compensation !== undefined)
     this.entries = data.nodes.filter(node => node.dependsOn.length === 0)
     this.leaves = data.nodes.filter(node => !this.#children.has(node.id))
     this.isChain =

@@ -15,6 +15,8 @@ import type {
   NewExecution,
   NewLetter,
   RowMove,
+  TriedUndo,
+  UndoRow,
   WorkflowChange,
   WorkflowFacts,
   WorkflowUpdate,
@@ -30,7 +32,7 @@ import type {
 } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
-import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
+import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 
 /** Who asked for a change from outside, and why. */
 export interface Request {
@@ -76,6 +78,7 @@ export class ChangeDraft {
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
   readonly #closed: ClosedLetter[] = []
+  readonly #undone = new Map<string, EndedState>()
   readonly #counts: boolean
   #update: WorkflowUpdate
   #updated = false
@@ -88,8 +91,20 @@ export class ChangeDraft {
     this.#counts = counts
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
-    const { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = facts.workflow
-    this.#update = { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen }
+    const { state, pauseCause, blockedBy, finishing, rollback, partial } = facts.workflow
+    const { crooked, openLetters, generation, frozen } = facts.workflow
+    this.#update = {
+      state,
+      pauseCause,
+      blockedBy,
+      finishing,
+      rollback,
+      partial,
+      crooked,
+      openLetters,
+      generation,
+      frozen,
+    }
   }
 
   get workflowId(): string {
@@ -164,8 +179,32 @@ export class ChangeDraft {
       reason,
       output: details.output ?? null,
     })
-    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
+    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome, reason })
     this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
+  }
+
+  /** Ended forward attempts as they will be, newest first. The facts must show history. */
+  undoRows(): UndoRow[] {
+    const { undo } = this.facts
+    invariant(undo !== null, `Nobody has looked at what workflow ${this.workflowId} has done.`)
+    const now = this.#endings.filter(({ execution }) => execution.kind === 'forward').toReversed()
+    const rows = [...now.map(ending => ({ ...ending.execution, ...ending })), ...undo.rows]
+    return rows.map(row => ({ ...row, state: this.#undone.get(row.id) ?? row.state }))
+  }
+
+  /** Compensations that have ended, those of this change included. */
+  triedUndos(): TriedUndo[] {
+    const now = this.#endings.flatMap(({ execution, outcome }) =>
+      execution.kind === 'compensate' ? { ...execution, outcome, undoes: execution.ancestry.parents[0] ?? '' } : [],
+    )
+    return [...now, ...(this.facts.undo?.tried ?? [])]
+  }
+
+  /** A rollback moves an ended row on. Its outcome stays what it is. */
+  moveEnded(row: UndoRow, state: 'compensating' | 'rolled_back' | 'failed'): void {
+    checkUndoTransition(row.id, row.state, state)
+    this.#undone.set(row.id, state)
+    this.#event(`step.${state}`, row, { from: row.state, to: state })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
@@ -309,7 +348,8 @@ export class ChangeDraft {
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
-      endings: this.#endings,
+      endings: this.#endingsNow(),
+      undone: this.#undoneBefore(),
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),
@@ -317,9 +357,23 @@ export class ChangeDraft {
       fanIns: this.#buildFanIns(),
       letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
-      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
+      wakes: this.facts.workflow.watched && isEnd(this.state) && !isEnd(this.facts.workflow.state),
       events: this.#events,
     }
+  }
+
+  #endingsNow(): readonly Ending[] {
+    if (this.#undone.size === 0) return this.#endings
+    return this.#endings.map(ending => ({
+      ...ending,
+      state: this.#undone.get(ending.execution.id) ?? ending.state,
+    }))
+  }
+
+  /** Rows that this change itself ends are written as they are in the end. */
+  #undoneBefore(): WorkflowChange['undone'] {
+    const ending = new Set(this.#endings.map(({ execution }) => execution.id))
+    return [...this.#undone].flatMap(([id, state]) => (ending.has(id) ? [] : { id, state }))
   }
 
   /** What is left when a workflow ends is of no use to anybody. */

@@ -7,13 +7,14 @@ import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
-import type { ChangeTarget, Store } from '../store/store.ts'
+import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
+  decideAbort,
   decideCancel,
   decidePause,
   decideReattempt,
@@ -23,9 +24,10 @@ import {
   type Resolution,
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
+import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { type Plan, wakeSlotPrefix } from './plan.ts'
-import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
+import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -62,6 +64,10 @@ export class Engine {
 
   async cancel(id: string, request: Request): Promise<void> {
     await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideCancel(draft, request, plan))
+  }
+
+  async abort(id: string, request: Request): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideAbort(draft, request, plan))
   }
 
   async skip(id: string, node: string, request: Request): Promise<void> {
@@ -117,22 +123,19 @@ export class Engine {
   /** A timer has fallen due and was claimed. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
-    const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
-      if (!holds(facts, timer)) return null
-      const draft = new ChangeDraft(facts, { counts: true })
-      if (timer.slot === stopTimerSlot) decideStopTimer(draft)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, timer.ancestry.parents[0])
+    await this.#changeOne(timer.workflowId, { lockRows: true }, (draft, plan) => {
+      if (!holds(draft.facts, timer)) return
+      if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, timer.ancestry.parents[0])
       draft.dropTimer(timer.slot)
-      return draft.build()
     })
-    this.ends.noteAll(changes)
   }
 
   /** Comes before the timer is dropped: a process that dies in between does it again. */
   async #cancelChild(timer: ActiveExecution): Promise<void> {
-    const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
+    const { child, by, reason, how } = JSON.parse(timer.input ?? '{}') as { child: string } & StopRequest
     try {
-      await this.cancel(child, { by, reason })
+      await this[how ?? 'cancel'](child, { by, reason })
     } catch (error) {
       // It has ended by itself meanwhile, or was removed.
       if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
@@ -193,8 +196,9 @@ export class Engine {
       outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
       return isEmpty(change) ? null : change
     }
+    const look = course && mayBeUndone(course) ? () => historyToo : undefined
     const changes = await withEnoughIds(this.ids, () =>
-      this.store.change([{ ...target, workflowId: workflow.id }], once),
+      this.store.change([{ ...target, workflowId: workflow.id }], once, look === undefined ? {} : { look }),
     )
     if (!outcome.seen) throw new WorkflowNotFoundError(workflow.id)
     this.ends.noteAll(changes)
@@ -202,8 +206,11 @@ export class Engine {
   }
 }
 
+/** A request may end in a rollback, which goes by what the workflow has done. */
+export const historyToo: CloserLook = { parents: [], starts: [], states: [], waiting: [], others: false, undo: true }
+
 function isEmpty(change: WorkflowChange): boolean {
-  return change.update === null && change.events.length === 0
+  return change.update === null && change.events.length === 0 && change.removals.length === 0
 }
 
 /** The row is still what it was when it was found: same attempt, same claim. */

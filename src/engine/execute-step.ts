@@ -123,13 +123,20 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? iteration)
-  const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt, argument })
+  const output = await runBody({
+    definition,
+    node,
+    workflow,
+    step: { name: node.name, attempt: claimed.execution.attempt },
+    argument,
+  })
   failpoint?.('step.after')
+  if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
 }
 
 /** A node by the name in its row, which may be a former one, or that of an item. */
-function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
+export function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
   const id = currentName({ renamed: graph.renamed }, name)
   return nodes[nodeIndex.get(graph.eachOf(id)?.id ?? id) ?? -1]
 }

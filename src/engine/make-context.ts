@@ -19,6 +19,8 @@ export interface ContextSource {
   readonly mayOutliveHero: boolean
   readonly signal: AbortSignal
   readonly readOutput: OutputReader
+  /** It is undone: a call of its own, with a key of its own. */
+  readonly undoes?: boolean
 }
 
 export function stepContext(source: ContextSource): EngineContext {
@@ -48,7 +50,7 @@ class EngineContext implements StepContext {
       id: execution.id,
       node: execution.node,
       attempt: execution.attempt,
-      idempotencyKey: idempotencyKey(workflow, execution.node),
+      idempotencyKey: idempotencyKey(workflow, source.undoes ? `${execution.node}#undo` : execution.node),
     })
   }
 

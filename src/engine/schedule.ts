@@ -7,6 +7,7 @@ import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { chainSlot, currentName, endNode, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 
 /** What is carried over from the attempt before. */
@@ -21,18 +22,39 @@ export interface Arrived {
 }
 
 /**
- * The node is satisfied: counts down what depends on it, and inserts what falls due by that. The first of those that the
- * worker serves begins at once.
+ * The node is satisfied: counts down what depends on it, and inserts what falls due by that, past nodes that do nothing
+ * themselves and ways that are not taken. The first that the worker serves begins at once.
  */
 export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: RunOn | null): NewExecution[] {
   const { graph } = plan
-  const node = currentName(plan, before.node)
-  const children = graph.childrenOf(node)
-  const due = children.filter(child => countDown(draft, child.id, child.dependsOn.length))
-  const fence = (before.fence ?? 0) + 1
-  const rows = due.map(child => insertFirst(draft, plan, child, { fence, runOn }))
-  if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) endWorkflow(draft)
+  const rows: NewExecution[] = []
+  const ended = [currentName(plan, before.node)]
+  const options = { fence: (before.fence ?? 0) + 1, runOn }
+  let isOver = false
+  // Grows while it is walked: what is passed or left out has ended as well.
+  for (const id of ended) {
+    const children = graph.childrenOf(id)
+    for (const child of children) {
+      const fate = fateOf(draft, plan, child, id)
+      if (fate === 'waits') continue
+      if (fate === 'due') rows.push(insertFirst(draft, plan, child, options))
+      else ended.push(child.id)
+      if (fate === 'passed') passNode(draft, plan, child)
+      else if (fate === 'left out') leaveOut(draft, plan, child, 'it lies on a way that was not taken')
+    }
+    if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) isOver = true
+  }
+  if (isOver) endWorkflow(draft)
   return rows
+}
+
+/** A parent of the node has ended. A node that a condition keeps from running waits for nothing else. */
+function fateOf(draft: ChangeDraft, plan: Plan, node: GraphNode, parent: string) {
+  const { guard } = node
+  if (guard?.condition === parent && !isGuardOpen(node, resultOf(latestUnder(draft, plan, parent)))) return 'left out'
+  if (!countDown(draft, node.id, node.dependsOn.length)) return 'waits'
+  if (isCutOff(draft, plan, node)) return 'left out'
+  return isPassive(node) ? 'passed' : 'due'
 }
 
 /** True when this was the last parent. A node with one parent needs no counter. */

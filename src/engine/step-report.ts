@@ -6,7 +6,11 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type { StartOrder } from '../store/store.ts'
 
 export type StepReport =
-  | { readonly kind: 'completed'; readonly output: string | null }
+  | {
+      readonly kind: 'completed'
+      readonly output: string | null /** What a condition came to. */
+      readonly result?: boolean
+    }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
   | { readonly kind: 'reattempt'; readonly waitMs: number; readonly rewind: boolean; readonly reason: string | null }
   /** A resumable step stops between two items and goes on later. */
@@ -31,6 +35,8 @@ export type StepReport =
       readonly retried?: number
       /** It took longer than it may. */
       readonly timedOut?: boolean
+      /** Code that must not be called twice was cut off: nobody knows what it has done. */
+      readonly unknown?: boolean
     }
   /** Given back unfinished: the worker shuts down. */
   | { readonly kind: 'released' }

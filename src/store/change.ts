@@ -15,6 +15,7 @@ import type {
   Outcome,
   PauseCause,
   Progress,
+  Rollback,
   StoredWorkflowState,
   WorkflowRecord,
 } from './records.ts'
@@ -110,6 +111,8 @@ export interface WorkflowUpdate {
   readonly pauseCause: PauseCause | null
   readonly blockedBy: string | null
   readonly finishing: boolean
+  readonly rollback: Rollback | null
+  readonly partial: boolean
   readonly crooked: boolean
   readonly openLetters: number
   readonly generation: number
@@ -122,6 +125,8 @@ export interface WorkflowChange {
   /** What the workflow's own row becomes, if it changes. */
   readonly update: WorkflowUpdate | null
   readonly endings: readonly Ending[]
+  /** Ended rows that a rollback moves on. */
+  readonly undone: readonly { readonly id: string; readonly state: EndedState }[]
   /** Rows that go on in the slot of an ended or idle row. */
   readonly replacements: readonly NewExecution[]
   readonly insertions: readonly NewExecution[]
@@ -159,6 +164,8 @@ export interface WorkflowFacts {
   readonly latest: ReadonlyMap<string, LatestEnding> | null
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
+  /** What a rollback goes by, where it was asked for. */
+  readonly undo: UndoFacts | null
   /** Open dead letters, where the latest attempts were asked for. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
@@ -185,7 +192,30 @@ export interface LatestEnding {
   readonly ordinal: number
   readonly state: EndedState
   readonly outcome: Outcome
+  /** Why it ended so; of a condition, what it came to. */
+  readonly reason: string | null
   readonly progress: Progress
   readonly input: string | null
   readonly ancestry: Ancestry
+}
+
+/** An ended forward attempt, as a rollback sees it. */
+export type UndoRow = Pick<
+  LatestEnding,
+  'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
+> & { readonly startedAt: number | null }
+
+/** A compensation that has ended, and the execution that it was to undo. */
+export interface TriedUndo {
+  readonly id: string
+  readonly node: string
+  readonly attempt: number
+  readonly outcome: Outcome
+  readonly undoes: string
+}
+
+export interface UndoFacts {
+  /** In the order of their ends, newest first. */
+  readonly rows: readonly UndoRow[]
+  readonly tried: readonly TriedUndo[]
 }

@@ -73,6 +73,16 @@ export interface ParentKey {
   readonly node: string
 }
 
+/** Why a workflow is being undone, and how far it goes back. */
+export interface Rollback {
+  /** After a failure it goes back to the last save point and ends `failed`; after a cancel to the start, and ends `canceled`. */
+  readonly kind: 'failure' | 'cancel'
+  /** A compensation was given up, so it ends `failed` in any case. */
+  readonly givenUp: boolean
+  readonly message: string | null
+  readonly by: string | null
+}
+
 export interface WorkflowRecord {
   readonly id: string
   readonly type: string
@@ -89,6 +99,10 @@ export interface WorkflowRecord {
   readonly blockedBy: string | null
   /** A step has declared the workflow finished, and what still runs is waited for. */
   readonly finishing: boolean
+  /** Set once it is rolled back. */
+  readonly rollback: Rollback | null
+  /** A join went on without a branch that had failed. */
+  readonly partial: boolean
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null

@@ -81,6 +81,8 @@ export interface CloserLook {
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
   /** Whether rows go on that the facts do not show. */
   readonly others: boolean
+  /** What the workflow has done, for a rollback. */
+  readonly undo?: boolean
 }
 
 export interface ChangeCall {
@@ -234,6 +236,8 @@ export interface Store {
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
+  /** An ended execution by its id, for whoever undoes it. */
+  findEnded(executionId: string): Promise<{ node: string; attempt: number; output: string | null } | null>
   input(workflowId: string): Promise<string | null>
   tags(workflowId: string): Promise<string[]>
   /** The earliest time at which something falls due, for the test clock. */

@@ -89,6 +89,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     workflowId,
     update: null,
     endings: [],
+    undone: [],
     replacements: [],
     insertions: [],
     removals: [],
@@ -104,9 +105,10 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
 
 /** As if its rows had completed and the workflow with them. */
 export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const { pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
+  const { pauseCause, blockedBy, finishing, rollback, partial, crooked, openLetters, generation, frozen } = workflow
+  const update = { pauseCause, blockedBy, finishing, rollback, partial, crooked, openLetters, generation, frozen }
   return changeOf(workflow.id, {
-    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen },
+    update: { state: 'finished', ...update },
     endings: active.map(execution => ended(execution)),
     removals: active.map(({ slot }) => ({ slot })),
   })

@@ -11,6 +11,7 @@ import type {
   EventRecord,
   HeroKey,
   Progress,
+  Rollback,
   WorkflowRecord,
 } from '../records.ts'
 import type { Row } from './dialect.ts'
@@ -60,6 +61,8 @@ export function workflowRecord(row: Row): WorkflowRecord {
     frozen: optionalText(row, 'frozen'),
     blockedBy: optionalText(row, 'blocked_by'),
     finishing: int(row, 'finishing') === 1,
+    rollback: rollback(row),
+    partial: int(row, 'partial') === 1,
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
@@ -132,6 +135,11 @@ export function endedExecution(row: Row): EndedExecution {
   }
 }
 
+function rollback(row: Row): Rollback | null {
+  const stored = optionalText(row, 'rollback')
+  return stored === null ? null : (JSON.parse(stored) as Rollback)
+}
+
 export function latestEnding(row: Row): LatestEnding {
   return {
     id: text(row, 'id'),
@@ -140,6 +148,7 @@ export function latestEnding(row: Row): LatestEnding {
     ordinal: int(row, 'ordinal'),
     state: text(row, 'state') as LatestEnding['state'],
     outcome: text(row, 'outcome') as LatestEnding['outcome'],
+    reason: optionalText(row, 'reason'),
     progress: progress(row),
     input: json(row, 'input'),
     ancestry: ancestry(row),

@@ -45,6 +45,7 @@ export async function lockFacts(
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
       letters: openLetters.get(workflow.id) ?? [],
+      undo: null,
       started: new Map(),
       others: new Map(),
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),

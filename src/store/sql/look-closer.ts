@@ -11,6 +11,7 @@ import type { Transaction } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
+import { undoFacts } from './undo-rows.ts'
 
 export async function lookCloser(
   context: SqlContext,
@@ -26,7 +27,9 @@ export async function lookCloser(
   if (looks.size === 0) return facts
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
-  const [parents, waiting, states, going] = await Promise.all([
+  const undoing = [...looks].flatMap(([id, look]) => (look.undo ? id : []))
+  const [undo, parents, waiting, states, going] = await Promise.all([
+    undoFacts(context, transaction, undoing),
     ask(selectParents(context, looks)),
     ask(selectWaiting(context, looks)),
     ask(selectStates(context, looks)),
@@ -44,6 +47,7 @@ export async function lookCloser(
     parents: byNode(parentsOf.get(fact.workflow.id) ?? []),
     started,
     others,
+    undo: undo.get(fact.workflow.id) ?? null,
     othersGoOn: past.includes(fact) ? goOn.has(fact.workflow.id) : fact.othersGoOn,
     active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
   }))

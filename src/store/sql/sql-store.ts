@@ -188,6 +188,9 @@ export class SqlStore implements Store {
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)
   }
+  findEnded(executionId: string) {
+    return reads.findEnded(this.#context, executionId)
+  }
   findOutputs(workflowId: string, prefix: string) {
     return reads.findOutputs(this.#context, workflowId, prefix)
   }

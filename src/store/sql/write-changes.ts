@@ -12,7 +12,7 @@ import { raw, type Sql, sql } from './sql.ts'
 import { insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
-import { insertEvents, insertHistory } from './write-records.ts'
+import { insertEvents, insertHistory, moveHistory } from './write-records.ts'
 
 /** How many rows one statement writes. A group of small changes always fits. */
 const maxRows = 5000
@@ -33,6 +33,10 @@ function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]):
     ...write(
       of(change => change.endings),
       piece => insertHistory(context, piece),
+    ),
+    ...write(
+      of(change => change.undone),
+      piece => moveHistory(context, piece),
     ),
     ...write(
       withId(change => change.removals),
@@ -114,6 +118,8 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
       pause_cause: ['text', update => update.pauseCause],
       blocked_by: ['text', update => update.blockedBy],
       finishing: ['int', update => (update.finishing ? 1 : 0)],
+      rollback: ['text', update => (update.rollback === null ? null : JSON.stringify(update.rollback))],
+      partial: ['int', update => (update.partial ? 1 : 0)],
       crooked: ['int', update => (update.crooked ? 1 : 0)],
       open_letters: ['int', update => update.openLetters],
       generation: ['int', update => update.generation],
@@ -124,11 +130,13 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
   return context.dialect.updateFrom(context.tables.workflows, context.rows('r', set), raw('a.id = r.id'), [
     // The times go by the state that was there before, so they come first: a database may assign in order.
     ['paused_at', sql`case when r.state = 'paused' then coalesce(a.paused_at, ${context.now}) end`],
-    ['ended_at', sql`case when r.state in ${raw(endedStates)} then ${context.now} end`],
+    ['ended_at', sql`case when r.state in ${raw(endedStates)} then coalesce(a.ended_at, ${context.now}) end`],
     ['state', raw('r.state')],
     ['pause_cause', raw('r.pause_cause')],
     ['blocked_by', raw('r.blocked_by')],
     ['finishing', raw('r.finishing')],
+    ['rollback', raw('r.rollback')],
+    ['partial', raw('r.partial')],
     ['crooked', raw('r.crooked')],
     ['open_letters', raw('r.open_letters')],
     ['generation', raw('r.generation')],

@@ -1,6 +1,7 @@
 /** What becomes of work that nobody will report on. */
 import { describe, expect, it } from 'vitest'
-import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
+import { crashesAfter } from '../../../src/engine/crash-limit.ts'
+import { decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
 import { chain, decided, diamond, facts, graphOf, halfway, planFor, row, stopTimer, threw } from './facts.ts'
@@ -10,7 +11,7 @@ const graph = chain('a', 'b')
 
 const takeOver = (situation: WorkflowFacts, lost: ActiveExecution) =>
   decided(situation, draft => decideTakeover(draft, lost, planFor(graph)))
-const fireTimer = (situation: WorkflowFacts) => decided(situation, decideStopTimer)
+const fireTimer = (situation: WorkflowFacts) => decided(situation, draft => decideStopTimer(draft, planFor(graph)))
 
 describe('a takeover', () => {
   it('ends the lost attempt and puts the next in its place in line, counting the crash and no failure', () => {
@@ -58,7 +59,9 @@ describe('a takeover', () => {
   it('of a workflow that is being canceled ends it', () => {
     const lost = row()
     const change = takeOver(facts({ state: 'rolling_back', active: [lost, stopTimer] }), lost)
-    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'worker worker was lost' }])
+    expect(change.endings).toMatchObject([
+      { state: 'skipped', outcome: 'stopped', reason: 'lost: worker worker was lost' },
+    ])
     expect(change.update?.state).toBe('canceled')
     expect(change.removals).toEqual([{ slot: '' }, { slot: '#stop' }])
   })
@@ -139,7 +142,9 @@ describe('the timer of a cancel', () => {
   it('ends what still runs, and the workflow', () => {
     const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker' }
     const change = fireTimer(facts({ state: 'rolling_back', active: [row(), timer] }))
-    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'it did not stop in time' }])
+    expect(change.endings).toMatchObject([
+      { state: 'skipped', outcome: 'stopped', reason: 'lost: it did not stop in time' },
+    ])
     expect(change.update?.state).toBe('canceled')
     expect(new Set(change.removals.map(removal => removal.slot))).toEqual(new Set(['', '#stop']))
   })

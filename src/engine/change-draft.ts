@@ -32,7 +32,12 @@ import type {
 } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
+import { freshRow, type LiveRow, type NextExecution } from './fresh-row.ts'
+
+export type { LiveRow, NextExecution } from './fresh-row.ts'
+
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
+import { UndoView } from './undo-view.ts'
 
 /** Who asked for a change from outside, and why. */
 export interface Request {
@@ -55,14 +60,6 @@ export interface MoveDetails {
   readonly reason?: string | null
 }
 
-export type NextExecution = Omit<NewExecution, 'workflowId'>
-
-/** A row as it will be. One that this change inserts has no times yet. */
-export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
-  readonly createdAt: number | null
-  readonly dueAt: number | null
-}
-
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
 export class ChangeDraft {
@@ -78,7 +75,7 @@ export class ChangeDraft {
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
   readonly #closed: ClosedLetter[] = []
-  readonly #undone = new Map<string, EndedState>()
+  readonly #undo: UndoView
   readonly #counts: boolean
   #update: WorkflowUpdate
   #updated = false
@@ -89,6 +86,7 @@ export class ChangeDraft {
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
     this.facts = facts
     this.#counts = counts
+    this.#undo = new UndoView(facts)
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
     const { state, pauseCause, blockedBy, finishing, rollback, partial } = facts.workflow
@@ -185,25 +183,18 @@ export class ChangeDraft {
 
   /** Ended forward attempts as they will be, newest first. The facts must show history. */
   undoRows(): UndoRow[] {
-    const { undo } = this.facts
-    invariant(undo !== null, `Nobody has looked at what workflow ${this.workflowId} has done.`)
-    const now = this.#endings.filter(({ execution }) => execution.kind === 'forward').toReversed()
-    const rows = [...now.map(ending => ({ ...ending.execution, ...ending })), ...undo.rows]
-    return rows.map(row => ({ ...row, state: this.#undone.get(row.id) ?? row.state }))
+    return this.#undo.rows(this.#endings)
   }
 
   /** Compensations that have ended, those of this change included. */
   triedUndos(): TriedUndo[] {
-    const now = this.#endings.flatMap(({ execution, outcome }) =>
-      execution.kind === 'compensate' ? { ...execution, outcome, undoes: execution.ancestry.parents[0] ?? '' } : [],
-    )
-    return [...now, ...(this.facts.undo?.tried ?? [])]
+    return this.#undo.tried(this.#endings)
   }
 
   /** A rollback moves an ended row on. Its outcome stays what it is. */
   moveEnded(row: UndoRow, state: 'compensating' | 'rolled_back' | 'failed'): void {
     checkUndoTransition(row.id, row.state, state)
-    this.#undone.set(row.id, state)
+    this.#undo.move(row.id, state)
     this.#event(`step.${state}`, row, { from: row.state, to: state })
   }
 
@@ -348,8 +339,8 @@ export class ChangeDraft {
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
-      endings: this.#endingsNow(),
-      undone: this.#undoneBefore(),
+      endings: this.#undo.applied(this.#endings),
+      undone: this.#undo.before(this.#endings),
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),
@@ -360,20 +351,6 @@ export class ChangeDraft {
       wakes: this.facts.workflow.watched && isEnd(this.state) && !isEnd(this.facts.workflow.state),
       events: this.#events,
     }
-  }
-
-  #endingsNow(): readonly Ending[] {
-    if (this.#undone.size === 0) return this.#endings
-    return this.#endings.map(ending => ({
-      ...ending,
-      state: this.#undone.get(ending.execution.id) ?? ending.state,
-    }))
-  }
-
-  /** Rows that this change itself ends are written as they are in the end. */
-  #undoneBefore(): WorkflowChange['undone'] {
-    const ending = new Set(this.#endings.map(({ execution }) => execution.id))
-    return [...this.#undone].flatMap(([id, state]) => (ending.has(id) ? [] : { id, state }))
   }
 
   /** What is left when a workflow ends is of no use to anybody. */
@@ -405,39 +382,5 @@ export class ChangeDraft {
   #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
-  }
-}
-
-/**
- * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
- * and an object that is made by spreading so many fields is several times slower and larger.
- */
-function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
-  return {
-    workflowId,
-    slot: execution.slot,
-    id: execution.id,
-    node: execution.node,
-    kind: execution.kind,
-    attempt: execution.attempt,
-    ordinal: execution.ordinal,
-    state: execution.state,
-    queue: execution.queue,
-    handler: execution.handler,
-    generation: execution.generation,
-    priority: execution.priority,
-    due: execution.due,
-    owner: execution.owner,
-    fence: execution.fence,
-    failures: execution.failures,
-    crashes: execution.crashes,
-    progress: execution.progress,
-    input: execution.input,
-    ancestry: execution.ancestry,
-    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
-    startMark: false,
-    createdAt: null,
-    dueAt: null,
-    startedAt: null,
   }
 }

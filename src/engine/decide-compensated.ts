@@ -10,7 +10,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { isEnd } from './end-watch.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
-import { insertCompensation, nodeToUndo, undoNext, undoneBy } from './rollback.ts'
+import { insertCompensation, lostReason, nodeToUndo, undoNext, undoneBy } from './rollback.ts'
 import type { StepReport } from './step-report.ts'
 
 export function decideCompensated(
@@ -66,7 +66,7 @@ class Failed {
 export function decideLostCompensation(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
   const once = plan.graph.find(currentName(plan, row.node))?.compensation?.once === true
   const crashes = crashesAfter(row)
-  const reason = `worker ${row.owner} was lost`
+  const reason = lostReason(row.owner)
   if (once && row.startMark) {
     const error = { className: 'UnknownOutcome', message: `${reason} in mid-call`, stack: null }
     giveUp(draft, plan, row, { error, reason: 'unknown_outcome' })

@@ -9,7 +9,7 @@ import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { deadLetter } from './dead-letters.ts'
 import { decideLostCompensation } from './decide-compensated.ts'
 import type { Plan } from './plan.ts'
-import { lostMark } from './rollback.ts'
+import { lateReason, lostReason } from './rollback.ts'
 import { repeat } from './schedule.ts'
 import { endIfNothingRuns, stopTimerSlot } from './wind-down.ts'
 
@@ -19,13 +19,13 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     draft.move(row, 'scheduled')
     return
   }
-  const reason = `worker ${row.owner} was lost`
+  const reason = lostReason(row.owner)
   if (row.kind === 'compensate') {
     decideLostCompensation(draft, row, plan)
     return
   }
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
-    if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason: `${lostMark}${reason}` })
+    if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
     else draft.end(row, 'canceled', 'superseded', { reason })
     endIfNothingRuns(draft, plan)
     return
@@ -46,10 +46,10 @@ export function decideStopTimer(draft: ChangeDraft, plan: Plan): void {
   draft.dropTimer(stopTimerSlot)
   const { finishing } = draft.workflow
   if (draft.state !== 'rolling_back' && !finishing) return
-  const reason = 'it did not stop in time'
+  const reason = lateReason
   for (const row of draft.rows().filter(each => each.state === 'in_progress')) {
     if (finishing) draft.end(row, 'canceled', 'superseded', { reason })
-    else draft.end(row, 'skipped', 'stopped', { reason: `${lostMark}${reason}` })
+    else draft.end(row, 'skipped', 'stopped', { reason })
   }
   endIfNothingRuns(draft, plan)
 }

@@ -11,8 +11,9 @@ import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } f
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
 import { heal, mustHeal } from './heal.ts'
+import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
-import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
+import { arrive, repeat } from './schedule.ts'
 import { abortWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */

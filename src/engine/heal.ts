@@ -9,10 +9,11 @@ import { describeDifference, differenceBetween } from '../definition/graph-diffe
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, itemsIn } from './each-items.ts'
+import { latestUnder } from './parents.ts'
 import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
-import { endWorkflow, insertFirst, latestUnder } from './schedule.ts'
+import { endWorkflow, insertFirst } from './schedule.ts'
 import { childOf } from './wind-down.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */

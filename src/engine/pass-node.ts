@@ -7,8 +7,8 @@ import type { LatestEnding } from '../store/change.ts'
 import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { latestUnder, parentsOf } from './parents.ts'
 import type { Plan } from './plan.ts'
-import { latestUnder, parentsOf } from './schedule.ts'
 
 /** Nobody has to run it. */
 export function isPassive({ kind }: Pick<GraphNode, 'kind'>): boolean {

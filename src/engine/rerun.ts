@@ -13,8 +13,8 @@ import { type Course, planOf } from './courses.ts'
 import type { Engine } from './engine.ts'
 import { heal, isSatisfied } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
+import { parentsOf } from './parents.ts'
 import { currentName, type Plan } from './plan.ts'
-import { parentsOf } from './schedule.ts'
 
 export async function rerunOrder(engine: Engine, id: string, given: readonly string[]): Promise<StartOrder> {
   const { store } = engine

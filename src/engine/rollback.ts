@@ -13,8 +13,10 @@ import { currentName, type Plan, type RunOn } from './plan.ts'
 /** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
 export const undoSlot = '#undo'
 
-/** An attempt that nobody reported on while the workflow was being stopped: its call may have happened. */
-export const lostMark = 'lost: '
+/** Why nobody reported on an attempt while its workflow was being stopped: its call may have happened. */
+export const lateReason = 'it did not stop in time'
+export const lostReason = (worker: string | null) => `worker ${worker} was lost`
+const isLost = (reason: string | null) => reason === lateReason || /^worker .* was lost$/.test(reason ?? '')
 
 /** Compensations that will not be tried again by themselves. */
 const givenUp: ReadonlySet<string> = new Set(['compensation_failed', 'unknown', 'stopped'])
@@ -65,7 +67,7 @@ function isSavePoint(plan: Plan, row: UndoRow): boolean {
 function isUndone({ node, attempt, state, outcome, reason, startedAt }: UndoRow, latest: ReadonlyMap<string, number>) {
   if (state === 'completed') return true
   if (startedAt === null || latest.get(node) !== attempt) return false
-  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && reason?.startsWith(lostMark) === true)
+  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && isLost(reason))
 }
 
 interface Undone {

@@ -4,7 +4,7 @@
  */
 import type { ActiveExecution, EndedExecution } from '../store/records.ts'
 import { ancestryHash } from './ancestry.ts'
-import { namesOf } from './schedule.ts'
+import { namesOf } from './parents.ts'
 
 export interface HistoryFlaw {
   readonly executionId: string

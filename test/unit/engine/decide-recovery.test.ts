@@ -59,9 +59,7 @@ describe('a takeover', () => {
   it('of a workflow that is being canceled ends it', () => {
     const lost = row()
     const change = takeOver(facts({ state: 'rolling_back', active: [lost, stopTimer] }), lost)
-    expect(change.endings).toMatchObject([
-      { state: 'skipped', outcome: 'stopped', reason: 'lost: worker worker was lost' },
-    ])
+    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'worker worker was lost' }])
     expect(change.update?.state).toBe('canceled')
     expect(change.removals).toEqual([{ slot: '' }, { slot: '#stop' }])
   })
@@ -142,9 +140,7 @@ describe('the timer of a cancel', () => {
   it('ends what still runs, and the workflow', () => {
     const timer = { ...stopTimer, state: 'in_progress' as const, owner: 'worker' }
     const change = fireTimer(facts({ state: 'rolling_back', active: [row(), timer] }))
-    expect(change.endings).toMatchObject([
-      { state: 'skipped', outcome: 'stopped', reason: 'lost: it did not stop in time' },
-    ])
+    expect(change.endings).toMatchObject([{ state: 'skipped', outcome: 'stopped', reason: 'it did not stop in time' }])
     expect(change.update?.state).toBe('canceled')
     expect(new Set(change.removals.map(removal => removal.slot))).toEqual(new Set(['', '#stop']))
   })

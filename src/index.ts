@@ -17,8 +17,12 @@ export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
+export type { Branch, ConditionBranches, DescribeBranch } from './definition/branch.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
+export type { Compensation, Reconciled, Undoing } from './definition/compensation.ts'
+export type { Decision, OneDecision } from './definition/decision.ts'
+export { defineForm, type Form } from './definition/define-form.ts'
 export {
   type CatchUp,
   defineSchedule,
@@ -27,6 +31,17 @@ export {
   type Tick,
 } from './definition/define-schedule.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
+export type {
+  CodeOptions,
+  CompensationOptions,
+  Escalation,
+  ForkOptions,
+  HumanOptions,
+  JoinNotation,
+  JoinOptions,
+  StructureOptions,
+  WaitForOptions,
+} from './definition/flow-options.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
 export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType } from './definition/hero.ts'
@@ -44,6 +59,7 @@ export type { Dependency, FanOut, NodeHandle } from './definition/node-handle.ts
 export type { NodeRef } from './definition/node-ref.ts'
 export type { OutputReference } from './definition/output-reference.ts'
 export type { RetryNotation } from './definition/retry-notation.ts'
+export type { Signal } from './definition/signal.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
 export type { Child, OutputOf, StepName } from './definition/step-names.ts'

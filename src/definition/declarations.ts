@@ -45,6 +45,7 @@ export interface Declarations {
   readonly onException: ExceptionRule[]
   retry: RetryPolicy | null
   timeoutMs: number | null
+  stopGraceMs: number
   queue: string
   priority: number
   allowMultiple: boolean
@@ -53,6 +54,9 @@ export interface Declarations {
   readonly afterEach: AfterHook[]
   readonly aroundEach: AroundHook[]
 }
+
+/** How long a rollback waits for code that still runs, where nobody says. */
+export const defaultStopGraceMs = 30_000
 
 const key = Symbol('geneva-drive.declarations')
 
@@ -133,6 +137,7 @@ function emptyDeclarations(className: string): Declarations {
     onException: [],
     retry: null,
     timeoutMs: null,
+    stopGraceMs: defaultStopGraceMs,
     queue: 'default',
     priority: 0,
     allowMultiple: false,

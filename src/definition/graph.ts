@@ -142,7 +142,7 @@ export class Graph {
     this.isChain =
       this.entries.length <= 1 &&
       this.leaves.length <= 1 &&
-      data.nodes.every(node => node.dependsOn.length <= 1 && node.kind !== 'each')
+      data.nodes.every(node => node.dependsOn.length <= 1 && node.kind !== 'each' && !node.guard && !node.join)
   }
 
   get type(): string | null {

@@ -37,7 +37,7 @@ export type ExceptionNotation = PolicyNotation | PolicyPicker | readonly ErrorCl
 export type ErrorClassPolicy = readonly [errorClass: ErrorClass, policy: PolicyNotation | PolicyPicker<any>]
 
 /** What a node may depend on: names, or what verbs have returned. `null` or an empty array: it is an entry point. */
-type DependencyOption<W> = Names<W>['node'] | NodeRef | readonly (Names<W>['node'] | NodeRef)[] | null
+export type DependencyOption<W> = Names<W>['node'] | NodeRef | readonly (Names<W>['node'] | NodeRef)[] | null
 
 /** Unions of names stand here in full, not behind an alias, because then messages list the names. */
 export interface TaskOptions<W> {
@@ -118,6 +118,8 @@ export interface DefaultOptions {
   readonly retry?: RetryNotation
   /** How long an attempt at a step may take. */
   readonly timeout?: Duration
+  /** How long a rollback waits for code that still runs, before it goes on without it. Default: 30 seconds. */
+  readonly stopGrace?: Duration
 }
 
 export interface JobOptions {

@@ -174,6 +174,8 @@ export interface WorkflowDefinition {
   readonly retry: RetryPolicy | null
   /** For steps that say nothing themselves; `null`: they may take as long as they like. */
   readonly timeoutMs: number | null
+  /** How long a rollback waits for code that still runs. */
+  readonly stopGraceMs: number
   readonly queue: string
   readonly priority: number
   readonly allowMultiple: boolean

@@ -15,6 +15,7 @@ import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
+import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
@@ -180,6 +181,16 @@ export class Geneva {
 
   async cancel(id: string, options?: RequestOptions): Promise<void> {
     await (await this.#connection.open()).engine.cancel(id, requestFrom(options))
+  }
+
+  /** Ends a workflow at once: nothing is undone, and nothing that runs is waited for. */
+  async abort(id: string, options?: RequestOptions): Promise<void> {
+    await (await this.#connection.open()).engine.abort(id, requestFrom(options))
+  }
+
+  /** What a cancel, or a failure now, would undo, in order. */
+  async previewRollback(id: string, kind: 'cancel' | 'failure' = 'cancel'): Promise<RollbackStep[]> {
+    return previewRollback((await this.#connection.open()).engine, id, kind)
   }
 
   async skip(id: string, step: string, options?: RequestOptions): Promise<void> {

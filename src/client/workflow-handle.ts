@@ -12,6 +12,7 @@ import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
+import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import { readOutput } from '../engine/read-output.ts'
 import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
@@ -90,6 +91,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
 
   get finishedAt(): Date | null {
     return this.state === 'finished' ? toOptionalDate(this.#snapshot.workflow.endedAt) : null
+  }
+
+  /** A join went on without a branch that had failed. */
+  get partial(): boolean {
+    return this.#snapshot.workflow.partial
   }
 
   get canceledAt(): Date | null {
@@ -228,6 +234,30 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   async cancel(options?: RequestOptions): Promise<this> {
     await this.#parts.engine.cancel(this.id, requestFrom(options))
     return this.refresh()
+  }
+
+  /** Ends the workflow at once: nothing is undone, and nothing that runs is waited for. */
+  async abort(options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.abort(this.id, requestFrom(options))
+    return this.refresh()
+  }
+
+  /** What a cancel, or a failure now, would undo, in order. */
+  previewRollback(kind: 'cancel' | 'failure' = 'cancel'): Promise<RollbackStep[]> {
+    return previewRollback(this.#parts.engine, this.id, kind)
+  }
+
+  /** What was called to undo steps, in order, the one under way last. `step` is the step that is undone. */
+  async compensations(): Promise<Execution[]> {
+    const { store } = this.#parts.engine
+    const active = (await store.activeExecutions(this.id)).filter(row => row.kind === 'compensate')
+    const ended = (await store.history(this.id)).filter(row => row.kind === 'compensate')
+    const known = new Set(ended.map(row => row.id))
+    const rows = [
+      ...ended.toSorted((a, b) => a.endedAt - b.endedAt || Number(a.id) - Number(b.id)),
+      ...active.filter(row => !known.has(row.id)),
+    ]
+    return executionsFrom(rows, { isResumable: () => false, now: null })
   }
 
   /**

@@ -98,9 +98,11 @@ export class Engine {
 
   /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
-    const { workflowId, node } = await this.findLetter(letterId)
+    const { workflowId, node, kind } = await this.findLetter(letterId)
     await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
-      if (then === 'cancel') {
+      // The workflow goes its way: what could not be undone is not.
+      if (kind === 'compensate') discardLetter(draft, letterId, request)
+      else if (then === 'cancel') {
         discardLetter(draft, letterId, request)
         cancelFromLetters(draft, request, plan)
       } else {
@@ -118,6 +120,27 @@ export class Engine {
   /** Changes what a workflow goes by, with everything in sight. */
   async changeCourse(id: string, decide: (draft: ChangeDraft, plan: Plan) => void): Promise<void> {
     await this.#changeOne(id, { withLatest: true }, decide)
+  }
+
+  /** Decides on a workflow with everything in sight, and writes nothing. */
+  async look<T>(id: string, see: (draft: ChangeDraft, plan: Plan) => T): Promise<T> {
+    const workflow = await this.find(id)
+    const course = (await this.courses.of([workflow])).get(id)
+    const seen: T[] = []
+    const look = (facts: WorkflowFacts) => {
+      if (course)
+        seen.push(
+          see(
+            new ChangeDraft(facts),
+            planOf(course, () => '0'),
+          ),
+        )
+      return null
+    }
+    await this.store.change([{ workflowId: id, withLatest: true }], look, { look: () => historyToo })
+    const [found] = seen.slice(-1)
+    if (found === undefined) throw new WorkflowNotFoundError(id)
+    return found
   }
 
   /** A timer has fallen due and was claimed. */

@@ -7,6 +7,7 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
+  Continuation,
   Due,
   Ending,
   EndingRow,
@@ -30,7 +31,10 @@ import type {
 } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
+import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
+
+export type { LiveRow, NextExecution } from './live-row.ts'
 
 /** Who asked for a change from outside, and why. */
 export interface Request {
@@ -53,14 +57,6 @@ export interface MoveDetails {
   readonly reason?: string | null
 }
 
-export type NextExecution = Omit<NewExecution, 'workflowId'>
-
-/** A row as it will be. One that this change inserts has no times yet. */
-export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
-  readonly createdAt: number | null
-  readonly dueAt: number | null
-}
-
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
 export class ChangeDraft {
@@ -81,6 +77,7 @@ export class ChangeDraft {
   #updated = false
   #moved: NewEvent | null = null
   #graph: WorkflowChange['graph'] = null
+  #continuation: Continuation | null = null
 
   /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
@@ -298,12 +295,18 @@ export class ChangeDraft {
     this.setWorkflow({ frozen: graph.signature, generation: 0 })
   }
 
+  /** It goes on as another workflow once it has finished. */
+  continueAs(continuation: Continuation): void {
+    this.#continuation = continuation
+  }
+
   /** An event of the workflow as a whole, or of a node that has no row. */
   note(type: string, rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
+    const continuation = this.#buildContinuation()
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
     return {
@@ -317,9 +320,23 @@ export class ChangeDraft {
       fanIns: this.#buildFanIns(),
       letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
-      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
+      continuation,
+      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched && continuation?.stage !== 'begun',
       events: this.#events,
     }
+  }
+
+  /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
+  #buildContinuation(): WorkflowChange['continuation'] {
+    const stored = this.facts.workflow.continuation
+    const as = this.#continuation ?? (stored === null ? null : (JSON.parse(stored) as Continuation))
+    if (as === null) return null
+    if (!isEnd(this.state)) return this.#continuation === null ? null : { stage: 'planned', as }
+    if (!this.#updated || this.state !== 'finished') return null
+    this.note('workflow.continued', { reason: `as workflow ${as.id}` })
+    const reason = `continues workflow ${this.workflowId}`
+    this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
+    return { stage: 'begun', as }
   }
 
   /** What is left when a workflow ends is of no use to anybody. */
@@ -351,39 +368,5 @@ export class ChangeDraft {
   #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
-  }
-}
-
-/**
- * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
- * and an object that is made by spreading so many fields is several times slower and larger.
- */
-function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
-  return {
-    workflowId,
-    slot: execution.slot,
-    id: execution.id,
-    node: execution.node,
-    kind: execution.kind,
-    attempt: execution.attempt,
-    ordinal: execution.ordinal,
-    state: execution.state,
-    queue: execution.queue,
-    handler: execution.handler,
-    generation: execution.generation,
-    priority: execution.priority,
-    due: execution.due,
-    owner: execution.owner,
-    fence: execution.fence,
-    failures: execution.failures,
-    crashes: execution.crashes,
-    progress: execution.progress,
-    input: execution.input,
-    ancestry: execution.ancestry,
-    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
-    startMark: false,
-    createdAt: null,
-    dueAt: null,
-    startedAt: null,
   }
 }

@@ -14,8 +14,8 @@ import { prepareStart, startOrder } from './start-orders.ts'
 export interface ChildHost {
   /** Everything that can be wrong with the start is found here; it is carried out with the end of the run. */
   prepare(workflowClass: unknown, what: object): Promise<StartOrder>
-  /** Throws `WorkflowNotFoundError`. */
-  watch(workflowId: string): Promise<void>
+  /** The id of the workflow that is watched: of one that was continued, the last. Throws `WorkflowNotFoundError`. */
+  watch(workflowId: string): Promise<string>
   read(workflowId: string): Promise<{ readonly workflow: WorkflowRecord; readonly child: Child }>
 }
 
@@ -41,8 +41,13 @@ export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: numb
     },
     async watch(workflowId) {
       const [timerId = ''] = await store.takeIds(1)
-      const found = store.isId(workflowId) ? await store.watch(workflowId, parent, timerId) : null
-      if (found === null) throw new WorkflowNotFoundError(workflowId)
+      for (;;) {
+        const { id } = await engine.findLast(workflowId)
+        const found = await store.watch(id, parent, timerId)
+        if (found === null) throw new WorkflowNotFoundError(workflowId)
+        // Continued between the two looks: its watches have moved on before this one came.
+        if (found.continuedAs === null) return id
+      }
     },
     async read(workflowId) {
       const workflow = await engine.find(workflowId)

@@ -9,7 +9,7 @@ import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
-import { wakeNode } from './child-nodes.ts'
+import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
 import { decideStopTimer } from './decide-recovery.ts'
@@ -121,7 +121,7 @@ export class Engine {
       if (!holds(facts, timer)) return null
       const draft = new ChangeDraft(facts, { counts: true })
       if (timer.slot === stopTimerSlot) decideStopTimer(draft)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, timer.ancestry.parents[0])
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, endedIn(timer))
       draft.dropTimer(timer.slot)
       return draft.build()
     })
@@ -131,11 +131,15 @@ export class Engine {
   /** Comes before the timer is dropped: a process that dies in between does it again. */
   async #cancelChild(timer: ActiveExecution): Promise<void> {
     const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
-    try {
-      await this.cancel(child, { by, reason })
-    } catch (error) {
-      // It has ended by itself meanwhile, or was removed.
-      if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+    for (let id: string | null = child; id !== null; ) {
+      try {
+        await this.cancel(id, { by, reason })
+        return
+      } catch (error) {
+        // It has ended by itself meanwhile, or was removed.
+        if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+        id = (await this.store.findWorkflow(id))?.workflow.continuedAs ?? null
+      }
     }
   }
 
@@ -154,6 +158,13 @@ export class Engine {
     const found = this.store.isId(id) ? await this.store.findWorkflow(id) : null
     if (found === null) throw new WorkflowNotFoundError(id)
     return found.workflow
+  }
+
+  /** The last of the workflows that go on from one another, from this one on. */
+  async findLast(id: string): Promise<WorkflowRecord> {
+    let found = await this.find(id)
+    while (found.continuedAs !== null) found = await this.find(found.continuedAs)
+    return found
   }
 
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */

@@ -44,12 +44,14 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
 export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
   let items = 0
   let children = 0
+  let restarts = 0
   for (const { claimed, report } of reports) {
     const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
     children += graph.childrenOf(graph.eachOf(node)?.id ?? node).length
     if (report.kind === 'items') items += report.items.length
+    if (report.kind === 'restart') restarts += 1 + graph.entries.length
   }
-  return reports.length + items + Math.min(children, graph.size)
+  return reports.length + items + restarts + Math.min(children, graph.size)
 }
 
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */
@@ -74,7 +76,7 @@ const stopping: ReadonlySet<string> = new Set(['cancel', 'dlq'])
 function concernsAll(report: StepReport): boolean {
   if (report.kind === 'threw')
     return report.retryMs === null && (stopping.has(report.policy.action) || stopping.has(report.policy.then))
-  return report.kind === 'finish' || report.kind === 'cancel' || report.kind === 'pause'
+  return ['finish', 'restart', 'cancel', 'pause'].includes(report.kind)
 }
 
 /** The parents of what is about to begin, and the items that get a place which falls free. */

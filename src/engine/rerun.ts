@@ -105,6 +105,9 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     finishing: false,
     openLetters: 0,
     watched: false,
+    continuation: null,
+    continuedAs: null,
+    continues: null,
     parent: null,
   }
   const plan = { ...planOf({ ...course, workflow }, takeover.takeId), heals: true }

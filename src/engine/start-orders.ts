@@ -59,9 +59,22 @@ export async function prepareStart(
   }
   const hero = identifyHero(definition, what.hero)
   const value = await validateInput(definition, what.input)
-  const input = encodeValue(value, { what: `The input for ${definition.type}`, maxBytes: maxInputBytes })
+  const input = encodeChecked(definition, value, maxInputBytes)
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
   return { hero, input, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+}
+
+/** Throws what `start` would throw for it. */
+export async function encodeInput(
+  definition: WorkflowDefinition,
+  given: unknown,
+  maxBytes: number,
+): Promise<string | null> {
+  return encodeChecked(definition, await validateInput(definition, given), maxBytes)
+}
+
+function encodeChecked({ type }: WorkflowDefinition, value: unknown, maxBytes: number): string | null {
+  return encodeValue(value, { what: `The input for ${type}`, maxBytes })
 }
 
 /** What does not depend on what is started. */
@@ -128,7 +141,8 @@ export interface StartCourse {
 
 /** The first id is the workflow's; the others go to the nodes that depend on nothing. */
 export function startOrder(course: StartCourse, prepared: Prepared, ids: readonly string[]): StartOrder {
-  const [id = '', ...rowIds] = ids
+  const [id = ''] = ids
+  let next = 1
   return {
     id,
     type: course.type,
@@ -142,13 +156,22 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     graph: null,
     parent: null,
     taken: null,
-    first: course.graph.entries.map((node, index) => firstRow(course, prepared, node, [id, rowIds[index] ?? ''])),
+    first: firstRows(course, prepared, { workflowId: id, takeId: () => ids[next++] ?? '' }),
   }
 }
 
+/** The rows of the nodes that depend on nothing. */
+export function firstRows(
+  course: Pick<StartCourse, 'graph' | 'generation' | 'handlerOf'>,
+  prepared: Pick<Prepared, 'delayMs' | 'at'>,
+  { workflowId, takeId }: { readonly workflowId: string; takeId(): string },
+): NewExecution[] {
+  return course.graph.entries.map(node => firstRow(course, prepared, node, [workflowId, takeId()]))
+}
+
 function firstRow(
-  { graph, generation, handlerOf }: StartCourse,
-  prepared: Prepared,
+  { graph, generation, handlerOf }: Pick<StartCourse, 'graph' | 'generation' | 'handlerOf'>,
+  prepared: Pick<Prepared, 'delayMs' | 'at'>,
   node: GraphNode,
   [workflowId, id]: readonly [string, string],
 ): NewExecution {
@@ -176,7 +199,7 @@ function firstRow(
   }
 }
 
-function firstDue(prepared: Prepared, waitMs: number): Due {
+function firstDue(prepared: Pick<Prepared, 'delayMs' | 'at'>, waitMs: number): Due {
   if (prepared.at === null) return { inMs: prepared.delayMs + waitMs }
   return { at: Math.ceil((prepared.at + waitMs) * 1000) }
 }

@@ -31,7 +31,8 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
 function endClause({ workflow, change }: WorkflowStanding): string {
   const at = workflow.endedAt === null ? '' : ` at ${timeText(toDate(workflow.endedAt))}`
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
-  return workflow.state === 'finished' ? `it finished${at}` : `it was ${workflow.state}${at}${asked}`
+  const next = workflow.continuedAs === null ? '' : `, and goes on as workflow ${workflow.continuedAs}`
+  return workflow.state === 'finished' ? `it finished${at}${next}` : `it was ${workflow.state}${at}${asked}`
 }
 
 function askedBy(by: string | null, reason: string | null): string {

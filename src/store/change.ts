@@ -105,6 +105,15 @@ export interface ClosedLetter {
   readonly reason: string | null
 }
 
+/** A workflow that goes on where another has finished: of the same class, for the same hero, with an input of its own. */
+export interface Continuation {
+  readonly id: string
+  /** Encoded. */
+  readonly input: string | null
+  readonly generation: number
+  readonly first: readonly NewExecution[]
+}
+
 export interface WorkflowUpdate {
   readonly state: StoredWorkflowState
   readonly pauseCause: PauseCause | null
@@ -142,6 +151,8 @@ export interface WorkflowChange {
   }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
+  /** `planned`: kept until the workflow has finished. `begun`: it has, and whoever watches it watches the other one. */
+  readonly continuation: { readonly stage: 'planned' | 'begun'; readonly as: Continuation } | null
   /** The workflow has ended and is watched: its watchers are woken. */
   readonly wakes: boolean
   readonly events: readonly NewEvent[]

@@ -108,6 +108,7 @@ forEachDatabase('readiness', database => {
         removals: [],
         moves: [],
         fanIns: { inserted: [{ node: 'end', open: 2 }], updated: [], removed: [], cleared: false },
+        continuation: null,
         wakes: false,
         graph: null,
         letters: { opened: [], closed: [] },

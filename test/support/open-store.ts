@@ -95,6 +95,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
     letters: { opened: [], closed: [] },
+    continuation: null,
     wakes: false,
     graph: null,
     events: [],

@@ -63,6 +63,9 @@ export function workflowRecord(row: Row): WorkflowRecord {
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
+    continuation: json(row, 'continuation'),
+    continuedAs: optionalText(row, 'continued_as'),
+    continues: optionalText(row, 'continues'),
     parent:
       optionalText(row, 'parent_id') === null
         ? null

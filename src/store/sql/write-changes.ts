@@ -4,6 +4,7 @@
  */
 import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
+import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
@@ -80,6 +81,7 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
   return [
     ...write(updates, piece => updateWorkflows(context, piece)),
     ...(graphs.length === 0 ? [] : replaceGraphs(context, graphs)),
+    ...continuationStatements(context, changes),
     ...write(
       keyed(changes)(change => change.letters.opened),
       piece => insertLetters(context, piece),

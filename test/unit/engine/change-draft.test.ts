@@ -20,6 +20,7 @@ describe('a draft', () => {
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
       letters: { opened: [], closed: [] },
+      continuation: null,
       wakes: false,
       events: [],
     })

@@ -84,6 +84,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return this.#snapshot.workflow.continues
   }
 
+  /** When it must have ended, by its class or its start. */
+  get deadline(): Date | null {
+    return toOptionalDate(this.#snapshot.workflow.deadlineAt)
+  }
+
   /** As of the last look; `refresh()` looks again. */
   get state(): WorkflowState {
     const { workflow, performing } = this.#snapshot

@@ -32,6 +32,7 @@ import type {
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
 import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
 export type { LiveRow, NextExecution } from './live-row.ts'
@@ -199,7 +200,11 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
+    this.#event(`${row.kind === 'timer' ? 'timer' : 'step'}.${moveName(row.state, state)}`, row, {
+      from: row.state,
+      to: state,
+      reason,
+    })
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
@@ -309,6 +314,9 @@ export class ChangeDraft {
     const continuation = this.#buildContinuation()
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
+    // Seen or not, its timer goes with the workflow.
+    if (isEnd(this.state) && this.facts.workflow.deadlineAt !== null && !gone.includes(deadlineSlot))
+      gone.push(deadlineSlot)
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,

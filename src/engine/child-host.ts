@@ -9,7 +9,7 @@ import type { ParentKey, WorkflowRecord } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { Engine } from './engine.ts'
 import { readOutput } from './read-output.ts'
-import { prepareStart, startOrder } from './start-orders.ts'
+import { idsFor, prepareStart, startOrder } from './start-orders.ts'
 
 export interface ChildHost {
   /** Everything that can be wrong with the start is found here; it is carried out with the end of the run. */
@@ -36,7 +36,7 @@ export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: numb
         generation: engine.courses.generationOf(type),
         handlerOf: () => type,
       }
-      const [timerId = '', ...ids] = await store.takeIds(2 + graph.entries.length)
+      const [timerId = '', ...ids] = await store.takeIds(1 + idsFor(graph, prepared))
       return { ...startOrder(course, prepared, ids), parent: { ...parent, timerId } }
     },
     async watch(workflowId) {

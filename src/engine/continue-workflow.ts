@@ -12,6 +12,7 @@ export function continuationOf(
   { input, waitMs }: Pick<Extract<StepReport, { kind: 'restart' }>, 'input' | 'waitMs'>,
 ): Continuation {
   const id = plan.takeId()
-  const first = firstRows(plan, { delayMs: waitMs, at: null }, { workflowId: id, takeId: () => plan.takeId() })
-  return { id, input, generation: plan.generation, first }
+  const begin = { delayMs: waitMs, at: null, deadline: null }
+  const rows = firstRows(plan, begin, { workflowId: id, takeId: () => plan.takeId() })
+  return { id, input, generation: plan.generation, ...rows }
 }

@@ -7,11 +7,12 @@ import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { cancelFromLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -34,6 +35,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
   draft.moveWorkflow('ready', request)
+  if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
   letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
@@ -59,6 +61,7 @@ function endDeclared(draft: ChangeDraft, request: Request): void {
 
 /** What waits for a dead letter to be handled stays held. */
 function letGo(draft: ChangeDraft, plan: Plan): void {
+  letGoDeadline(draft)
   for (const row of draft.rows()) {
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
   }

@@ -12,6 +12,7 @@ import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
+import { decideDeadline } from './deadlines.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -24,7 +25,7 @@ import {
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
-import { type Plan, wakeSlotPrefix } from './plan.ts'
+import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
 import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -117,6 +118,10 @@ export class Engine {
   /** A timer has fallen due and was claimed. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
+    if (timer.slot === deadlineSlot) {
+      await this.#changeOne(timer.workflowId, { withLatest: true }, (draft, plan) => decideDeadline(draft, timer, plan))
+      return
+    }
     const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
       if (!holds(facts, timer)) return null
       const draft = new ChangeDraft(facts, { counts: true })

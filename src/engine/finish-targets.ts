@@ -49,7 +49,7 @@ export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest
     const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
     children += graph.childrenOf(graph.eachOf(node)?.id ?? node).length
     if (report.kind === 'items') items += report.items.length
-    if (report.kind === 'restart') restarts += 1 + graph.entries.length
+    if (report.kind === 'restart') restarts += 2 + graph.entries.length
   }
   return reports.length + items + restarts + Math.min(children, graph.size)
 }

@@ -38,6 +38,9 @@ export const timerHandler = '#timer'
 /** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
 export const wakeSlotPrefix = '#wake/'
 
+/** The timer of a workflow's deadline. It goes with the workflow, whoever ends it. */
+export const deadlineSlot = '#deadline'
+
 /** Counts what must have ended before the workflow has: a fan-in of all nodes that nothing depends on. */
 export const endNode = ''
 

@@ -112,6 +112,8 @@ export interface Continuation {
   readonly input: string | null
   readonly generation: number
   readonly first: readonly NewExecution[]
+  /** When it must have ended. The row of the timer for that is among the first. */
+  readonly deadline: Due | null
 }
 
 export interface WorkflowUpdate {

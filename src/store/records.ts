@@ -84,6 +84,8 @@ export interface WorkflowRecord {
   readonly continuedAs: string | null
   /** The workflow that this one goes on from. */
   readonly continues: string | null
+  /** When it must have ended; it has a timer then. */
+  readonly deadlineAt: number | null
   readonly createdAt: number
   readonly pausedAt: number | null
   readonly endedAt: number | null

@@ -63,6 +63,7 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     graph: null,
     parent: null,
     taken: null,
+    deadline: null,
     ...rest,
     first: given.map((more, index) => ({ ...execution, id: executionIds[index] ?? '', ...more })),
   }

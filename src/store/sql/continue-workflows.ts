@@ -6,7 +6,7 @@ import type { Continuation, WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { insertActive } from './write-active.ts'
+import { dueColumnsOf, dueTime, insertActive } from './write-active.ts'
 
 interface Step {
   readonly from: string
@@ -71,12 +71,13 @@ function insertContinued(context: SqlContext, steps: readonly Step[]): Sql {
     ...pairColumns,
     generation: ['int', ({ as }) => as.generation],
     input: ['json', ({ as }) => as.input],
+    ...dueColumnsOf<Step>(({ as }) => as.deadline),
   }
   const old = kept
     .split(', ')
     .map(name => `w.${name}`)
     .join(', ')
-  return sql`insert into ${workflows} (id, continues, generation, input, ${raw(kept)}, state, finishing, crooked, open_letters, created_at)
-    select r.new_id, r.old_id, r.generation, r.input, ${raw(old)}, 'ready', 0, 0, 0, ${context.now}
+  return sql`insert into ${workflows} (id, continues, generation, input, ${raw(kept)}, state, finishing, crooked, open_letters, created_at, deadline_at)
+    select r.new_id, r.old_id, r.generation, r.input, ${raw(old)}, 'ready', 0, 0, 0, ${context.now}, ${dueTime(context)}
     from ${context.rows('r', rowSet(columns, steps))} join ${workflows} w on w.id = r.old_id`
 }

@@ -66,6 +66,7 @@ export function workflowRecord(row: Row): WorkflowRecord {
     continuation: json(row, 'continuation'),
     continuedAs: optionalText(row, 'continued_as'),
     continues: optionalText(row, 'continues'),
+    deadlineAt: optionalInt(row, 'deadline_at'),
     parent:
       optionalText(row, 'parent_id') === null
         ? null

@@ -163,6 +163,7 @@ export function facts(situation: Situation): WorkflowFacts {
     continuation: null,
     continuedAs: null,
     continues: null,
+    deadlineAt: null,
     parent: null,
     createdAt: 1000,
     pausedAt: null,

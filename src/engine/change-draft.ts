@@ -321,6 +321,7 @@ export class ChangeDraft {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
       endings: this.#endings,
+      dropped: this.facts.outworn,
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),

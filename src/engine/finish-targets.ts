@@ -7,7 +7,7 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
-import { currentName, endNode, itemSlots, slotOf } from './plan.ts'
+import { currentName, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { namesOf } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
@@ -101,8 +101,17 @@ export function closerLook(
   const starts = childrenToStart(facts, requests)
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
-  const nothing = !others && [parents, waiting, starts, states].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others }
+  const outworn = outwornBy(requests)
+  const nothing = !others && [parents, waiting, starts, states, outworn].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn }
+}
+
+/** A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept. */
+function outwornBy(requests: readonly FinishRequest[]): CloserLook['outworn'] {
+  return requests.flatMap(({ report, claimed: { execution } }) => {
+    const upTo = execution.attempt - keptAttempts
+    return report.kind === 'reattempt' && upTo > 0 ? { node: execution.node, upTo } : []
+  })
 }
 
 /** Only then does it matter whether anything else goes on. To look for it is not free, and most reports need not. */

@@ -44,6 +44,9 @@ export const deadlineSlot = '#deadline'
 /** Counts what must have ended before the workflow has: a fan-in of all nodes that nothing depends on. */
 export const endNode = ''
 
+/** Of a step that reattempts itself so many ended attempts stay in history. */
+export const keptAttempts = 100
+
 /** So many digits keep items in the order of their numbers where slots are compared as text. */
 const itemDigits = 8
 

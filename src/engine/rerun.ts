@@ -167,6 +167,7 @@ function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     latest: new Map(),
     parents: new Map(),
     letters: [],
+    outworn: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),

@@ -133,6 +133,8 @@ export interface WorkflowChange {
   /** What the workflow's own row becomes, if it changes. */
   readonly update: WorkflowUpdate | null
   readonly endings: readonly Ending[]
+  /** Ended attempts that leave history, by id. */
+  readonly dropped: readonly string[]
   /** Rows that go on in the slot of an ended or idle row. */
   readonly replacements: readonly NewExecution[]
   readonly insertions: readonly NewExecution[]
@@ -170,6 +172,8 @@ export interface WorkflowFacts {
   readonly othersGoOn: boolean | null
   /** The latest ended forward attempt of each node, where the caller asked for it. */
   readonly latest: ReadonlyMap<string, LatestEnding> | null
+  /** Ended attempts that are not kept any longer, by id, where it was asked for them: so many as one change removes. */
+  readonly outworn: readonly string[]
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
   /** Open dead letters, where the latest attempts were asked for. */

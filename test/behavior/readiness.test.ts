@@ -105,6 +105,7 @@ forEachDatabase('readiness', database => {
         ],
         replacements: [],
         insertions: [],
+        dropped: [],
         removals: [],
         moves: [],
         fanIns: { inserted: [{ node: 'end', open: 2 }], updated: [], removed: [], cleared: false },

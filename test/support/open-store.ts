@@ -90,6 +90,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     workflowId,
     update: null,
     endings: [],
+    dropped: [],
     replacements: [],
     insertions: [],
     removals: [],
@@ -121,7 +122,7 @@ export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): E
 
 /** A second look that asks for nothing, to be filled in. */
 export function closerLookOf(more: Partial<CloserLook>): CloserLook {
-  return { parents: [], waiting: [], starts: [], states: [], others: false, ...more }
+  return { parents: [], waiting: [], starts: [], states: [], others: false, outworn: [], ...more }
 }
 
 /** What a decision about the workflow is shown; nothing is changed. */

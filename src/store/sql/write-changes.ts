@@ -13,7 +13,7 @@ import { raw, type Sql, sql } from './sql.ts'
 import { insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
-import { insertEvents, insertHistory } from './write-records.ts'
+import { deleteHistory, insertEvents, insertHistory } from './write-records.ts'
 
 /** How many rows one statement writes. A group of small changes always fits. */
 const maxRows = 5000
@@ -34,6 +34,10 @@ function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]):
     ...write(
       of(change => change.endings),
       piece => insertHistory(context, piece),
+    ),
+    ...write(
+      of(change => change.dropped),
+      piece => deleteHistory(context, piece),
     ),
     ...write(
       withId(change => change.removals),

@@ -13,6 +13,7 @@ describe('a draft', () => {
       workflowId: '7',
       update: null,
       endings: [],
+      dropped: [],
       replacements: [],
       insertions: [],
       removals: [],

@@ -177,6 +177,7 @@ export function facts(situation: Situation): WorkflowFacts {
     latest: latest === null ? null : byNode(latest),
     parents: byNode(parents),
     letters: [],
+    outworn: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(Object.entries(fanIns)),

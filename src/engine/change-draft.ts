@@ -7,6 +7,7 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
+  Continuation,
   Due,
   Ending,
   EndingRow,
@@ -30,14 +31,15 @@ import type {
   Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
+import { Counters } from './counters.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
-import { freshRow, type LiveRow, type NextExecution } from './fresh-row.ts'
-
-export type { LiveRow, NextExecution } from './fresh-row.ts'
-
+import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
+
+export type { LiveRow, NextExecution } from './live-row.ts'
 
 /** Who asked for a change from outside, and why. */
 export interface Request {
@@ -71,21 +73,21 @@ export class ChangeDraft {
   readonly #ended = new Map<string, LatestEnding>()
   readonly #next = new Map<string, NewExecution>()
   readonly #moves = new Map<string, RowMove>()
-  readonly #fanIns = new Map<string, number>()
+  readonly #counters: Counters
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
   readonly #closed: ClosedLetter[] = []
   readonly #undo: UndoView
-  readonly #counts: boolean
   #update: WorkflowUpdate
   #updated = false
   #moved: NewEvent | null = null
   #graph: WorkflowChange['graph'] = null
+  #continuation: Continuation | null = null
 
   /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
     this.facts = facts
-    this.#counts = counts
+    this.#counters = new Counters(facts.fanIns, counts)
     this.#undo = new UndoView(facts)
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
@@ -232,7 +234,11 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
+    this.#event(`${row.kind === 'timer' ? 'timer' : 'step'}.${moveName(row.state, state)}`, row, {
+      from: row.state,
+      to: state,
+      reason,
+    })
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
@@ -266,17 +272,17 @@ export class ChangeDraft {
 
   /** How many parents of the node are open; `null` while none has arrived. */
   openParents(node: string): number | null {
-    return this.#fanIns.get(node) ?? this.facts.fanIns.get(node) ?? null
+    return this.#counters.open(node)
   }
 
   /** Zero means that the counter is not needed any more. */
   setOpenParents(node: string, open: number): void {
-    this.#fanIns.set(node, open)
+    this.#counters.set(node, open)
   }
 
   /** Counters that the facts show. */
   knownFanIns(): string[] {
-    return [...new Set([...this.facts.fanIns.keys(), ...this.#fanIns.keys()])]
+    return this.#counters.known()
   }
 
   moveWorkflow(to: StoredWorkflowState, request: Request | null = null, pauseCause: PauseCause | null = null): void {
@@ -328,42 +334,57 @@ export class ChangeDraft {
     this.setWorkflow({ frozen: graph.signature, generation: 0 })
   }
 
+  /** It goes on as another workflow once it has finished. */
+  continueAs(continuation: Continuation): void {
+    this.#continuation = continuation
+  }
+
   /** An event of the workflow as a whole, or of a node that has no row. */
   note(type: string, rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
+    const continuation = this.#buildContinuation()
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
+    // Seen or not, its timer goes with the workflow.
+    if (isEnd(this.state) && this.facts.workflow.deadlineAt !== null && !gone.includes(deadlineSlot))
+      gone.push(deadlineSlot)
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
       endings: this.#undo.applied(this.#endings),
       undone: this.#undo.before(this.#endings),
+      dropped: this.facts.outworn,
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
-      fanIns: this.#buildFanIns(),
+      fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
-      wakes: this.facts.workflow.watched && isEnd(this.state) && !isEnd(this.facts.workflow.state),
+      continuation,
+      wakes: this.#ends() && this.facts.workflow.watched && continuation?.stage !== 'begun',
       events: this.#events,
     }
   }
 
-  /** What is left when a workflow ends is of no use to anybody. */
-  #buildFanIns(): WorkflowChange['fanIns'] {
-    const known = (node: string) => this.facts.fanIns.has(node)
-    const entries = [...this.#fanIns].map(([node, open]) => ({ node, open }))
-    const all = isEnd(this.state)
-    return {
-      inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
-      updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
-      removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
-      cleared: all && (this.#counts || this.facts.fanIns.size > 0),
-    }
+  #ends(): boolean {
+    return isEnd(this.state) && !isEnd(this.facts.workflow.state)
+  }
+
+  /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
+  #buildContinuation(): WorkflowChange['continuation'] {
+    const stored = this.facts.workflow.continuation
+    const as = this.#continuation ?? (stored === null ? null : (JSON.parse(stored) as Continuation))
+    if (as === null) return null
+    if (!isEnd(this.state)) return this.#continuation === null ? null : { stage: 'planned', as }
+    if (!this.#updated || this.state !== 'finished') return null
+    this.note('workflow.continued', { reason: `as workflow ${as.id}` })
+    const reason = `continues workflow ${this.workflowId}`
+    this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
+    return { stage: 'begun', as }
   }
 
   #put(execution: NextExecution): NewExecution {

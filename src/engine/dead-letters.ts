@@ -9,7 +9,7 @@ import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { currentName, type Plan } from './plan.ts'
 import { requeueCompensation } from './requeue-compensation.ts'
 import { repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows } from './wind-down.ts'
+import { cancelWorkflow, holdRows, letGoDeadline } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -45,6 +45,7 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   if (left.length === 0) draft.setWorkflow({ blockedBy: null })
   if (draft.state === 'dlq') draft.moveWorkflow('ready', request)
   if (draft.state !== 'ready') return
+  letGoDeadline(draft)
   for (const row of draft.rows())
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
 }

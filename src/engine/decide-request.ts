@@ -8,13 +8,14 @@ import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
 import { heal, mustHeal } from './heal.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
-import { abortWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { abortWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -37,6 +38,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
   draft.moveWorkflow('ready', request)
+  if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
   letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
@@ -62,6 +64,7 @@ function endDeclared(draft: ChangeDraft, request: Request): void {
 
 /** What waits for a dead letter to be handled stays held. */
 function letGo(draft: ChangeDraft, plan: Plan): void {
+  letGoDeadline(draft)
   for (const row of draft.rows()) {
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
   }

@@ -9,9 +9,10 @@ import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
-import { wakeNode } from './child-nodes.ts'
+import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
+import { decideDeadline } from './deadlines.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideAbort,
@@ -26,7 +27,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
-import { type Plan, wakeSlotPrefix } from './plan.ts'
+import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -146,22 +147,30 @@ export class Engine {
   /** A timer has fallen due and was claimed. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
+    if (timer.slot === deadlineSlot) {
+      await this.#changeOne(timer.workflowId, { withLatest: true }, (draft, plan) => decideDeadline(draft, timer, plan))
+      return
+    }
     await this.#changeOne(timer.workflowId, { lockRows: true }, (draft, plan) => {
       if (!holds(draft.facts, timer)) return
       if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, timer.ancestry.parents[0])
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, endedIn(timer))
       draft.dropTimer(timer.slot)
     })
   }
 
   /** Comes before the timer is dropped: a process that dies in between does it again. */
   async #cancelChild(timer: ActiveExecution): Promise<void> {
-    const { child, by, reason, how } = JSON.parse(timer.input ?? '{}') as { child: string } & StopRequest
-    try {
-      await this[how ?? 'cancel'](child, { by, reason })
-    } catch (error) {
-      // It has ended by itself meanwhile, or was removed.
-      if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+    const { child, by, reason, how = 'cancel' } = JSON.parse(timer.input ?? '{}') as { child: string } & StopRequest
+    for (let id: string | null = child; id !== null; ) {
+      try {
+        await this[how](id, { by, reason })
+        return
+      } catch (error) {
+        // It has ended by itself meanwhile, or was removed.
+        if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+        id = (await this.store.findWorkflow(id))?.workflow.continuedAs ?? null
+      }
     }
   }
 
@@ -180,6 +189,13 @@ export class Engine {
     const found = this.store.isId(id) ? await this.store.findWorkflow(id) : null
     if (found === null) throw new WorkflowNotFoundError(id)
     return found.workflow
+  }
+
+  /** The last of the workflows that go on from one another, from this one on. */
+  async findLast(id: string): Promise<WorkflowRecord> {
+    let found = await this.find(id)
+    while (found.continuedAs !== null) found = await this.find(found.continuedAs)
+    return found
   }
 
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */
@@ -230,7 +246,15 @@ export class Engine {
 }
 
 /** A request may end in a rollback, which goes by what the workflow has done. */
-export const historyToo: CloserLook = { parents: [], starts: [], states: [], waiting: [], others: false, undo: true }
+export const historyToo: CloserLook = {
+  parents: [],
+  starts: [],
+  states: [],
+  waiting: [],
+  outworn: [],
+  others: false,
+  undo: true,
+}
 
 function isEmpty(change: WorkflowChange): boolean {
   return change.update === null && change.events.length === 0 && change.removals.length === 0

@@ -28,6 +28,7 @@ import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
+import { encodeInput } from './start-orders.ts'
 import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import { childKey } from './wind-down.ts'
@@ -75,7 +76,8 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const encode = (value: unknown) => encodeOutput(job, value)
   const timeoutMs = node.timeoutMs ?? definition.timeoutMs
   const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
-  const rules = { ...policies, context, isResumable: core !== null, encode, timeout }
+  const restartInput = (value: unknown) => encodeInput(definition, value, job.maxOutputBytes)
+  const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   return { ...outcome, progress: core === null ? null : await core.end() }
 }
@@ -189,8 +191,7 @@ async function runChild(
   }
   if ('workflowId' in what) {
     const workflowId = String(what.workflowId)
-    await children.watch(workflowId)
-    return { kind: 'watch', workflowId }
+    return { kind: 'watch', workflowId: await children.watch(workflowId) }
   }
   return { kind: 'child', order: await children.prepare(workflowClass(), what) }
 }

@@ -8,7 +8,7 @@ import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { namesOf } from './parents.ts'
-import { currentName, endNode, itemSlots, slotOf } from './plan.ts'
+import { currentName, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
@@ -45,12 +45,14 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
 export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
   let items = 0
   let children = 0
+  let restarts = 0
   for (const { claimed, report } of reports) {
     const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
     children += reachOf(graph, [graph.eachOf(node)?.id ?? node]).nodes.length
     if (report.kind === 'items') items += report.items.length
+    if (report.kind === 'restart') restarts += 2 + graph.entries.length
   }
-  return reports.length + items + Math.min(children, graph.size)
+  return reports.length + items + restarts + Math.min(children, graph.size)
 }
 
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */
@@ -75,7 +77,7 @@ const stopping: ReadonlySet<string> = new Set(['cancel', 'rollback', 'dlq'])
 function concernsAll(report: StepReport): boolean {
   if (report.kind === 'threw')
     return report.retryMs === null && (stopping.has(report.policy.action) || stopping.has(report.policy.then))
-  return report.kind === 'finish' || report.kind === 'cancel' || report.kind === 'pause'
+  return ['finish', 'restart', 'cancel', 'pause'].includes(report.kind)
 }
 
 /** The parents of what is about to begin, and the items that get a place which falls free. */
@@ -100,9 +102,10 @@ export function closerLook(
   const starts = childrenToStart(facts, requests)
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
+  const outworn = outwornBy(requests)
   const undo = isUndoing(course, facts, requests)
-  const nothing = !others && !undo && [parents, waiting, starts, states].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others, undo }
+  const nothing = !others && !undo && [parents, waiting, starts, states, outworn].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo }
 }
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
@@ -115,6 +118,14 @@ function isUndoing(course: Course, { workflow }: WorkflowFacts, requests: readon
 /** The graph has compensations, or had some. */
 export function mayBeUndone({ graph, previous }: Pick<Course, 'graph' | 'previous'>): boolean {
   return graph.isSaga || previous?.isSaga === true
+}
+
+/** A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept. */
+function outwornBy(requests: readonly FinishRequest[]): CloserLook['outworn'] {
+  return requests.flatMap(({ report, claimed: { execution } }) => {
+    const upTo = execution.attempt - keptAttempts
+    return report.kind === 'reattempt' && upTo > 0 ? { node: execution.node, upTo } : []
+  })
 }
 
 /** Only then does it matter whether anything else goes on. To look for it is not free, and most reports need not. */

@@ -12,7 +12,12 @@ export function requeueCompensation(draft: ChangeDraft, letter: LetterRecord, re
   const undone = row === undefined ? null : nodeToUndo(plan, { ...row, state: 'completed' })
   if (row === undefined || undone === null) {
     const { id, state } = draft.facts.workflow
-    throw new InvalidStateError(id, state, `requeue a compensation of`, `The code has nothing that undoes ${letter.node}.`)
+    throw new InvalidStateError(
+      id,
+      state,
+      `requeue a compensation of`,
+      `The code has nothing that undoes ${letter.node}.`,
+    )
   }
   draft.closeLetter(letter, 'requeued', request)
   if (row.state === 'failed') draft.moveEnded(row, 'compensating')

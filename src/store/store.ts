@@ -83,6 +83,8 @@ export interface CloserLook {
   readonly others: boolean
   /** What the workflow has done, for a rollback. */
   readonly undo?: boolean
+  /** Nodes of whose ended attempts those up to a number are not kept any longer. */
+  readonly outworn: readonly { readonly node: string; readonly upTo: number }[]
 }
 
 export interface ChangeCall {

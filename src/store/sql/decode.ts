@@ -66,6 +66,10 @@ export function workflowRecord(row: Row): WorkflowRecord {
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
+    continuation: json(row, 'continuation'),
+    continuedAs: optionalText(row, 'continued_as'),
+    continues: optionalText(row, 'continues'),
+    deadlineAt: optionalInt(row, 'deadline_at'),
     parent:
       optionalText(row, 'parent_id') === null
         ? null

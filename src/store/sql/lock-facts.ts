@@ -44,6 +44,7 @@ export async function lockFacts(
       othersGoOn: complete ? false : null,
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
+      outworn: [],
       letters: openLetters.get(workflow.id) ?? [],
       undo: null,
       started: new Map(),

@@ -1,5 +1,6 @@
 /**
- * Writes history: ended executions, which only a rollback touches again, and events, which nothing does.
+ * Writes history: ended executions, which only a rollback touches again, and events, which nothing does. Only old attempts
+ * of a step that repeats itself go.
  */
 import type { Ending, NewEvent, WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
@@ -51,6 +52,11 @@ export function moveHistory(context: SqlContext, undone: WorkflowChange['undone'
   return context.dialect.updateFrom(context.tables.history, context.rows('r', set), raw('a.id = r.id'), [
     ['state', raw('r.state')],
   ])
+}
+
+export function deleteHistory(context: SqlContext, ids: readonly string[]): Sql {
+  const rows = context.rows('r', { columns: { id: 'id' }, rows: ids.map(id => [id]) })
+  return context.dialect.deleteFrom(context.tables.history, rows, ['id'])
 }
 
 const eventColumns: Columns<NewEvent> = {

@@ -14,6 +14,7 @@ describe('a draft', () => {
       update: null,
       endings: [],
       undone: [],
+      dropped: [],
       replacements: [],
       insertions: [],
       removals: [],
@@ -21,6 +22,7 @@ describe('a draft', () => {
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
       letters: { opened: [], closed: [] },
+      continuation: null,
       wakes: false,
       events: [],
     })

@@ -1,4 +1,4 @@
-/** A row that a change inserts, as it is written and as it is looked at until then. */
+/** A row of a workflow as it will be once a change is written, whether it stands already or is inserted by that change. */
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 

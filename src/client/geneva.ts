@@ -31,6 +31,7 @@ import { Connection, type GenevaOptions } from './connection.ts'
 import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
+import { type DecideOptions, decideOn, type SignalOptions, signal } from './messages.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
@@ -186,6 +187,16 @@ export class Geneva {
   /** Ends a workflow at once: nothing is undone, and nothing that runs is waited for. */
   async abort(id: string, options?: RequestOptions): Promise<void> {
     await (await this.#connection.open()).engine.abort(id, requestFrom(options))
+  }
+
+  /** Decides on an execution that waits for people: the untyped form, for inboxes. See `handle.decide`. */
+  async decide(executionId: string, options: DecideOptions): Promise<void> {
+    await decideOn((await this.#connection.open()).engine, executionId, options)
+  }
+
+  /** Sends a message to a step that waits for it, or will. See `handle.signal`. */
+  async signal(id: string, step: string, payload?: unknown, options: SignalOptions = {}): Promise<void> {
+    await signal((await this.#connection.open()).engine, id, step, { ...options, payload })
   }
 
   /** What a cancel, or a failure now, would undo, in order. */

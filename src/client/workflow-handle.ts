@@ -1,9 +1,11 @@
 /**
  * One workflow, seen from outside: what it was when it was looked at, and what can be asked of it.
  */
+
+import type { DecisionData, SignalPayload } from '../definition/flow-options.ts'
 import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
-import type { OutputOf, StepName } from '../definition/step-names.ts'
+import type { Names, OutputOf, StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
@@ -29,6 +31,7 @@ import {
   type ProgressFacts,
   type WorkflowEvent,
 } from './execution.ts'
+import { type DecideOptions, decide, type RecordedDecision, recorded, type SignalOptions, signal } from './messages.ts'
 import { type NodeWithState, nodesWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import type { Waiters } from './waiters.ts'
@@ -255,6 +258,30 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   async abort(options?: RequestOptions): Promise<this> {
     await this.#parts.engine.abort(this.id, requestFrom(options))
     return this.refresh()
+  }
+
+  /**
+   * Confirms or rejects a step that waits for people. One decision per person; a step that was decided on already throws
+   * `AlreadyDecidedError`. With the last confirmation that its quorum needs the workflow goes on; one reject rejects.
+   */
+  async decide<const K extends Names<W>['human']>(step: K, options: DecideOptions<DecisionData<W, K>>): Promise<this> {
+    await decide(this.#parts.engine, this.id, step, options)
+    return this.refresh()
+  }
+
+  /** Sends a message to a step that waits for it. One that comes early is kept until the step is reached. */
+  async signal<const K extends Names<W>['signal']>(
+    step: K,
+    payload?: SignalPayload<W, K>,
+    options: SignalOptions = {},
+  ): Promise<this> {
+    await signal(this.#parts.engine, this.id, step, { ...options, payload })
+    return this.refresh()
+  }
+
+  /** Every decision that was made, in order. */
+  async decisions(): Promise<RecordedDecision[]> {
+    return (await this.#parts.engine.store.decisions({ workflowId: this.id })).map(recorded)
   }
 
   /** What a cancel, or a failure now, would undo, in order. */

@@ -12,10 +12,13 @@ import type {
   Ending,
   EndingRow,
   LatestEnding,
+  NewDecision,
   NewEvent,
   NewExecution,
   NewLetter,
+  NewSignal,
   RowMove,
+  TakenSignal,
   TriedUndo,
   UndoRow,
   WorkflowChange,
@@ -31,6 +34,7 @@ import type {
   Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
+import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
@@ -77,6 +81,12 @@ export class ChangeDraft {
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
   readonly #closed: ClosedLetter[] = []
+  /** What came from outside, to be kept. */
+  readonly messages: { decisions: NewDecision[]; signals: NewSignal[]; taken: TakenSignal[] } = {
+    decisions: [],
+    signals: [],
+    taken: [],
+  }
   readonly #undo: UndoView
   #update: WorkflowUpdate
   #updated = false
@@ -91,7 +101,7 @@ export class ChangeDraft {
     this.#undo = new UndoView(facts)
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
-    const { state, pauseCause, blockedBy, finishing, rollback, partial } = facts.workflow
+    const { state, pauseCause, blockedBy, finishing, rollback, partial, rounds } = facts.workflow
     const { crooked, openLetters, generation, frozen } = facts.workflow
     this.#update = {
       state,
@@ -100,6 +110,7 @@ export class ChangeDraft {
       finishing,
       rollback,
       partial,
+      rounds,
       crooked,
       openLetters,
       generation,
@@ -142,6 +153,21 @@ export class ChangeDraft {
 
   /** The latest ended attempt of a node, as far as the facts show it. */
   latestOf(node: string): LatestEnding | null {
+    const found = this.#latest(node)
+    return found !== null && found.attempt > this.attemptsBefore(node) ? found : null
+  }
+
+  /** Of any round. */
+  lastAttemptAt(node: string): number {
+    return this.#latest(node)?.attempt ?? this.attemptsBefore(node)
+  }
+
+  /** How many attempts at the node belong to earlier rounds. */
+  attemptsBefore(node: string): number {
+    return this.#update.rounds?.[node] ?? 0
+  }
+
+  #latest(node: string): LatestEnding | null {
     return this.#ended.get(node) ?? this.facts.latest?.get(node) ?? this.facts.parents.get(node) ?? null
   }
 
@@ -345,7 +371,8 @@ export class ChangeDraft {
   }
 
   build(): WorkflowChange {
-    const continuation = this.#buildContinuation()
+    const continuation = continuationIn(this, this.#continuation)
+    if (continuation?.stage === 'begun') this.#events.push(...continuationEvents(this.workflowId, continuation.as.id))
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
     // Seen or not, its timer goes with the workflow.
@@ -363,6 +390,7 @@ export class ChangeDraft {
       moves: [...this.#moves.values()],
       fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
+      messages: this.messages,
       graph: this.#graph,
       continuation,
       wakes: this.#ends() && this.facts.workflow.watched && continuation?.stage !== 'begun',
@@ -372,19 +400,6 @@ export class ChangeDraft {
 
   #ends(): boolean {
     return isEnd(this.state) && !isEnd(this.facts.workflow.state)
-  }
-
-  /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
-  #buildContinuation(): WorkflowChange['continuation'] {
-    const stored = this.facts.workflow.continuation
-    const as = this.#continuation ?? (stored === null ? null : (JSON.parse(stored) as Continuation))
-    if (as === null) return null
-    if (!isEnd(this.state)) return this.#continuation === null ? null : { stage: 'planned', as }
-    if (!this.#updated || this.state !== 'finished') return null
-    this.note('workflow.continued', { reason: `as workflow ${as.id}` })
-    const reason = `continues workflow ${this.workflowId}`
-    this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
-    return { stage: 'begun', as }
   }
 
   #put(execution: NextExecution): NewExecution {

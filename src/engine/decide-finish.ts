@@ -15,6 +15,7 @@ import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { arrive, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
+import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
 
 /**
@@ -54,7 +55,7 @@ class Applying {
     const draft = this.#draft
     switch (report.kind) {
       case 'completed':
-        draft.end(row, 'completed', 'success', {
+        draft.end(row, 'completed', report.confirmed ? 'confirmed' : 'success', {
           output: report.output,
           reason: report.result === undefined ? null : String(report.result),
         })
@@ -64,6 +65,8 @@ class Applying {
         return this.#satisfied(row)
       case 'items':
         return this.#fanOut(row, report.items)
+      case 'wait':
+        return beginWait(draft, this.#plan, row)
       case 'child':
         waitForChild(draft, row, report.order)
         return []

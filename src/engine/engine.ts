@@ -13,6 +13,7 @@ import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
+import { decideDecision, decideSignal, type GivenDecision, type GivenSignal } from './decide-message.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideAbort,
@@ -28,6 +29,7 @@ import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { fireWaitTimer, waitSlotPrefix } from './waits.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -86,6 +88,20 @@ export class Engine {
   async reattempt(id: string, node: string, request: Request): Promise<void> {
     await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
       decideReattempt(draft, plan.graph.idOf(node), request, plan),
+    )
+  }
+
+  /** A person has decided on a node that waits for people. */
+  async decide(id: string, node: string, decision: GivenDecision): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideDecision(draft, plan, plan.graph.idOf(node), decision),
+    )
+  }
+
+  /** A message has come for a node that waits for it, or will. */
+  async signal(id: string, node: string, signal: GivenSignal): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideSignal(draft, plan, plan.graph.idOf(node), signal),
     )
   }
 
@@ -153,9 +169,11 @@ export class Engine {
     }
     await this.#changeOne(timer.workflowId, { lockRows: true }, (draft, plan) => {
       if (!holds(draft.facts, timer)) return
-      if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, endedIn(timer))
+      // First: its place may be taken by the next one.
       draft.dropTimer(timer.slot)
+      if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
+      else if (timer.slot.startsWith(waitSlotPrefix)) fireWaitTimer(draft, plan, timer)
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, endedIn(timer))
     })
   }
 
@@ -235,9 +253,14 @@ export class Engine {
       outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
       return isEmpty(change) ? null : change
     }
-    const look = course && mayBeUndone(course) ? () => historyToo : undefined
+    const look = (facts: WorkflowFacts): CloserLook => ({
+      ...historyToo,
+      undo: course !== undefined && mayBeUndone(course),
+      decided: facts.active.filter(row => row.state === 'waiting').map(row => row.id),
+      signaled: course?.graph.nodes.filter(node => node.kind === 'signal').map(node => node.id) ?? [],
+    })
     const changes = await withEnoughIds(this.ids, () =>
-      this.store.change([{ ...target, workflowId: workflow.id }], once, look === undefined ? {} : { look }),
+      this.store.change([{ ...target, workflowId: workflow.id }], once, { look }),
     )
     if (!outcome.seen) throw new WorkflowNotFoundError(workflow.id)
     this.ends.noteAll(changes)

@@ -103,9 +103,13 @@ export function closerLook(
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
   const outworn = outwornBy(requests)
+  const signaled = requests.flatMap(({ claimed, report }) =>
+    report.kind === 'wait' ? currentName({ renamed: graph.renamed }, claimed.execution.node) : [],
+  )
   const undo = isUndoing(course, facts, requests)
-  const nothing = !others && !undo && [parents, waiting, starts, states, outworn].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo }
+  const nothing =
+    !others && !undo && [parents, waiting, starts, states, outworn, signaled].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled }
 }
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */

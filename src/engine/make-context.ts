@@ -73,6 +73,7 @@ class EngineContext implements StepContext {
 
 /** The same for every attempt at a node; another for every workflow, also where two databases give the same ids. */
 function idempotencyKey(workflow: WorkflowRecord, node: string): string {
-  const text = JSON.stringify([workflow.id, workflow.createdAt, node])
+  const round = workflow.rounds?.[node]
+  const text = JSON.stringify([workflow.id, workflow.createdAt, node, ...(round === undefined ? [] : [round])])
   return createHash('sha256').update(text).digest('hex').slice(0, 40)
 }

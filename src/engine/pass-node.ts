@@ -44,7 +44,7 @@ export function resultOf(ending: Pick<LatestEnding, 'state' | 'reason'> | null):
 
 function rowFor(draft: ChangeDraft, plan: Plan, node: GraphNode) {
   const parents = parentsOf(draft, plan, node)
-  const attempt = (latestUnder(draft, plan, node.id)?.attempt ?? 0) + 1
+  const attempt = (latestUnder(draft, plan, node.id)?.attempt ?? draft.attemptsBefore(node.id)) + 1
   return {
     workflowId: draft.workflowId,
     id: plan.takeId(),

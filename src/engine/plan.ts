@@ -26,6 +26,11 @@ export interface Plan {
   takeId(): string
 }
 
+/** Some code of the application runs for the node: a method of the class, or a job. */
+export function hasCode(graph: Graph, node: GraphNode): boolean {
+  return node.job !== undefined || graph.type !== null
+}
+
 /** The slot of a chain's row: the same for all its steps, so that only one can be active. */
 export const chainSlot = ''
 

@@ -82,7 +82,7 @@ export interface FirstOptions {
 export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, options: FirstOptions = {}): NewExecution {
   return insertForward(draft, plan, {
     node,
-    attempt: 1,
+    attempt: draft.attemptsBefore(node.id) + 1,
     fence: options.fence ?? 1,
     due: { inMs: node.waitMs },
     failures: 0,

@@ -8,8 +8,11 @@ import type { StartOrder } from '../store/store.ts'
 export type StepReport =
   | {
       readonly kind: 'completed'
-      readonly output: string | null /** What a condition came to. */
+      readonly output: string | null
+      /** What a condition came to. */
       readonly result?: boolean
+      /** People have confirmed it. */
+      readonly confirmed?: boolean
     }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
   /** The workflow is finished and goes on as a new one, with this input, encoded. */
@@ -19,6 +22,8 @@ export type StepReport =
   | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
   /** An `each` node has told its items, encoded: each gets an execution of its own. */
   | { readonly kind: 'items'; readonly items: readonly string[] }
+  /** A node that waits for people or a message has been reached. */
+  | { readonly kind: 'wait' }
   /** A `child` node is to start this workflow, in the transaction that lets it wait. */
   | { readonly kind: 'child'; readonly order: StartOrder }
   /** A `child` node waits for a workflow that exists. */

@@ -2,9 +2,10 @@
  * How a workflow comes to rest: held, canceled, declared finished, or stuck behind a step that has failed. Pure changes to
  * a draft. Whoever ends or holds a workflow as a whole must have been shown all of its rows.
  */
-import { noProgress, type Rollback } from '../store/records.ts'
+import type { Rollback } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { deadlineSlot, ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
+import { insertTimer } from './insert-timer.ts'
+import { deadlineSlot, ownerOf, type Plan } from './plan.ts'
 import { rollbackOf, rowsToUndo, undoNext, undoneBy } from './rollback.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
@@ -52,7 +53,7 @@ export function rollBack(draft: ChangeDraft, plan: Plan, rollback: Rollback): vo
   draft.moveWorkflow('rolling_back', request)
   stopChildren(draft, request, plan)
   if (left.some(row => row.state === 'in_progress'))
-    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
+    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: stopGraceMs } })
   else endIfNothingRuns(draft, plan)
 }
 
@@ -86,7 +87,7 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
   draft.setWorkflow({ finishing: true })
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
   if (draft.rows().some(row => row.state === 'in_progress')) {
-    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
+    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: stopGraceMs } })
   }
   endIfNothingRuns(draft, plan)
 }
@@ -165,36 +166,5 @@ export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest
       ? 'the workflow that waited for it was canceled'
       : `${row.node}, which waited for it, was left out`
   const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why, how })
-  insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, inMs: 0, node: row.node, input })
-}
-
-interface Timer {
-  readonly slot: string
-  readonly inMs: number
-  readonly node?: string
-  readonly input?: string
-}
-
-function insertTimer(draft: ChangeDraft, plan: Plan, timer: Timer): void {
-  draft.insert({
-    slot: timer.slot,
-    id: plan.takeId(),
-    node: timer.node ?? '',
-    kind: 'timer',
-    attempt: 1,
-    ordinal: 0,
-    state: 'scheduled',
-    queue: timerQueue,
-    handler: timerHandler,
-    generation: 0,
-    priority: 0,
-    due: { inMs: timer.inMs },
-    owner: null,
-    fence: 0,
-    failures: 0,
-    crashes: 0,
-    progress: noProgress,
-    input: timer.input ?? null,
-    ancestry: { hash: '', parents: [] },
-  })
+  insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, due: { inMs: 0 }, node: row.node, input })
 }

@@ -7,6 +7,7 @@ import type {
   ActiveExecution,
   ActiveState,
   Ancestry,
+  DecisionRecord,
   EndedState,
   EventRecord,
   ExecutionKind,
@@ -16,6 +17,7 @@ import type {
   PauseCause,
   Progress,
   Rollback,
+  SignalRecord,
   StoredWorkflowState,
   WorkflowRecord,
 } from './records.ts'
@@ -117,6 +119,14 @@ export interface Continuation {
   readonly deadline: Due | null
 }
 
+export type NewDecision = Omit<DecisionRecord, 'workflowId' | 'at'>
+export type NewSignal = Omit<SignalRecord, 'workflowId' | 'at'>
+
+export interface TakenSignal {
+  readonly id: string
+  readonly executionId: string
+}
+
 export interface WorkflowUpdate {
   readonly state: StoredWorkflowState
   readonly pauseCause: PauseCause | null
@@ -124,6 +134,7 @@ export interface WorkflowUpdate {
   readonly finishing: boolean
   readonly rollback: Rollback | null
   readonly partial: boolean
+  readonly rounds: Readonly<Record<string, number>> | null
   readonly crooked: boolean
   readonly openLetters: number
   readonly generation: number
@@ -158,6 +169,12 @@ export interface WorkflowChange {
     readonly opened: readonly NewLetter[]
     readonly closed: readonly ClosedLetter[]
   }
+  /** What came from outside. */
+  readonly messages: {
+    readonly decisions: readonly NewDecision[]
+    readonly signals: readonly NewSignal[]
+    readonly taken: readonly TakenSignal[]
+  }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
   /** `planned`: kept until the workflow has finished. `begun`: it has, and whoever watches it watches the other one. */
@@ -183,6 +200,10 @@ export interface WorkflowFacts {
   readonly parents: ReadonlyMap<string, LatestEnding>
   /** What a rollback goes by, where it was asked for. */
   readonly undo: UndoFacts | null
+  /** Decisions on the executions that were asked about, in order. */
+  readonly decisions: readonly DecisionRecord[]
+  /** Signals for the nodes that were asked about which nobody has taken, oldest first. */
+  readonly signals: readonly SignalRecord[]
   /** Open dead letters, where the latest attempts were asked for. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */

@@ -103,6 +103,8 @@ export interface WorkflowRecord {
   readonly rollback: Rollback | null
   /** A join went on without a branch that had failed. */
   readonly partial: boolean
+  /** Attempts at nodes, by name, up to which they belong to an earlier round: somebody has sent the workflow back. */
+  readonly rounds: Readonly<Record<string, number>> | null
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
@@ -258,4 +260,33 @@ export interface LetterRecord {
   readonly handledAt: number | null
   readonly handledBy: string | null
   readonly handledReason: string | null
+}
+
+/** What one person said about a node that waits for people. */
+export interface DecisionRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly executionId: string
+  readonly node: string
+  readonly by: string
+  readonly decision: 'confirmed' | 'rejected'
+  readonly comment: string | null
+  /** Encoded. */
+  readonly data: string | null
+  readonly at: number
+}
+
+/** A message from outside, kept until its node waits for it. */
+export interface SignalRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly node: string
+  /** Encoded. */
+  readonly payload: string | null
+  readonly by: string | null
+  /** A second signal with the same key is the same signal. */
+  readonly key: string | null
+  /** The execution that it went to. */
+  readonly takenBy: string | null
+  readonly at: number
 }

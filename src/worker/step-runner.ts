@@ -11,6 +11,7 @@ import { executeCompensation } from '../engine/execute-compensation.ts'
 import { executeJob } from '../engine/execute-job.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
+import { messageReader } from '../engine/message-reader.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import { InvariantError } from '../errors.ts'
@@ -150,6 +151,7 @@ export class StepRunner {
       definition: engine.registry.definitionFor(execution.handler),
       children: childHost(engine, { workflowId: workflow.id, node: execution.node }, maxOutputBytes),
       host: iterationHost(engine.store, step, this.#maxItems),
+      messages: messageReader(engine.store, claimed),
     }
     if (execution.kind !== 'compensate') return executeStep(methods)
     return executeCompensation({ ...methods, readUndone: id => engine.store.findEnded(id) })

@@ -80,7 +80,7 @@ forEachDatabase('readiness', database => {
     await store.start([child, other])
     await store.change([{ workflowId: parent.id }], ({ workflow, active: [row] }) => {
       if (!row) throw new Error('no row')
-      const { blockedBy, finishing, rollback, partial, crooked, openLetters, generation, frozen } = workflow
+      const { blockedBy, finishing, rollback, partial, rounds, crooked, openLetters, generation, frozen } = workflow
       return {
         workflowId: parent.id,
         update: {
@@ -90,12 +90,14 @@ forEachDatabase('readiness', database => {
           finishing,
           rollback,
           partial,
+          rounds,
           crooked,
           openLetters,
           generation,
           frozen,
         },
         undone: [],
+        messages: { decisions: [], signals: [], taken: [] },
         endings: [
           {
             execution: { ...row, id: child.first[0]?.id ?? '', node: 'zero', attempt: 4 },

@@ -99,6 +99,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
     letters: { opened: [], closed: [] },
     continuation: null,
+    messages: { decisions: [], signals: [], taken: [] },
     wakes: false,
     graph: null,
     events: [],
@@ -108,8 +109,20 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
 
 /** As if its rows had completed and the workflow with them. */
 export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const { pauseCause, blockedBy, finishing, rollback, partial, crooked, openLetters, generation, frozen } = workflow
-  const update = { pauseCause, blockedBy, finishing, rollback, partial, crooked, openLetters, generation, frozen }
+  const { pauseCause, blockedBy, finishing, rollback, partial, rounds, crooked, openLetters, generation, frozen } =
+    workflow
+  const update = {
+    pauseCause,
+    blockedBy,
+    finishing,
+    rollback,
+    partial,
+    rounds,
+    crooked,
+    openLetters,
+    generation,
+    frozen,
+  }
   return changeOf(workflow.id, {
     update: { state: 'finished', ...update },
     endings: active.map(execution => ended(execution)),

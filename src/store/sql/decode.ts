@@ -11,7 +11,6 @@ import type {
   EventRecord,
   HeroKey,
   Progress,
-  Rollback,
   WorkflowRecord,
 } from '../records.ts'
 import type { Row } from './dialect.ts'
@@ -61,8 +60,9 @@ export function workflowRecord(row: Row): WorkflowRecord {
     frozen: optionalText(row, 'frozen'),
     blockedBy: optionalText(row, 'blocked_by'),
     finishing: int(row, 'finishing') === 1,
-    rollback: rollback(row),
+    rollback: parsed(row, 'rollback'),
     partial: int(row, 'partial') === 1,
+    rounds: parsed(row, 'rounds'),
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
@@ -139,9 +139,9 @@ export function endedExecution(row: Row): EndedExecution {
   }
 }
 
-function rollback(row: Row): Rollback | null {
-  const stored = optionalText(row, 'rollback')
-  return stored === null ? null : (JSON.parse(stored) as Rollback)
+function parsed<T>(row: Row, column: string): T | null {
+  const stored = optionalText(row, column)
+  return stored === null ? null : (JSON.parse(stored) as T)
 }
 
 export function latestEnding(row: Row): LatestEnding {

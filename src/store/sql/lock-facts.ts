@@ -47,6 +47,8 @@ export async function lockFacts(
       outworn: [],
       letters: openLetters.get(workflow.id) ?? [],
       undo: null,
+      decisions: [],
+      signals: [],
       started: new Map(),
       others: new Map(),
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),

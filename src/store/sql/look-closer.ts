@@ -9,6 +9,7 @@ import type { SqlContext } from './context.ts'
 import { activeExecution, latestEnding, text, workflowRecord } from './decode.ts'
 import type { Transaction } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
+import { decisionsOn, keptSignals } from './messages.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
 import { undoFacts } from './undo-rows.ts'
@@ -31,7 +32,14 @@ export async function lookCloser(
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
   const undoing = [...looks].flatMap(([id, look]) => (look.undo ? id : []))
-  const [undo, parents, waiting, states, going, old] = await Promise.all([
+  const wanted = [...looks].flatMap(([workflowId, { signaled = [] }]) => signaled.map(node => ({ workflowId, node })))
+  const [decisions, signals, undo, parents, waiting, states, going, old] = await Promise.all([
+    decisionsOn(
+      context,
+      ask,
+      [...looks.values()].flatMap(look => look.decided ?? []),
+    ),
+    keptSignals(context, ask, wanted),
     undoFacts(context, transaction, undoing),
     ask(selectParents(context, looks)),
     ask(selectWaiting(context, looks)),
@@ -54,6 +62,8 @@ export async function lookCloser(
     others,
     undo: undo.get(fact.workflow.id) ?? null,
     outworn: outworn.get(fact.workflow.id) ?? [],
+    decisions: decisions.filter(decision => decision.workflowId === fact.workflow.id),
+    signals: signals.filter(signal => signal.workflowId === fact.workflow.id),
     othersGoOn: past.includes(fact) ? goOn.has(fact.workflow.id) : fact.othersGoOn,
     active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
   }))

@@ -165,6 +165,14 @@ export async function findOutput(
   return rows[0] ? { output: json(rows[0], 'output') } : null
 }
 
+/** Active rows are few, and are not looked up by id but by people: no index is kept for it. */
+export async function findActive(context: SqlContext, executionId: string): Promise<ActiveExecution | null> {
+  const rows = await context.read(
+    sql`select ${activeColumns} from ${context.tables.active} a where a.id = ${context.id(executionId)}`,
+  )
+  return rows[0] ? activeExecution(rows[0]) : null
+}
+
 export async function findEnded(
   context: SqlContext,
   executionId: string,

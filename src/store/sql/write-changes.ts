@@ -8,6 +8,7 @@ import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
+import { insertDecisions, insertSignals, takeSignals } from './messages.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWakes } from './watches.ts'
@@ -98,6 +99,18 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
       changes.flatMap(change => change.letters.closed),
       piece => closeLetters(context, piece),
     ),
+    ...write(
+      keyed(changes)(change => change.messages.decisions),
+      piece => insertDecisions(context, piece),
+    ),
+    ...write(
+      keyed(changes)(change => change.messages.signals),
+      piece => insertSignals(context, piece),
+    ),
+    ...write(
+      changes.flatMap(change => change.messages.taken),
+      piece => takeSignals(context, piece),
+    ),
     ...write(woken, piece => insertWakes(context, piece)),
     ...write(
       changes.flatMap(change => change.events),
@@ -126,6 +139,7 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
       finishing: ['int', update => (update.finishing ? 1 : 0)],
       rollback: ['text', update => (update.rollback === null ? null : JSON.stringify(update.rollback))],
       partial: ['int', update => (update.partial ? 1 : 0)],
+      rounds: ['text', update => (update.rounds === null ? null : JSON.stringify(update.rounds))],
       crooked: ['int', update => (update.crooked ? 1 : 0)],
       open_letters: ['int', update => update.openLetters],
       generation: ['int', update => update.generation],
@@ -143,6 +157,7 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
     ['finishing', raw('r.finishing')],
     ['rollback', raw('r.rollback')],
     ['partial', raw('r.partial')],
+    ['rounds', raw('r.rounds')],
     ['crooked', raw('r.crooked')],
     ['open_letters', raw('r.open_letters')],
     ['generation', raw('r.generation')],

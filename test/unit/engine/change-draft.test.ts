@@ -23,6 +23,7 @@ describe('a draft', () => {
       graph: null,
       letters: { opened: [], closed: [] },
       continuation: null,
+      messages: { decisions: [], signals: [], taken: [] },
       wakes: false,
       events: [],
     })

@@ -29,6 +29,7 @@ export type { JobContext, JobNode } from './definition/job-context.ts'
 export type { Dependency, FanOut, NodeHandle } from './definition/node-handle.ts'
 export type { NodeRef } from './definition/node-ref.ts'
 export type { OutputReference } from './definition/output-reference.ts'
+export type { CustomEventName, CustomEventPayload, Register } from './definition/register.ts'
 export type { RetryNotation } from './definition/retry-notation.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
@@ -55,6 +56,25 @@ export type { GraphStart } from './engine/start-graphs.ts'
 export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
 export * from './errors.ts'
+export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/doctor.ts'
+export type { EventsOptions } from './observe/event-tail.ts'
+export type {
+  CustomEvent,
+  EngineEvent,
+  EngineEvents,
+  EventError,
+  EventFacts,
+  EventHandler,
+  EventName,
+  GenevaEvent,
+  StepEnded,
+  StepFailed,
+  StepMoved,
+  StepStarted,
+  TimerMoved,
+  WorkflowEnded,
+  WorkflowMoved,
+} from './observe/events.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'
 export { type DrizzlePage, type DrizzleSource, fromDrizzle } from './records/from-drizzle.ts'
@@ -63,7 +83,7 @@ export { fromSql, type SqlSource } from './records/from-sql.ts'
 export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
-export type { EndedState, ExecutionState, Outcome, WorkflowState } from './store/records.ts'
+export type { EndedState, EngineEventType, ExecutionState, Outcome, WorkflowState } from './store/records.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

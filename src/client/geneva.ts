@@ -8,6 +8,7 @@ import { type FrozenGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
 import type { GraphBuilder } from '../definition/graph-builder.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
+import type { StepName } from '../definition/step-names.ts'
 import { expandTemplate, isTemplate, type Template } from '../definition/template.ts'
 import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
 import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
@@ -22,6 +23,11 @@ import type { HistoryFlaw } from '../engine/verify-history.ts'
 import { ClosedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { Store } from '../store/store.ts'
+import { type DoctorOptions, type DoctorReport, examine } from '../observe/doctor.ts'
+import { EventBus } from '../observe/event-bus.ts'
+import { checkEventsOptions, type EventsOptions, tailEvents } from '../observe/event-tail.ts'
+import type { EventHandler, EventName, EventOfType, EventPattern } from '../observe/events.ts'
+import { subscribe, type Wanted } from '../observe/subscribe.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
@@ -39,12 +45,14 @@ export interface ImportOptions extends RequestOptions {
 export class Geneva {
   readonly #connection: Connection
   readonly #onError: ErrorListener
+  readonly #bus: EventBus
   readonly #workers = new Set<Worker>()
 
   constructor(options: GenevaOptions) {
-    this.#connection = new Connection(options)
-    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
+    this.#bus = new EventBus(this.#onError)
+    this.#connection = new Connection(options, store => this.#bus.attach(store))
+    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
   }
 
   /** Starts a workflow. Durable when it returns; inside a `transaction`, when that commits. */
@@ -221,6 +229,36 @@ export class Geneva {
     return drawGraph(pictureOf(graphOfFrozen(what, defaults)), options)
   }
 
+  /**
+   * Calls the handler for events that this process writes, after their commit and outside of the engine's work. Returns a
+   * function that ends it. What other processes write, and everything exactly from where one stopped, is read by `events`.
+   */
+  on<const K extends EventPattern>(type: K, handler: EventHandler<NoInfer<K>>): () => void
+  on<const K extends EventPattern, W extends AnyWorkflow>(
+    type: K,
+    workflow: ConcreteClass<W>,
+    handler: EventHandler<NoInfer<K>, StepName<W>>,
+  ): () => void
+  on(type: string, ...rest: unknown[]): () => void {
+    const [workflow, handler] = rest.length > 1 ? rest : [null, rest[0]]
+    return subscribe(this.#bus, this.#connection.registry, { type, workflow, handler } as Wanted)
+  }
+
+  /** Every event of every process from a position on, in order, at least once, for as long as the loop goes on. */
+  events<const K extends EventName = EventName>(options: EventsOptions<K> = {}): AsyncIterable<EventOfType<K>> {
+    checkEventsOptions(options)
+    const open = async () => {
+      const { engine } = await this.#connection.open()
+      return { store: engine.store, bus: this.#bus, isClosed: () => this.#connection.closed }
+    }
+    return tailEvents(open, options) as AsyncIterable<any>
+  }
+
+  /** Compares what is stored with what the events say, and with what must always be true. Changes nothing. */
+  async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
+    return this.#connection.withStore(store => examine(store, options))
+  }
+
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
     const told = new AbortController()
@@ -270,6 +308,7 @@ export class Geneva {
   async close(): Promise<void> {
     if (!this.#connection.markClosed()) return
     await Promise.all([...this.#workers].map(worker => worker.stop()))
+    await this.#bus.close()
     await this.#connection.release()
   }
 

@@ -152,7 +152,15 @@ export class ChangeDraft {
       output: details.output ?? null,
     })
     if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
-    this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
+    this.#event(`step.${state}`, row, {
+      from: from === 'new' ? null : from,
+      to: state,
+      by: details.by ?? null,
+      reason,
+      outcome,
+      since: row.startedAt,
+      payload: details.error ? errorPayload(details.error) : null,
+    })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
@@ -165,9 +173,11 @@ export class ChangeDraft {
     )
     const row = { ...execution, workflowId: this.workflowId }
     this.#put(row)
-    this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
-      to: execution.state,
-      by: execution.owner,
+    const { kind, state, owner, due } = execution
+    this.#event(kind === 'timer' ? 'timer.scheduled' : `step.${eventName(state)}`, row, {
+      to: state,
+      by: owner,
+      since: state === 'in_progress' && 'at' in due ? due.at : null,
     })
     return row
   }
@@ -190,7 +200,8 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
+    const type = row.kind === 'timer' ? 'timer.released' : (`step.${moveName(row.state, state)}` as const)
+    this.#event(type, row, { from: row.state, to: state, reason })
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
@@ -211,15 +222,18 @@ export class ChangeDraft {
     )
   }
 
-  /** A timer that is no longer needed, or that has done its work. */
+  /** Timers that are no longer needed, or have done their work. */
   dropTimers(): void {
-    for (const row of [...this.#live.values()]) if (row.kind === 'timer') this.#forget(row)
+    for (const slot of [...this.#live.keys()]) this.dropTimer(slot)
   }
 
-  /** A timer that has done its work. */
+  /** One that was claimed has done its work. */
   dropTimer(slot: string): void {
     const row = this.#live.get(slot)
-    if (row?.kind === 'timer') this.#forget(row)
+    if (row?.kind !== 'timer') return
+    this.#forget(row)
+    const to = row.state === 'in_progress' ? 'completed' : 'canceled'
+    this.#event(`timer.${to}`, row, { from: row.state, to })
   }
 
   /** How many parents of the node are open; `null` while none has arrived. */
@@ -252,6 +266,7 @@ export class ChangeDraft {
       to,
       by,
       reason,
+      since: isEnd(to) ? this.facts.workflow.createdAt : to === 'ready' ? this.facts.workflow.pausedAt : null,
     }
     this.#events.push(this.#moved)
   }
@@ -269,7 +284,7 @@ export class ChangeDraft {
   }
 
   /** An event of the workflow as a whole, or of a node that has no row. */
-  note(type: string, rest: Partial<NewEvent> = {}): void {
+  note(type: NewEvent['type'], rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
@@ -316,20 +331,25 @@ export class ChangeDraft {
     this.#moves.delete(row.slot)
   }
 
-  #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
+  #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
   }
 }
 
 /** A held row that is let go was suspended before, and is not suspended by that. */
-function moveName(from: LiveRow['state'], to: RowMove['state']): string {
+function moveName(from: LiveRow['state'], to: RowMove['state']): 'held' | 'waiting' | 'suspended' | 'released' {
   if (to === 'paused') return 'held'
   if (to === 'waiting') return 'waiting'
   return from === 'in_progress' && to === 'suspended' ? 'suspended' : 'released'
 }
 
-function eventName(state: NewExecution['state']): string {
+/** The stack stays with the execution. */
+function errorPayload({ className, message }: ErrorRecord): string {
+  return JSON.stringify({ className, message })
+}
+
+function eventName(state: NewExecution['state']): 'started' | 'held' | 'waiting' | 'scheduled' {
   if (state === 'in_progress') return 'started'
   if (state === 'paused') return 'held'
   return state === 'waiting' ? 'waiting' : 'scheduled'

@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'CRASH_LIMIT'
   | 'STEP_LIMIT'
   | 'ITERATION_LIMIT'
+  | 'EVENTS_DROPPED'
   | 'RETRYABLE'
   | 'PERMANENT'
   | 'DRIVER_MISSING'

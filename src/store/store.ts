@@ -114,6 +114,55 @@ export interface ChangeCall {
   look?(facts: WorkflowFacts): CloserLook | null
 }
 
+/** An event as the process that wrote it knows it. Its number is known only to those who read it. */
+export interface CommittedEvent {
+  readonly event: NewEvent
+  readonly workflowType: string
+  readonly at: number
+}
+
+export type EventObserver = (events: readonly CommittedEvent[]) => void
+
+export interface EventRead {
+  /** The number of the last event that is known. */
+  readonly after: number
+  readonly types?: readonly string[]
+  readonly workflowId?: string
+  readonly limit: number
+  /** What an earlier read has learned about numbers that were missing. */
+  readonly memory: GapMemory | null
+}
+
+/** Numbers that were missing when others above them were there, and how to tell that they will never come. */
+export interface GapMemory {
+  readonly upTo: number
+  readonly mark: string
+}
+
+export interface EventPage {
+  readonly events: readonly EventWithType[]
+  /** Everything up to here was read: nothing can appear below it any more. */
+  readonly position: number
+  readonly memory: GapMemory | null
+  /** Whether there may be more at once, or soon, because something that comes next is not committed yet. */
+  readonly next: 'at once' | 'soon' | 'later'
+}
+
+export interface EventWithType extends EventRecord {
+  readonly workflowType: string
+}
+
+/** All that is stored about one workflow, as of one moment. */
+export interface WorkflowFile {
+  readonly workflow: WorkflowRecord
+  readonly active: readonly ActiveExecution[]
+  /** Rows that a claim would find, by id. */
+  readonly claimable: ReadonlySet<string>
+  readonly history: readonly EndedExecution[]
+  readonly events: readonly EventRecord[]
+  readonly fanIns: ReadonlyMap<string, number>
+}
+
 export interface HeldExecution {
   readonly workflowId: string
   readonly slot: string
@@ -237,6 +286,14 @@ export interface Store {
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>
   history(workflowId: string): Promise<EndedExecution[]>
   events(workflowId: string): Promise<EventRecord[]>
+  /** Events of all workflows in the order of their numbers, never past one that may still be committed. A page at a time. */
+  readEvents(read: EventRead): Promise<EventPage>
+  /** The number from which on everything that is committed later is found. Waits for what is under way. */
+  eventsUntilNow(): Promise<number>
+  /** Hears of events that this store has written, right after their commit, but not of those in an application's transaction. */
+  observe(observer: EventObserver | null): void
+  /** Everything about these workflows. `locked`: nobody changes them meanwhile. */
+  inspect(workflowIds: readonly string[], locked: boolean): Promise<WorkflowFile[]>
   /** The latest completed attempt of the node, or of whatever node completed last. */
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */

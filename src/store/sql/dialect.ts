@@ -2,7 +2,7 @@
  * Everything in which the databases differ, by name. The statements ask a dialect for a capability; they never ask
  * which database they talk to.
  */
-import type { UserTransaction } from '../store.ts'
+import type { GapMemory, UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
 import type { Tables } from './tables.ts'
 
@@ -34,6 +34,20 @@ export interface ColumnTypes {
   readonly int: string
   /** A number that the database assigns, rising, as primary key. */
   readonly serial: string
+}
+
+/** Numbers of a table, above `after`; a row with the number `upTo` was seen. */
+export interface NumberWindow {
+  readonly after: number
+  readonly upTo: number
+  /** What an earlier look at an earlier window has given. */
+  readonly memory: GapMemory | null
+}
+
+export interface Settlement {
+  /** No number up to this one can still appear. */
+  readonly settled: number
+  readonly memory: GapMemory | null
 }
 
 /** How statements are written. */
@@ -74,6 +88,14 @@ export interface StatementDialect {
   readonly freshRead: Sql
   /** True for a workflow `w` that no other of its type and hero may stand beside. With those two, it is found by key. */
   readonly holdsPlace: Sql
+
+  /**
+   * Rising numbers are handed out before their rows are committed, so a lower one may appear after a higher one that is
+   * seen. Tells up to where a read that begins now sees all that will ever be there.
+   */
+  settle(session: Executor, table: Sql, window: NumberWindow): Promise<Settlement>
+  /** Selects as `highest` a number of the table that no committed row is above; `null` where there never was one. */
+  highestNumber(table: Sql): Sql
 
   /** Reserves blocks of ids; each block is `idBlockSize` long. */
   allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>

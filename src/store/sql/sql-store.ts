@@ -8,6 +8,8 @@ import type {
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
+  EventObserver,
+  EventRead,
   StartCall,
   StartOrder,
   Store,
@@ -25,7 +27,9 @@ import type { Database, KeyType } from './dialect.ts'
 import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
+import { inspect } from './inspect.ts'
 import { checkSchema, migrate } from './migrate.ts'
+import { eventsUntilNow, readEvents } from './read-events.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
@@ -167,6 +171,18 @@ export class SqlStore implements Store {
   }
   events(workflowId: string) {
     return reads.events(this.#context, workflowId)
+  }
+  readEvents(read: EventRead) {
+    return readEvents(this.#context, read)
+  }
+  eventsUntilNow() {
+    return eventsUntilNow(this.#context)
+  }
+  observe(observer: EventObserver | null) {
+    this.#context.observer = observer
+  }
+  inspect(workflowIds: readonly string[], locked: boolean) {
+    return inspect(this.#context, workflowIds, locked)
   }
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)

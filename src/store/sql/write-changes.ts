@@ -8,7 +8,7 @@ import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { insertWakes } from './watches.ts'
+import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { insertEvents, insertHistory } from './write-records.ts'
@@ -66,10 +66,9 @@ export function changeStatements(context: SqlContext, changes: readonly Workflow
   )
   const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
   if (graphs.length > 0) statements.push(...replaceGraphs(context, graphs))
-  add(
-    changes.filter(change => change.wakes).map(change => change.workflowId),
-    insertWakes,
-  )
+  const waking = changes.filter(change => change.wakes).map(change => change.workflowId)
+  add(waking, insertWakes)
+  add(waking, insertWakeEvents)
   add(
     of(change => change.events),
     insertEvents,

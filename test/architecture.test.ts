@@ -37,7 +37,11 @@ const layers: readonly Layer[] = [
   { name: 'store', files: /^src\/store\/[^/]+\.ts$/, mayImport: base },
   { name: 'engine', files: /^src\/engine\//, mayImport: ['definition', 'store', ...base] },
   { name: 'worker', files: /^src\/worker\//, mayImport: engineAndBelow },
-  { name: 'client', files: /^src\/client\//, mayImport: ['observe', 'drawing', 'worker', 'open-store', ...engineAndBelow] },
+  {
+    name: 'client',
+    files: /^src\/client\//,
+    mayImport: ['observe', 'drawing', 'worker', 'open-store', ...engineAndBelow],
+  },
   ...['observe', 'testing', 'http', 'cli'].map(name => ({
     name,
     files: new RegExp(`^src/${name}/`),

@@ -15,6 +15,7 @@ export class EventBus {
   readonly #onError: ErrorListener
   readonly #subscribers = new Set<Subscriber>()
   readonly #wakers = new Set<() => void>()
+  readonly #reads = new Set<Promise<unknown>>()
   #store: Store | null = null
 
   constructor(onError: ErrorListener) {
@@ -49,10 +50,22 @@ export class EventBus {
     }
   }
 
+  /** What is read is waited for before the connections are closed. */
+  async reading<T>(read: Promise<T>): Promise<T> {
+    const settled = read.catch(() => {})
+    this.#reads.add(settled)
+    try {
+      return await read
+    } finally {
+      this.#reads.delete(settled)
+    }
+  }
+
   /** Lets handlers hear what they have still to hear, for a moment. */
   async close(): Promise<void> {
     for (const wake of this.#wakers) wake()
-    await within(Promise.all([...this.#subscribers].map(subscriber => subscriber.idle())), lastWordsMs)
+    const idle = [...this.#subscribers].map(subscriber => subscriber.idle())
+    await within(Promise.all([...idle, ...this.#reads]), lastWordsMs)
     for (const subscriber of this.#subscribers) subscriber.end()
   }
 

@@ -39,7 +39,15 @@ const nothing = {
 
 function eventFrom(source: Source): GenevaEvent {
   const { id, type, workflowId, workflowType, by, reason } = source
-  const facts = { type, position: id, workflowId, workflow: workflowType, at: new Date(Math.floor(source.at / 1000)), by, reason }
+  const facts = {
+    type,
+    position: id,
+    workflowId,
+    workflow: workflowType,
+    at: new Date(Math.floor(source.at / 1000)),
+    by,
+    reason,
+  }
   return { ...facts, ...whatIsMore(source) } as unknown as GenevaEvent
 }
 

@@ -5,7 +5,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
-import type { EventPage, EventRead, Store } from '../store/store.ts'
+import { pauseFor } from '../primitives/pause-for.ts'
+import type { EventRead, NumberWindow, Store } from '../store/store.ts'
 import type { EventBus } from './event-bus.ts'
 import { fromStored } from './event-from.ts'
 import type { EventName, GenevaEvent } from './events.ts'
@@ -28,6 +29,8 @@ const pageSize = 500
 const defaultPollMs = 1000
 /** While something that comes next is not committed yet. */
 const soonMs = 10
+/** Who begins now does not wait for a transaction that took its number longer ago than this many events. */
+const lookBack = 100_000
 
 export interface TailParts {
   readonly store: Store
@@ -54,53 +57,87 @@ export async function* tailEvents(
   open: () => Promise<TailParts>,
   options: EventsOptions,
 ): AsyncGenerator<GenevaEvent, void, undefined> {
-  const { store, bus, isClosed } = await open()
-  const { signal } = options
-  const pollMs = options.poll === undefined ? defaultPollMs : toMilliseconds(options.poll, 'The poll of events')
-  const bell = new Bell()
-  const stopListening = bus.onCommit(() => bell.ring())
-  const onAbort = () => bell.ring()
-  signal?.addEventListener('abort', onAbort)
-  const isOver = () => isClosed() || signal?.aborted === true
+  const tail = new Tail(await open(), options)
   try {
-    let read = await firstRead(store, options)
-    while (!isOver()) {
-      const page = await readPage(store, read)
+    yield* tail.events()
+  } finally {
+    tail.end()
+  }
+}
+
+class Tail {
+  readonly #parts: TailParts
+  readonly #options: EventsOptions
+  readonly #bell = new Bell()
+  readonly #ring = () => this.#bell.ring()
+  readonly #stopListening: () => void
+
+  constructor(parts: TailParts, options: EventsOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.#stopListening = parts.bus.onCommit(this.#ring)
+    options.signal?.addEventListener('abort', this.#ring)
+  }
+
+  async *events(): AsyncGenerator<GenevaEvent, void, undefined> {
+    const { poll, types, workflow } = this.#options
+    const pollMs = poll === undefined ? defaultPollMs : toMilliseconds(poll, 'The poll of events')
+    let read: EventRead = {
+      after: await this.#begin(),
+      limit: pageSize,
+      memory: null,
+      ...(types === undefined ? {} : { types }),
+      ...(workflow === undefined ? {} : { workflowId: workflow }),
+    }
+    while (!this.#isOver) {
+      const page = await this.#ask(store => store.readEvents(read))
       for (const event of page?.events ?? []) {
         yield fromStored(event)
-        if (isOver()) return
+        if (this.#isOver) return
       }
       if (page !== null) read = { ...read, after: page.position, memory: page.memory }
       // Also where the database answers at once, others get their turn.
       if (page?.next === 'at once') await nextTurn()
-      else await bell.wait(page?.next === 'soon' ? soonMs : pollMs)
+      else await this.#bell.wait(page?.next === 'soon' ? soonMs : pollMs)
     }
-  } finally {
-    stopListening()
-    signal?.removeEventListener('abort', onAbort)
   }
-}
 
-async function firstRead(store: Store, { after, types, workflow }: EventsOptions): Promise<EventRead> {
-  if (workflow !== undefined && !store.isId(workflow)) {
-    throw new InvalidArgumentError(`${JSON.stringify(workflow)} is no id of a workflow.`)
+  end(): void {
+    this.#stopListening()
+    this.#options.signal?.removeEventListener('abort', this.#ring)
   }
-  return {
-    after: after === 'now' ? await store.eventsUntilNow() : Number(after ?? 0),
-    limit: pageSize,
-    memory: null,
-    ...(types === undefined ? {} : { types }),
-    ...(workflow === undefined ? {} : { workflowId: workflow }),
-  }
-}
 
-/** `null` while the database is away: it is asked again. */
-async function readPage(store: Store, read: EventRead): Promise<EventPage | null> {
-  try {
-    return await store.readEvents(read)
-  } catch (error) {
-    if (store.isLasting(error)) throw error
-    return null
+  get #isOver(): boolean {
+    return this.#parts.isClosed() || this.#options.signal?.aborted === true
+  }
+
+  /** Begins after the last event; what is under way with a lower number is waited for, since it is not after now. */
+  async #begin(): Promise<number> {
+    const { after, workflow } = this.#options
+    if (workflow !== undefined && !this.#parts.store.isId(workflow)) {
+      throw new InvalidArgumentError(`${JSON.stringify(workflow)} is no id of a workflow.`)
+    }
+    if (after !== 'now') return Number(after ?? 0)
+    const upTo = (await this.#ask(store => store.lastEvent())) ?? 0
+    let window: NumberWindow = { after: Math.max(0, upTo - lookBack), upTo, memory: null }
+    while (window.after < upTo && !this.#isOver) {
+      const answer = await this.#ask(store => store.settleEvents(window))
+      if (answer !== null) window = { after: answer.settled, upTo, memory: answer.memory }
+      if (window.after < upTo) await pauseFor(soonMs)
+    }
+    return upTo
+  }
+
+  /** `null` while the database is away, and once it is all over. */
+  async #ask<T>(question: (store: Store) => Promise<T>): Promise<T | null> {
+    const { store, bus } = this.#parts
+    if (this.#isOver) return null
+    try {
+      return await bus.reading(question(store))
+    } catch (error) {
+      if (store.isLasting(error) && !this.#isOver) throw error
+      return null
+    }
   }
 }
 

@@ -139,6 +139,20 @@ export interface GapMemory {
   readonly mark: string
 }
 
+/** Numbers of events above `after`; `upTo` has been handed out. */
+export interface NumberWindow {
+  readonly after: number
+  readonly upTo: number
+  /** What an earlier look has given. */
+  readonly memory: GapMemory | null
+}
+
+export interface Settlement {
+  /** No number up to this one can still appear. */
+  readonly settled: number
+  readonly memory: GapMemory | null
+}
+
 export interface EventPage {
   readonly events: readonly EventWithType[]
   /** Everything up to here was read: nothing can appear below it any more. */
@@ -288,8 +302,10 @@ export interface Store {
   events(workflowId: string): Promise<EventRecord[]>
   /** Events of all workflows in the order of their numbers, never past one that may still be committed. A page at a time. */
   readEvents(read: EventRead): Promise<EventPage>
-  /** The number from which on everything that is committed later is found. Waits for what is under way. */
-  eventsUntilNow(): Promise<number>
+  /** A number that no committed event is above. */
+  lastEvent(): Promise<number>
+  /** Up to where events are final. Never waits: ask again with what was remembered. */
+  settleEvents(window: NumberWindow): Promise<Settlement>
   /** Hears of events that this store has written, right after their commit, but not of those in an application's transaction. */
   observe(observer: EventObserver | null): void
   /** Everything about these workflows. `locked`: nobody changes them meanwhile. */

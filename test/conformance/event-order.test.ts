@@ -48,7 +48,7 @@ forEachDatabase('events in order', database => {
 
   it('types and a workflow narrow it down, and the position goes past the rest', async () => {
     const [store] = stores as [Store]
-    const from = await store.eventsUntilNow()
+    const from = await store.lastEvent()
     const [first = '', second = ''] = await startSome(store, 2)
     const reader = new Reader(store, from, { workflowId: second, types: ['step.scheduled'] })
     await reader.read()
@@ -64,7 +64,7 @@ forEachDatabase('events in order', database => {
   it('a long stretch of numbers that retention has emptied is skipped', async () => {
     const [store] = stores as [Store]
     await startSome(store, 1500)
-    const kept = await store.eventsUntilNow()
+    const kept = await store.lastEvent()
     await startSome(store, 1)
     await plain.query(`delete from geneva_drive_events where id <= ${kept}`)
     const reader = new Reader(store)
@@ -77,67 +77,66 @@ forEachDatabase('events in order', database => {
 })
 
 /** Where transactions write side by side, a lower number can be committed after a higher one. */
-describe.each(databases.filter(({ name }) => name !== 'sqlite'))('events that are committed late on $name', database => {
-  let store: Store
-  let plain: PlainConnection
+describe.each(databases.filter(({ name }) => name !== 'sqlite'))(
+  'events that are committed late on $name',
+  database => {
+    let store: Store
+    let plain: PlainConnection
 
-  beforeAll(async () => {
-    const { url } = await database.isolated()
-    store = await openSameStore(url)
-    plain = await connectPlainly(database.name, url)
-  })
-  afterAll(async () => {
-    await plain.close()
-    await store.close()
-  })
-
-  const insertLate = async () => {
-    await plain.query('begin')
-    await plain.query(`insert into geneva_drive_events (workflow_id, type, at) values (1, 'tests.late', 0)`)
-  }
-
-  it('hold back what has a higher number, until they are there', async () => {
-    await startSome(store, 1)
-    await insertLate()
-    await startSome(store, 1)
-    const reader = new Reader(store)
-    for (let i = 0; i < 5; i++) await reader.read()
-    expect(reader.types).toEqual(['workflow.started', 'step.scheduled'])
-    expect(reader.last.next).toBe('soon')
-    await plain.query('commit')
-    await reader.readUntil(5)
-    expect(reader.types.slice(2)).toEqual(['tests.late', 'workflow.started', 'step.scheduled'])
-  })
-
-  it('hold back nothing once they are rolled back', async () => {
-    const from = await store.eventsUntilNow()
-    await insertLate()
-    await startSome(store, 1)
-    const reader = new Reader(store, from)
-    for (let i = 0; i < 5; i++) await reader.read()
-    expect(reader.seen).toEqual([])
-    await plain.query('rollback')
-    await reader.readUntil(2)
-    expect(reader.types).toEqual(['workflow.started', 'step.scheduled'])
-  })
-
-  it('are after now, for who begins to read now', async () => {
-    await insertLate()
-    await startSome(store, 1)
-    const now = store.eventsUntilNow()
-    let settled = false
-    void now.then(() => {
-      settled = true
+    beforeAll(async () => {
+      const { url } = await database.isolated()
+      store = await openSameStore(url)
+      plain = await connectPlainly(database.name, url)
     })
-    for (let i = 0; i < 5; i++) await store.now()
-    expect(settled).toBe(false)
-    await plain.query('commit')
-    const reader = new Reader(store, await now)
-    await startSome(store, 1)
-    await reader.readUntil(2)
-    expect(reader.types).toEqual(['workflow.started', 'step.scheduled'])
-  })
-})
+    afterAll(async () => {
+      await plain.close()
+      await store.close()
+    })
+
+    const insertLate = async () => {
+      await plain.query('begin')
+      await plain.query(`insert into geneva_drive_events (workflow_id, type, at) values (1, 'tests.late', 0)`)
+    }
+
+    it('hold back what has a higher number, until they are there', async () => {
+      await startSome(store, 1)
+      await insertLate()
+      await startSome(store, 1)
+      const reader = new Reader(store)
+      for (let i = 0; i < 5; i++) await reader.read()
+      expect(reader.types).toEqual(['workflow.started', 'step.scheduled'])
+      expect(reader.last.next).toBe('soon')
+      await plain.query('commit')
+      await reader.readUntil(5)
+      expect(reader.types.slice(2)).toEqual(['tests.late', 'workflow.started', 'step.scheduled'])
+    })
+
+    it('hold back nothing once they are rolled back', async () => {
+      const from = await store.lastEvent()
+      await insertLate()
+      await startSome(store, 1)
+      const reader = new Reader(store, from)
+      for (let i = 0; i < 5; i++) await reader.read()
+      expect(reader.seen).toEqual([])
+      await plain.query('rollback')
+      await reader.readUntil(2)
+      expect(reader.types).toEqual(['workflow.started', 'step.scheduled'])
+    })
+
+    it('are known to be open until they are there', async () => {
+      const after = await store.lastEvent()
+      await insertLate()
+      await startSome(store, 1)
+      const upTo = await store.lastEvent()
+      const first = await store.settleEvents({ after, upTo, memory: null })
+      expect(first.settled).toBe(after)
+      const open = { after, upTo, memory: first.memory }
+      expect((await store.settleEvents(open)).settled).toBe(after)
+      await plain.query('commit')
+      await waitFor(async () => (await store.settleEvents(open)).settled === upTo)
+    })
+  },
+)
 
 class Reader {
   readonly #store: Store

@@ -4,8 +4,9 @@
  * statement are there. Where the server does not do so, a number also has to be missing for a while.
  */
 import { int, text } from '../sql/decode.ts'
-import type { Executor, NumberWindow, Settlement } from '../sql/dialect.ts'
+import type { Executor } from '../sql/dialect.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
+import type { NumberWindow, Settlement } from '../store.ts'
 
 /** Interleaved: a statement takes numbers in portions, and others may overtake it. */
 const interleaved = 2

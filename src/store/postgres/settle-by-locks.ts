@@ -5,8 +5,9 @@
  * the server, which any long job would hold up, this looks only at those who write here.
  */
 import { text } from '../sql/decode.ts'
-import type { Executor, NumberWindow, Settlement } from '../sql/dialect.ts'
+import type { Executor } from '../sql/dialect.ts'
 import { type Sql, sql } from '../sql/sql.ts'
+import type { NumberWindow, Settlement } from '../store.ts'
 
 /** Waits for nobody, and keeps nobody waiting. */
 export async function settleByLocks(session: Executor, table: Sql, window: NumberWindow): Promise<Settlement> {

@@ -2,7 +2,7 @@
  * Everything in which the databases differ, by name. The statements ask a dialect for a capability; they never ask
  * which database they talk to.
  */
-import type { GapMemory, UserTransaction } from '../store.ts'
+import type { NumberWindow, Settlement, UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
 import type { Tables } from './tables.ts'
 
@@ -34,20 +34,6 @@ export interface ColumnTypes {
   readonly int: string
   /** A number that the database assigns, rising, as primary key. */
   readonly serial: string
-}
-
-/** Numbers of a table, above `after`; a row with the number `upTo` was seen. */
-export interface NumberWindow {
-  readonly after: number
-  readonly upTo: number
-  /** What an earlier look at an earlier window has given. */
-  readonly memory: GapMemory | null
-}
-
-export interface Settlement {
-  /** No number up to this one can still appear. */
-  readonly settled: number
-  readonly memory: GapMemory | null
 }
 
 /** How statements are written. */

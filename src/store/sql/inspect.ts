@@ -11,11 +11,7 @@ import { grouped } from './lock-facts.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, sql } from './sql.ts'
 
-export function inspect(
-  context: SqlContext,
-  workflowIds: readonly string[],
-  locked: boolean,
-): Promise<WorkflowFile[]> {
+export function inspect(context: SqlContext, workflowIds: readonly string[], locked: boolean): Promise<WorkflowFile[]> {
   if (workflowIds.length === 0) return Promise.resolve([])
   const { database } = context
   return locked

@@ -2,8 +2,7 @@
  * The record of events across all workflows, read in order from a position. Numbers are handed out before commits, so a read
  * never goes past one that is missing until it is sure that nothing will appear there.
  */
-import { pauseFor } from '../../primitives/pause-for.ts'
-import type { EventPage, EventRead, EventWithType, GapMemory } from '../store.ts'
+import type { EventPage, EventRead, EventWithType, NumberWindow, Settlement } from '../store.ts'
 import { eventColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { eventRecord, int, optionalInt, text } from './decode.ts'
@@ -20,7 +19,9 @@ export async function readEvents(context: SqlContext, read: EventRead): Promise<
   if (ahead === null) return { events: [], position: after, memory: null, next: 'later' }
   const { upTo, before } = ahead
   const { settled, memory } =
-    before === upTo ? { settled: upTo, memory: null } : await settle(context, { after, upTo, memory: read.memory })
+    before === upTo
+      ? { settled: upTo, memory: null }
+      : await settleEvents(context, { after, upTo, memory: read.memory })
   const end = Math.max(settled, before)
   if (end <= after) return { events: [], position: after, memory, next: 'soon' }
   // A read that begins now sees all there will ever be, up to there.
@@ -29,21 +30,14 @@ export async function readEvents(context: SqlContext, read: EventRead): Promise<
   return { events, position: isCut ? Number(events.at(-1)?.id) : end, memory, next: 'at once' }
 }
 
-/** While transactions are under way that may still write below the end. */
-const settleEveryMs = 20
-/** A transaction that took its number longer ago than this many events is not waited for. */
-const lookBack = 100_000
-
-export async function eventsUntilNow(context: SqlContext): Promise<number> {
+export async function lastEvent(context: SqlContext): Promise<number> {
   const rows = await context.read(context.dialect.highestNumber(context.tables.events))
-  const upTo = (rows[0] && optionalInt(rows[0], 'highest')) ?? 0
-  let window = { after: Math.max(0, upTo - lookBack), upTo, memory: null as GapMemory | null }
-  while (window.after < upTo) {
-    const { settled, memory } = await settle(context, window)
-    window = { after: settled, upTo, memory }
-    if (settled < upTo) await pauseFor(settleEveryMs)
-  }
-  return upTo
+  return (rows[0] && optionalInt(rows[0], 'highest')) ?? 0
+}
+
+export function settleEvents(context: SqlContext, window: NumberWindow): Promise<Settlement> {
+  const { database, dialect, tables } = context
+  return retrying(dialect, () => database.session(session => dialect.settle(session, tables.events, window)))
 }
 
 interface Ahead {
@@ -67,11 +61,6 @@ async function lookAhead(context: SqlContext, after: number): Promise<Ahead | nu
   const far = await context.read(sql`select min(v.id) as first from ${events} v where v.id > ${after}`)
   const first = far[0] ? optionalInt(far[0], 'first') : null
   return first === null ? null : { upTo: first, before: after }
-}
-
-function settle(context: SqlContext, window: { after: number; upTo: number; memory: GapMemory | null }) {
-  const { database, dialect, tables } = context
-  return retrying(dialect, () => database.session(session => dialect.settle(session, tables.events, window)))
 }
 
 function selectEvents(context: SqlContext, read: EventRead, upTo: number): Sql {

@@ -10,6 +10,7 @@ import type {
   DefinitionRecord,
   EventObserver,
   EventRead,
+  NumberWindow,
   StartCall,
   StartOrder,
   Store,
@@ -29,7 +30,7 @@ import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { inspect } from './inspect.ts'
 import { checkSchema, migrate } from './migrate.ts'
-import { eventsUntilNow, readEvents } from './read-events.ts'
+import { lastEvent, readEvents, settleEvents } from './read-events.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
@@ -175,8 +176,11 @@ export class SqlStore implements Store {
   readEvents(read: EventRead) {
     return readEvents(this.#context, read)
   }
-  eventsUntilNow() {
-    return eventsUntilNow(this.#context)
+  lastEvent() {
+    return lastEvent(this.#context)
+  }
+  settleEvents(window: NumberWindow) {
+    return settleEvents(this.#context, window)
   }
   observe(observer: EventObserver | null) {
     this.#context.observer = observer

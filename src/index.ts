@@ -56,8 +56,9 @@ export type { GraphStart } from './engine/start-graphs.ts'
 export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
 export * from './errors.ts'
-export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/doctor.ts'
-export type { EventsOptions } from './observe/event-tail.ts'
+export type { ComplaintKind } from './observe/complaint.ts'
+export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/examine.ts'
+export type { EventsOptions } from './observe/tail-events.ts'
 export type {
   CustomEvent,
   EngineEvent,

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
+import { doctorCommand } from './doctor-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 
 /** Exit codes are part of the interface: 1 something went wrong, 2 wrong usage, 3 the answer is no. */
@@ -21,6 +22,7 @@ const program = new Command('geneva')
   .showHelpAfterError('(geneva --help shows all commands)')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
+  .addCommand(doctorCommand())
 
 try {
   await program.parseAsync()

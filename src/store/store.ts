@@ -172,6 +172,8 @@ export interface WorkflowFile {
   readonly active: readonly ActiveExecution[]
   /** Rows that a claim would find, by id. */
   readonly claimable: ReadonlySet<string>
+  /** Rows whose owner is no worker that is known, by id. */
+  readonly orphaned: ReadonlySet<string>
   readonly history: readonly EndedExecution[]
   readonly events: readonly EventRecord[]
   readonly fanIns: ReadonlyMap<string, number>

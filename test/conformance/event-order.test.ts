@@ -129,9 +129,9 @@ describe.each(databases.filter(({ name }) => name !== 'sqlite'))(
       await startSome(store, 1)
       const upTo = await store.lastEvent()
       const first = await store.settleEvents({ after, upTo, memory: null })
-      expect(first.settled).toBe(after)
+      expect(first.settled).toBeLessThan(upTo)
       const open = { after, upTo, memory: first.memory }
-      expect((await store.settleEvents(open)).settled).toBe(after)
+      expect((await store.settleEvents(open)).settled).toBeLessThan(upTo)
       await plain.query('commit')
       await waitFor(async () => (await store.settleEvents(open)).settled === upTo)
     })

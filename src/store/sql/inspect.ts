@@ -33,7 +33,8 @@ async function readFiles(
       where ${context.among(raw('w.id'), ids)} order by w.id${lock}`,
   )
   const active = await executor.query(
-    sql`select ${activeColumns}, case when a.sort_key is null then 0 else 1 end as claimable
+    sql`select ${activeColumns}, case when a.sort_key is null then 0 else 1 end as claimable, case when a.owner is not null
+        and not exists (select 1 from ${tables.workers} k where k.id = a.owner) then 1 else 0 end as orphaned
       from ${tables.active} a${dialect.byKey} where ${context.among(raw('a.workflow_id'), ids)}${lock}`,
   )
   const history = await executor.query(
@@ -47,7 +48,11 @@ async function readFiles(
   const events = await executor.query(
     sql`select ${eventColumns} from ${tables.events} v where ${context.among(raw('v.workflow_id'), ids)} order by v.id`,
   )
-  const activeOf = grouped(active, row => ({ row: activeExecution(row), claimable: int(row, 'claimable') === 1 }))
+  const activeOf = grouped(active, row => ({
+    row: activeExecution(row),
+    claimable: int(row, 'claimable') === 1,
+    orphaned: int(row, 'orphaned') === 1,
+  }))
   const historyOf = grouped(history, endedExecution)
   const eventsOf = grouped(events, eventRecord)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
@@ -58,6 +63,7 @@ async function readFiles(
       workflow,
       active: rows.map(each => each.row),
       claimable: new Set(rows.filter(each => each.claimable).map(each => each.row.id)),
+      orphaned: new Set(rows.filter(each => each.orphaned).map(each => each.row.id)),
       history: historyOf.get(workflow.id) ?? [],
       events: eventsOf.get(workflow.id) ?? [],
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),

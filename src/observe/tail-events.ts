@@ -14,7 +14,7 @@ import { checkEventType } from './subscribe.ts'
 
 export interface EventsOptions<K extends EventName = EventName> {
   /** The position of the last event that was dealt with. `'now'`: what comes from now on. Left out: from the beginning. */
-  readonly after?: string
+  readonly after?: string | undefined
   /** Only these types. */
   readonly types?: readonly K[]
   /** Only events of the workflow with this id. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseOptions } from '../src/index.ts'
 
-export type BenchDatabaseName = 'sqlite' | 'postgres'
+export type BenchDatabaseName = 'sqlite' | 'postgres' | 'mysql'
 
 export interface BenchDatabase {
   readonly name: BenchDatabaseName
@@ -31,7 +31,7 @@ export async function openDatabases(names: readonly BenchDatabaseName[]): Promis
     if (name === 'sqlite') {
       all.push({ name, options: { url: `sqlite:${join(folder, 'bench.db')}`, synchronous: 'full' } })
     } else {
-      const server = await startServer()
+      const server = await startServer(name)
       stops.unshift(server.stop)
       all.push({ name, options: { url: server.url } })
     }
@@ -45,12 +45,13 @@ export async function openDatabases(names: readonly BenchDatabaseName[]): Promis
   }
 }
 
-async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
+async function startServer(name: 'postgres' | 'mysql'): Promise<{ url: string; stop(): Promise<void> }> {
   // The programs are compiled into another folder, and the scripts are not.
   const script = new URL('../../scripts/databases.mjs', import.meta.url)
   const { startDatabases } = (await import(script.href)) as typeof import('../scripts/databases.mjs')
   delete process.env.GENEVA_TEST_POSTGRES_URL
-  const { postgres, stop } = await startDatabases({ durable: true, only: ['postgres'] })
-  if (postgres === undefined) throw new Error('The PostgreSQL server was not started.')
-  return { url: postgres, stop }
+  delete process.env.GENEVA_TEST_MYSQL_URL
+  const { [name]: url, stop } = await startDatabases({ durable: true, only: [name] })
+  if (url === undefined) throw new Error(`The ${name} server was not started.`)
+  return { url, stop }
 }

@@ -3,7 +3,10 @@
 export type ServerName = 'postgres' | 'mysql'
 
 export interface StartOptions {
-  /** False (the default) trades crash safety for speed; true keeps the servers' own defaults, for benchmarks and crash tests. */
+  /**
+   * False (the default) trades crash safety for speed, and keeps the files in memory where there is room; true keeps the
+   * servers' own defaults and a disk, for benchmarks and crash tests.
+   */
   durable?: boolean
   /** Which servers to start; both by default. */
   only?: readonly ServerName[]
@@ -14,7 +17,7 @@ export interface Databases {
   readonly postgres: string | undefined
   /** Address of the MariaDB or MySQL server; undefined if it was not asked for. */
   readonly mysql: string | undefined
-  /** A folder for whatever else a run keeps on disk; it is deleted with the servers. */
+  /** A folder for whatever other files a run has; it is deleted with the servers. */
   readonly folder: string
   /** Ends the servers and deletes their folders. The same happens when this process ends without calling it. */
   stop(): Promise<void>

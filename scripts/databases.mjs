@@ -4,7 +4,7 @@
  * until it is interrupted, or runs the command given after `--` with the addresses in its environment.
  */
 import { spawn } from 'node:child_process'
-import { chmod, mkdtemp, realpath } from 'node:fs/promises'
+import { access, chmod, constants, mkdtemp, realpath, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,7 +20,7 @@ import { startPostgres } from './databases/postgres.mjs'
  * @returns {Promise<Databases>}
  */
 export async function startDatabases({ durable = false, only = ['postgres', 'mysql'] } = {}) {
-  const folder = await mkdtemp(join(await realpath(tmpdir()), 'geneva-databases-'))
+  const folder = await mkdtemp(join(await realpath(durable ? tmpdir() : await quickPlace()), 'geneva-databases-'))
   const guard = startGuard(folder)
   try {
     // The PostgreSQL server may run as another user than this process, and has to pass through.
@@ -34,6 +34,24 @@ export async function startDatabases({ durable = false, only = ['postgres', 'mys
   } catch (error) {
     await guard.release()
     throw error
+  }
+}
+
+const memory = '/dev/shm'
+const enoughRoom = 4 * 2 ** 30
+
+/**
+ * In memory where there is room for it and nobody has said where else: what need not survive the machine waits for no
+ * disk there, least of all SQLite, which waits at every commit.
+ */
+async function quickPlace() {
+  if (process.env.TMPDIR) return tmpdir()
+  try {
+    await access(memory, constants.W_OK)
+    const { bavail, bsize } = await statfs(memory)
+    return bavail * bsize >= enoughRoom ? memory : tmpdir()
+  } catch {
+    return tmpdir()
   }
 }
 

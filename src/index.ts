@@ -3,15 +3,29 @@
  */
 
 export type { GenevaOptions } from './client/connection.ts'
+export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
+export type { ExplainFilter } from './client/explain-many.ts'
 export { Geneva, type ImportOptions } from './client/geneva.ts'
+export type { Health, HealthStatus } from './client/health.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
+export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
+export type { ScheduleStatus } from './client/schedules.ts'
+export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'
 export type { StepProgress } from './client/step-progress.ts'
+export type { StuckOptions, StuckWork } from './client/stuck.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
+export {
+  type CatchUp,
+  defineSchedule,
+  type Schedule,
+  type ScheduleOptions,
+  type Tick,
+} from './definition/define-schedule.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
@@ -52,13 +66,15 @@ export type { StepInfo } from './definition/workflow-definition.ts'
 export { type DrawOptions, drawGraph } from './drawing/draw-graph.ts'
 export type { DrawnState, Picture, PictureNode, StateWord } from './drawing/picture.ts'
 export type { CheckFinding, CheckReport, CheckVerdict } from './engine/check-deploy.ts'
+export type { Explanation } from './engine/explain-workflows.ts'
+export type { FinalizingDecision } from './engine/finalizing.ts'
+export type { NodeReadiness } from './engine/readiness.ts'
 export type { GraphStart } from './engine/start-graphs.ts'
 export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
+export type { FailureCause, StepError, WaitReason } from './engine/wait-reason.ts'
 export * from './errors.ts'
 export type { ComplaintKind } from './observe/complaint.ts'
-export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/examine.ts'
-export type { EventsOptions } from './observe/tail-events.ts'
 export type {
   CustomEvent,
   EngineEvent,
@@ -76,6 +92,8 @@ export type {
   WorkflowEnded,
   WorkflowMoved,
 } from './observe/events.ts'
+export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/examine.ts'
+export type { EventsOptions } from './observe/tail-events.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'
 export { type DrizzlePage, type DrizzleSource, fromDrizzle } from './records/from-drizzle.ts'
@@ -83,8 +101,17 @@ export { fromKysely, type KyselySource } from './records/from-kysely.ts'
 export { fromSql, type SqlSource } from './records/from-sql.ts'
 export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
+export type { EndedWorkflowState } from './store/housekeeping-store.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
-export type { EndedState, EngineEventType, ExecutionState, Outcome, WorkflowState } from './store/records.ts'
+export type {
+  EndedState,
+  EngineEventType,
+  ExecutionState,
+  LetterReason,
+  LetterState,
+  Outcome,
+  WorkflowState,
+} from './store/records.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

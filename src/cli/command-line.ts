@@ -7,7 +7,10 @@ import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
 import { doctorCommand } from './doctor-command.ts'
+import { explainCommand } from './explain-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
+import { pruneCommand } from './prune-command.ts'
 
 /** Exit codes are part of the interface: 1 something went wrong, 2 wrong usage, 3 the answer is no. */
 const failed = 1
@@ -23,6 +26,11 @@ const program = new Command('geneva')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
   .addCommand(doctorCommand())
+  .addCommand(explainCommand())
+  .addCommand(pruneCommand())
+  .addCommand(stuckCommand())
+  .addCommand(statsCommand())
+  .addCommand(healthCommand())
 
 try {
   await program.parseAsync()

@@ -18,6 +18,7 @@ interface Options {
 
 export function doctorCommand(): Command {
   return new Command('doctor')
+    .exitOverride()
     .description('rebuild every workflow from its events and compare it with what is stored; changes nothing')
     .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
     .option('--workflow <id>', 'look at this workflow only')
@@ -45,7 +46,7 @@ function count(text: string): number {
   return number
 }
 
-function textOf({ ok, workflows, findings }: DoctorReport): string {
+function textOf({ ok, workflows, findings, omitted }: DoctorReport): string {
   const looked = `${workflows} ${workflows === 1 ? 'workflow' : 'workflows'} looked at`
   if (ok) return `${looked}: all is well.`
   const groups = new Map<string, DoctorFinding[]>()
@@ -54,5 +55,6 @@ function textOf({ ok, workflows, findings }: DoctorReport): string {
     const type = own[0]?.workflow === '' ? 'Workflow' : own[0]?.workflow
     return [`${type} ${id}`, ...own.map(({ problem, remedy }) => `  ${problem}\n    ${remedy}`)].join('\n')
   })
-  return `${parts.join('\n\n')}\n\n${looked}, something is wrong with ${groups.size}.`
+  const more = omitted === 0 ? '' : ` ${omitted} more findings are not listed.`
+  return `${parts.join('\n\n')}\n\n${looked}, something is wrong with ${groups.size}.${more}`
 }

@@ -2,20 +2,25 @@
  * One instance's hold on a database: opened when it is first needed, closed once. It also knows the code of this process:
  * classes, jobs and templates.
  */
+import type { Schedule } from '../definition/define-schedule.ts'
 import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
 import type { Job } from '../definition/job.ts'
 import { JobRegistry } from '../definition/job-registry.ts'
 import { parseFrozenGraph } from '../definition/parse-frozen-graph.ts'
 import { Registry } from '../definition/registry.ts'
+import { ScheduleRegistry } from '../definition/schedule-registry.ts'
 import type { Template } from '../definition/template.ts'
 import type { WorkflowClass } from '../definition/workflow.ts'
 import { Engine } from '../engine/engine.ts'
+import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
+import type { RetentionAges } from '../store/housekeeping-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
 import type { Store, WorkflowSnapshot } from '../store/store.ts'
 import type { OnError } from '../worker/error-listener.ts'
+import { type RetentionOptions, retentionAges } from './retention.ts'
 import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
 import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
@@ -28,6 +33,10 @@ export interface GenevaOptions {
   readonly jobs?: readonly Job[]
   /** Graphs that are described once, under a name. */
   readonly templates?: readonly Template[]
+  /** Workflows that are started by a cron expression or an interval, by whichever worker is there. */
+  readonly schedules?: readonly Schedule[]
+  /** How long workflows are kept after they have ended: `'30 days'`, or by state. Default: for ever. */
+  readonly retention?: RetentionOptions
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
   /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
@@ -45,6 +54,7 @@ export interface GenevaOptions {
 export interface Opened {
   readonly engine: Engine
   readonly starter: Starter
+  readonly ticks: Ticks
   readonly waiters: Waiters
   wrap(snapshot: WorkflowSnapshot): WorkflowHandle<any>
   /** Throws once this instance is closed. */
@@ -56,6 +66,8 @@ const defaultBytes = 1024 * 1024
 export class Connection {
   readonly registry: Registry
   readonly jobs: JobRegistry
+  readonly schedules: ScheduleRegistry
+  readonly retention: RetentionAges
   readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly graphLimits: GraphLimits
@@ -78,6 +90,9 @@ export class Connection {
     }
     this.registry = new Registry(options.workflows ?? [])
     this.jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
+    this.schedules = new ScheduleRegistry(options.schedules ?? [])
+    for (const { workflow } of this.schedules.all) this.registry.definitionFor(workflow)
+    this.retention = retentionAges(options.retention)
     const { inputBytes, outputBytes, graphNodes, graphEdges, graphBytes } = options.limits ?? {}
     const { nodes, edges, bytes } = defaultGraphLimits
     this.maxInputBytes = inputBytes ?? defaultBytes
@@ -119,6 +134,12 @@ export class Connection {
     }
   }
 
+  /** For looking only: where nothing is open yet, the tables stay as they are, and the code of this process unknown. */
+  async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    if (this.#opened !== null) return work((await this.open()).engine)
+    return this.withStore(store => work(new Engine(store, this.registry, this.jobs)))
+  }
+
   /** From now on nothing is opened any more. False if that was so already. */
   markClosed(): boolean {
     if (this.#closed) return false
@@ -149,12 +170,15 @@ export class Connection {
       const engine = new Engine(store, this.registry, this.jobs)
       this.#onOpen(store)
       await engine.register()
+      const ticks = new Ticks(engine, this.schedules, this.maxInputBytes)
+      await ticks.register()
       const parts = { engine, waiters: new Waiters(engine) }
       const forHandles = () => this.#whileOpen(parts)
       this.#ready = true
       return {
         ...parts,
         starter: new Starter(engine, this.maxInputBytes),
+        ticks,
         forHandles,
         wrap: snapshot => new WorkflowHandle(forHandles, snapshot),
       }

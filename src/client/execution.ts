@@ -3,6 +3,7 @@
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
+import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { ActiveExecution, EndedExecution, EventRecord, ExecutionState, Outcome } from '../store/records.ts'
 import { progressOf, type StepProgress } from './step-progress.ts'
 
@@ -74,13 +75,4 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress'> {
 export function fromEvent(row: EventRecord): WorkflowEvent {
   const { since: _since, payload, at, ...rest } = row
   return { ...rest, at: toDate(at), payload: decodeValue(payload) ?? null }
-}
-
-/** The database keeps microseconds, a Date milliseconds. */
-export function toDate(micros: number): Date {
-  return new Date(Math.floor(micros / 1000))
-}
-
-export function toOptionalDate(micros: number | null): Date | null {
-  return micros === null ? null : toDate(micros)
 }

@@ -8,32 +8,39 @@ import { type FrozenGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
 import type { GraphBuilder } from '../definition/graph-builder.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
-import type { StepName } from '../definition/step-names.ts'
 import { expandTemplate, isTemplate, type Template } from '../definition/template.ts'
 import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
 import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
+import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
 import { exportDag, freezeWorkflow, replaceGraph } from '../engine/stored-graphs.ts'
 import type { HistoryFlaw } from '../engine/verify-history.ts'
 import { ClosedError, WorkflowNotFoundError } from '../errors.ts'
-import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
 import { EventBus } from '../observe/event-bus.ts'
-import { checkEventsOptions, type EventsOptions, tailEvents } from '../observe/tail-events.ts'
-import type { EventHandler, EventName, EventOfType, EventPattern } from '../observe/events.ts'
-import { subscribe, type Wanted } from '../observe/subscribe.ts'
+import type { EventName, EventOfType } from '../observe/events.ts'
+import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
+import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
+import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { Store } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
+import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
+import { type ExplainFilter, explainMany } from './explain-many.ts'
+import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import { type PruneOptions, type PruneReport, prune } from './retention.ts'
+import { Schedules } from './schedules.ts'
+import { type Stats, type StatsOptions, stats } from './stats.ts'
+import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
@@ -47,6 +54,8 @@ export class Geneva {
   readonly #onError: ErrorListener
   readonly #bus: EventBus
   readonly #workers = new Set<Worker>()
+  /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
+  readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
@@ -194,6 +203,26 @@ export class Geneva {
     await (await this.#connection.open()).engine.reattempt(id, step, requestFrom(options))
   }
 
+  /** Work that was given up until somebody handles it, newest first. */
+  async deadLetters(options?: DeadLetterOptions): Promise<DeadLetter[]>
+  async deadLetters(workflow: ConcreteClass<any>, options?: DeadLetterOptions): Promise<DeadLetter[]>
+  async deadLetters(first?: ConcreteClass<any> | DeadLetterOptions, second?: DeadLetterOptions): Promise<DeadLetter[]> {
+    const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
+    const { engine } = await this.#connection.open()
+    return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
+  }
+
+  /** Lets the work of a dead letter go on, with everything that was held with it. */
+  async requeue(letterId: string, options?: RequestOptions): Promise<void> {
+    await (await this.#connection.open()).engine.requeue(letterId, requestFrom(options))
+  }
+
+  /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */
+  async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
+    const { then = 'cancel', ...request } = options
+    await (await this.#connection.open()).engine.discard(letterId, then, requestFrom(request))
+  }
+
   /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */
   async rerun(id: string, options: { readonly from: string | readonly string[] }): Promise<WorkflowHandle<any>> {
     const opened = await this.#connection.open()
@@ -210,6 +239,16 @@ export class Geneva {
   /** Every node of a workflow's graph with the state of its latest attempt. */
   async nodesWithState(id: string): Promise<NodeWithState[]> {
     return (await this.#handle(id)).nodesWithState()
+  }
+
+  /** What a workflow waits for, in a sentence, and for each of its nodes why it does not run. Writes nothing. */
+  async explain(id: string): Promise<Explanation> {
+    return this.#connection.read(engine => explainWorkflow(engine, id))
+  }
+
+  /** The same for up to 5,000 workflows in one look: those of the ids that exist, in their order, or those that a filter finds. */
+  async explainMany(which: readonly string[] | ExplainFilter): Promise<Explanation[]> {
+    return this.#connection.read(engine => explainMany(engine, which))
   }
 
   /** Recomputes the ancestry of every execution of a workflow. `null`, or the first one that does not fit. */
@@ -233,30 +272,39 @@ export class Geneva {
    * Calls the handler for events that this process writes, after their commit and outside of the engine's work. Returns a
    * function that ends it. What other processes write, and everything exactly from where one stopped, is read by `events`.
    */
-  on<const K extends EventPattern>(type: K, handler: EventHandler<NoInfer<K>>): () => void
-  on<const K extends EventPattern, W extends AnyWorkflow>(
-    type: K,
-    workflow: ConcreteClass<W>,
-    handler: EventHandler<NoInfer<K>, StepName<W>>,
-  ): () => void
-  on(type: string, ...rest: unknown[]): () => void {
+  readonly on: Listen = (type: string, ...rest: unknown[]) => {
     const [workflow, handler] = rest.length > 1 ? rest : [null, rest[0]]
     return subscribe(this.#bus, this.#connection.registry, { type, workflow, handler } as Wanted)
   }
 
   /** Every event of every process from a position on, in order, at least once, for as long as the loop goes on. */
   events<const K extends EventName = EventName>(options: EventsOptions<K> = {}): AsyncIterable<EventOfType<K>> {
-    checkEventsOptions(options)
-    const open = async () => {
-      const { engine } = await this.#connection.open()
-      return { store: engine.store, bus: this.#bus, isClosed: () => this.#connection.closed }
-    }
-    return tailEvents(open, options) as AsyncIterable<any>
+    return tailEvents(this.#connection, this.#bus, options) as AsyncIterable<any>
   }
 
   /** Compares what is stored with what the events say, and with what must always be true. Changes nothing. */
   async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
-    return this.#connection.withStore(store => examine(store, options))
+    return this.#connection.read(({ store }) => examine(store, options))
+  }
+
+  /** Removes workflows that ended long ago with all that belongs to them, families whole, in small transactions. */
+  async prune(options: PruneOptions): Promise<PruneReport> {
+    return prune((await this.#connection.open()).engine.store, options)
+  }
+
+  /** What has not moved for so long, and why: due and not claimed, claimed by nobody alive, paused, late schedules. */
+  async stuck(options?: StuckOptions): Promise<StuckWork[]> {
+    return stuck((await this.#connection.open()).engine.store, options)
+  }
+
+  /** How executions of the last while fared: the slowest nodes, the longest waits, the mix of failures; and the queues now. */
+  async stats(options?: StatsOptions): Promise<Stats> {
+    return stats((await this.#connection.open()).engine.store, options)
+  }
+
+  /** For probes and people: is this process alive, can it do its work, how is everything. Never throws. */
+  async health(): Promise<Health> {
+    return health(async () => (await this.#connection.open()).engine.store, [...this.#workers])
   }
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
@@ -329,11 +377,11 @@ export class Geneva {
 
   async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
     const settings = workerSettings(options)
-    const { engine } = await this.#connection.open()
+    const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
-    const { maxOutputBytes } = this.#connection
-    const worker = new Worker({ engine, settings, onError: this.#onError, maxOutputBytes })
+    const { maxOutputBytes, retention } = this.#connection
+    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker

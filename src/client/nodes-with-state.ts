@@ -2,12 +2,12 @@
  * Every node of a workflow's graph with the state of its latest attempt: what a picture or a table of a workflow shows.
  */
 import type { Graph, GraphNode, NodeKind } from '../definition/graph.ts'
+import type { NodeState } from '../engine/node-state.ts'
 import { currentName } from '../engine/plan.ts'
-import type { ExecutionState, Outcome } from '../store/records.ts'
+import type { Outcome } from '../store/records.ts'
 import type { Execution } from './execution.ts'
 
-/** `pending`: nothing has been scheduled yet. `not_taken`: left out, because it came too late or on another way. */
-export type NodeState = ExecutionState | 'pending' | 'not_taken'
+export type { NodeState } from '../engine/node-state.ts'
 
 export interface NodeWithState {
   readonly id: string

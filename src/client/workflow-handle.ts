@@ -11,11 +11,13 @@ import { checkKey } from '../engine/check-key.ts'
 import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
 import { readOutput } from '../engine/read-output.ts'
 import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
+import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { ActiveExecution, WorkflowState } from '../store/records.ts'
 import type { WorkflowSnapshot } from '../store/store.ts'
 import {
@@ -24,8 +26,6 @@ import {
   executionsFrom,
   fromEvent,
   type ProgressFacts,
-  toDate,
-  toOptionalDate,
   type WorkflowEvent,
 } from './execution.ts'
 import { type NodeWithState, nodesWithState } from './nodes-with-state.ts'
@@ -158,6 +158,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return nodesWithState(graph, await this.history())
   }
 
+  /** What it waits for, in a sentence, and for each of its nodes why it does not run. */
+  async explain(): Promise<Explanation> {
+    return explainWorkflow(this.#parts.engine, this.id)
+  }
+
   /** A picture of the graph with the states of its nodes: as text for a terminal, as Mermaid or as DOT. */
   async draw(options?: DrawOptions): Promise<string> {
     const nodes = await this.nodesWithState()
@@ -172,6 +177,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
 
   /** Recomputes the ancestry of every execution. `null`, or the first one that does not fit. */
   async verifyHistory(): Promise<HistoryFlaw | null> {
+    await this.refresh()
     const { store } = this.#parts.engine
     const active = await store.activeExecutions(this.id)
     const ended = await store.history(this.id)
@@ -179,6 +185,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return findFlaw(
       ended,
       active.filter(row => !known.has(row.id)),
+      (await this.#course(this.#parts.engine)).graph.renamed,
     )
   }
 

@@ -29,7 +29,15 @@ export interface ListOptions<W extends AnyWorkflow = AnyWorkflow> {
   readonly cursor?: string
 }
 
-const states: readonly WorkflowState[] = ['ready', 'performing', 'paused', 'rolling_back', 'finished', 'canceled']
+const states: readonly WorkflowState[] = [
+  'ready',
+  'performing',
+  'paused',
+  'dlq',
+  'rolling_back',
+  'finished',
+  'canceled',
+]
 const activeStates = states.filter(state => state !== 'finished' && state !== 'canceled')
 
 /** One page. Iterating goes on through the pages that follow. */

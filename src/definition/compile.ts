@@ -45,6 +45,7 @@ function compile(workflowClass: DeclaringClass, declarations: Declarations): Wor
     cancelIf: Object.freeze([...declarations.cancelIf]),
     onException: Object.freeze(inOrderOfTrial(declarations.onException)),
     retry: declarations.retry,
+    timeoutMs: declarations.timeoutMs,
     queue: declarations.queue,
     priority: declarations.priority,
     allowMultiple: declarations.allowMultiple,

@@ -44,6 +44,7 @@ export interface Declarations {
   /** In the order of their declaration. */
   readonly onException: ExceptionRule[]
   retry: RetryPolicy | null
+  timeoutMs: number | null
   queue: string
   priority: number
   allowMultiple: boolean
@@ -131,6 +132,7 @@ function emptyDeclarations(className: string): Declarations {
     cancelIf: [],
     onException: [],
     retry: null,
+    timeoutMs: null,
     queue: 'default',
     priority: 0,
     allowMultiple: false,

@@ -6,15 +6,33 @@ import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import { defaultsOf, jobBody, jobOptionsIn } from './job-node.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
-import { definedDuration, definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import {
+  definedDuration,
+  definedPriority,
+  definedQueue,
+  definedTest,
+  definedTimeout,
+  refuseUnknownKeys,
+} from './option-checks.ts'
 import { resumableSettings } from './resumable-settings.ts'
 import { normalizeRetry } from './retry-policy.ts'
-import type { Condition, NodeDefinition } from './workflow-definition.ts'
+import type { Condition, ExceptionRule, NodeDefinition } from './workflow-definition.ts'
 
 /** The options of a step before they are checked; the compiler has seen better, plain JavaScript has not. */
 type RawOptions = Readonly<Record<string, unknown>>
 
-const taskOptions = ['wait', 'if', 'skipIf', 'onException', 'retry', 'dependsOn', 'queue', 'priority', 'metadata']
+const taskOptions = [
+  'wait',
+  'if',
+  'skipIf',
+  'onException',
+  'retry',
+  'timeout',
+  'dependsOn',
+  'queue',
+  'priority',
+  'metadata',
+]
 const stepOptions = [...taskOptions, 'alsoDependsOn', 'beforeStep', 'afterStep']
 const iterationOptions = ['yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
 /** What only a member of the chain can say. */
@@ -63,8 +81,9 @@ export function declareJob(workflowClass: DeclaringClass, name: unknown, options
   const checked = freeName(declarations, name)
   const where = `${declarations.className}, job ${checked}`
   const { job, args, ...rest } = jobOptionsIn(options, where)
-  const body = jobBody(job, checked, args)
-  return addNode(declarations, { name: checked, kind: 'step', body, inChain: true }, { ...defaultsOf(job), ...rest })
+  const body = jobBody(job, { name: checked, metadata: rest.metadata }, args)
+  const node = { name: checked, kind: 'step', body, inChain: true, inherited: job.onException } as const
+  return addNode(declarations, node, { ...defaultsOf(job), ...rest })
 }
 
 /** One execution of a job for each item, which is its arguments. */
@@ -73,8 +92,9 @@ export function declareEachJob(workflowClass: DeclaringClass, name: unknown, opt
   const checked = freeName(declarations, name)
   const where = `${declarations.className}, each ${checked}`
   const { job, ...rest } = jobOptionsIn(options, where)
-  const body = jobBody(job, checked, (_: unknown, item: unknown) => item)
-  return addNode(declarations, { name: checked, kind: 'each', body, inChain: true }, { ...defaultsOf(job), ...rest })
+  const body = jobBody(job, { name: checked, metadata: rest.metadata }, (_: unknown, item: unknown) => item)
+  const node = { name: checked, kind: 'each', body, inChain: true, inherited: job.onException } as const
+  return addNode(declarations, node, { ...defaultsOf(job), ...rest })
 }
 
 export function declareResumableStep(workflowClass: DeclaringClass, name: unknown, options: unknown): NodeRef<any> {
@@ -107,14 +127,20 @@ export function declareInline(workflowClass: DeclaringClass, given: readonly unk
 
 function addNode(
   declarations: Declarations,
-  node: Pick<NodeDefinition, 'name' | 'kind' | 'body' | 'inChain'>,
+  {
+    inherited = [],
+    ...node
+  }: Pick<NodeDefinition, 'name' | 'kind' | 'body' | 'inChain'> & {
+    /** What its job says, where the node says nothing itself. */
+    readonly inherited?: readonly ExceptionRule[]
+  },
   given: unknown,
 ): NodeRef<any> {
   const { name } = node
   const where = `${declarations.className}, step ${name}`
   const known = optionsFor[node.kind].filter(option => node.inChain || !chainOptions.includes(option))
   const options = optionsIn(given, known, where)
-  const { wait, onException, retry, queue, priority } = options
+  const { wait, onException, retry, timeout, queue, priority } = options
   const definition: NodeDefinition = Object.freeze({
     ...node,
     dependsOn: dependenciesIn(options, 'dependsOn', where),
@@ -125,8 +151,11 @@ function addNode(
     resumable: node.kind === 'resumable' ? resumableSettings(options, where) : null,
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
     condition: conditionIn(options, where),
-    onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
+    onException: Object.freeze(
+      onException === undefined ? inherited : inOrderOfTrial(normalizeRules(onException, where)),
+    ),
     retry: retry === undefined ? null : normalizeRetry(retry, where),
+    timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
     queue: queue === undefined ? null : definedQueue(queue, where),
     priority: priority === undefined ? null : definedPriority(priority, where),
   })

@@ -5,7 +5,7 @@ import { type DeclaringClass, openDeclarations, sayOnce } from './declarations.t
 import { normalizeRules } from './exception-policy.ts'
 import type { HeroType } from './hero.ts'
 import { mistakeInStoredName } from './node-name.ts'
-import { definedPriority, definedQueue, definedTest, refuseUnknownKeys } from './option-checks.ts'
+import { definedPriority, definedQueue, definedTest, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { normalizeRetry } from './retry-policy.ts'
 
 export function declareHeroes(workflowClass: DeclaringClass, heroTypes: readonly HeroType<any, any>[]): void {
@@ -79,8 +79,9 @@ export function declareDefaults(workflowClass: DeclaringClass, options: unknown)
   const where = `${declarations.className}, defaults`
   if (typeof options !== 'object' || options === null)
     throw new DefinitionError(`${where}: the options must be an object.`)
-  refuseUnknownKeys(options, ['retry'], where)
-  const { retry } = options as Record<string, unknown>
+  refuseUnknownKeys(options, ['retry', 'timeout'], where)
+  const { retry, timeout } = options as Record<string, unknown>
+  if (timeout !== undefined) declarations.timeoutMs = definedTimeout(timeout, where)
   if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
 }
 

@@ -20,6 +20,8 @@ export interface FrozenGraph {
   readonly frozen_at: string
   /** What the graph was expanded from. */
   readonly template?: FrozenTemplate
+  /** Former names of nodes, each with the present one: of a class whose graph was frozen. */
+  readonly renamed?: Readonly<Record<string, string>>
   /** By id. */
   readonly nodes: FrozenNodes
 }
@@ -64,10 +66,11 @@ export interface GraphDefaults {
 }
 
 /** The graph to decide by. The nodes must be sound, as those of `buildGraph`, `parseFrozenGraph` and `freezeClassGraph` are. */
-export function graphOfFrozen(frozen: { readonly nodes: FrozenNodes }, defaults: GraphDefaults): Graph {
+export function graphOfFrozen(frozen: Pick<FrozenGraph, 'nodes' | 'renamed'>, defaults: GraphDefaults): Graph {
   const { type, queue, priority } = defaults
   const nodes = Object.entries(frozen.nodes).map(([id, node]) => graphNodeOf(id, node, defaults))
-  return new Graph({ type, queue, priority, nodes })
+  const { renamed } = frozen
+  return new Graph({ type, queue, priority, nodes, ...(renamed === undefined ? {} : { renamed }) })
 }
 
 function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): GraphNode {
@@ -90,7 +93,8 @@ function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): Gra
 /** The graph of a class, as it is now. `graphOfFrozen` gives back an equal one, whatever the class says by then. */
 export function freezeClassGraph(graph: Graph, frozenAt: string): FrozenGraph {
   const nodes = Object.fromEntries(graph.nodes.map(node => [node.id, freezeClassNode(node)]))
-  return { version: frozenGraphVersion, signature: signatureOfNodes(nodes), frozen_at: frozenAt, nodes }
+  const renamed = graph.renamed.size > 0 ? { renamed: Object.fromEntries(graph.renamed) } : {}
+  return { version: frozenGraphVersion, signature: signatureOfNodes(nodes), frozen_at: frozenAt, ...renamed, nodes }
 }
 
 function freezeClassNode(node: GraphNode): FrozenNode {

@@ -6,6 +6,8 @@ export interface GraphDifference {
   readonly removed: readonly string[]
   /** Nodes that are still there and depend on others than before. */
   readonly rewired: readonly string[]
+  /** Nodes that are still there and are of another kind, or have another limit for their items. */
+  readonly changed: readonly string[]
   readonly renamed: readonly { readonly from: string; readonly to: string }[]
 }
 
@@ -26,17 +28,24 @@ export function differenceBetween(
     rewired: after.nodes
       .filter(node => known.has(node.id) && !sameMembers(former.get(node.id) ?? [], node.dependsOn))
       .map(node => node.id),
+    changed: after.nodes
+      .filter(node => {
+        const was = before.nodes.find(each => now(each.id) === node.id)
+        return was !== undefined && (was.kind !== node.kind || was.concurrency !== node.concurrency)
+      })
+      .map(node => node.id),
     renamed: applied.map(([from, to]) => ({ from, to })),
   }
 }
 
 /** A line for people: `added audit; removed report; renamed pay (was charge); rewired ship`. */
-export function describeDifference({ added, removed, rewired, renamed }: GraphDifference): string {
+export function describeDifference({ added, removed, rewired, changed, renamed }: GraphDifference): string {
   const parts = [
     added.length > 0 ? `added ${added.join(', ')}` : '',
     removed.length > 0 ? `removed ${removed.join(', ')}` : '',
     renamed.length > 0 ? `renamed ${renamed.map(({ from, to }) => `${to} (was ${from})`).join(', ')}` : '',
     rewired.length > 0 ? `rewired ${rewired.join(', ')}` : '',
+    changed.length > 0 ? `changed ${changed.join(', ')}` : '',
   ]
   return parts.filter(part => part !== '').join('; ') || 'nothing changed'
 }

@@ -12,20 +12,28 @@ export function jobOptionsIn(options: unknown, where: string): RawOptions & { re
   throw new DefinitionError(`${where}: \`job\` must be what defineJob returned. Was it imported in a circle?`)
 }
 
-export function defaultsOf({ queue, priority, retry }: Job): RawOptions {
+export function defaultsOf({ queue, priority, retry, timeoutMs }: Job): RawOptions {
   return {
     ...(queue === null ? {} : { queue }),
     ...(priority === null ? {} : { priority }),
     ...(retry === null ? {} : { retry }),
+    ...(timeoutMs === null ? {} : { timeout: timeoutMs }),
   }
 }
 
 /** `args` is a value, or a function of the workflow and, in an `each` node, the item. */
-export function jobBody(job: Job, name: string, args: unknown) {
+export function jobBody(
+  job: Job,
+  { name, metadata }: { readonly name: string; readonly metadata: unknown },
+  args: unknown,
+) {
   return async (workflow: object, item?: unknown): Promise<unknown> => {
     const { context } = attachmentOf(workflow, 'job')
     const given = typeof args === 'function' ? await args(workflow, item) : args
     const checked = await validateArgs(job, given ?? {}, name)
-    return job.body(checked, new JobRun(context, { id: context.execution.node, name, metadata: job.metadata }))
+    return job.body(
+      checked,
+      new JobRun(context, { id: context.execution.node, name, metadata: (metadata ?? {}) as RawOptions }),
+    )
   }
 }

@@ -4,12 +4,14 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ArgsValidationError, DefinitionError } from '../errors.ts'
+import type { Duration } from '../primitives/duration.ts'
 import { isStandardSchema } from './declare-rules.ts'
 import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import type { JobContext } from './job-context.ts'
 import { mistakeInStoredName } from './node-name.ts'
-import { definedPriority, definedQueue, refuseUnknownKeys } from './option-checks.ts'
+import { definedPriority, definedQueue, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import type { RetryNotation } from './retry-notation.ts'
+import { normalizeRetry } from './retry-policy.ts'
 import type { ExceptionNotation } from './step-options.ts'
 import type { Unstorable } from './storable.ts'
 import { isPlainObject, toInputIssue } from './validate-input.ts'
@@ -27,6 +29,7 @@ export interface Job<Args = any, Output = any> {
   readonly queue: string | null
   readonly priority: number | null
   readonly retry: RetryNotation | null
+  readonly timeoutMs: number | null
   /** First match wins. Empty: the workflow decides. */
   readonly onException: readonly ExceptionRule[]
   readonly metadata: Readonly<Record<string, unknown>>
@@ -42,6 +45,8 @@ export interface DefineJobOptions<Schema extends StandardSchemaV1 | undefined = 
   /** 0 to 100, higher goes first. */
   readonly priority?: number
   readonly retry?: RetryNotation
+  /** How long an attempt may take. */
+  readonly timeout?: Duration
   readonly onException?: ExceptionNotation
   /** For the application's own use. It stays in the code and is not stored with graphs. */
   readonly metadata?: Readonly<Record<string, unknown>>
@@ -58,7 +63,7 @@ type StorableOutput<R> = [Unstorable<Awaited<R>>] extends [never]
   ? unknown
   : 'this job returns a value that cannot be stored'
 
-const jobOptions = ['args', 'queue', 'priority', 'retry', 'onException', 'metadata']
+const jobOptions = ['args', 'queue', 'priority', 'retry', 'timeout', 'onException', 'metadata']
 
 /** Declares a job. The name is stored with every graph that uses it: keep it when the function is renamed. */
 export function defineJob<R, Args extends object = NoArgs>(
@@ -104,7 +109,7 @@ export async function validateArgs(job: Job, args: unknown, node: string): Promi
 function checkedOptions(options: unknown, where: string): Omit<Job, 'name' | 'body' | typeof jobType> {
   if (!isPlainObject(options)) throw new DefinitionError(`${where}: the options must be an object.`)
   refuseUnknownKeys(options as object, jobOptions, where)
-  const { args, queue, priority, retry, onException, metadata } = options as Record<string, unknown>
+  const { args, queue, priority, retry, timeout, onException, metadata } = options as Record<string, unknown>
   if (args !== undefined && !isStandardSchema(args)) {
     throw new DefinitionError(`${where}: \`args\` takes a Standard Schema, as zod, valibot and arktype make them.`)
   }
@@ -116,12 +121,13 @@ function checkedOptions(options: unknown, where: string): Omit<Job, 'name' | 'bo
     queue: queue === undefined ? null : definedQueue(queue, where),
     priority: priority === undefined ? null : definedPriority(priority, where),
     retry: retry === undefined ? null : definedRetry(retry, where),
+    timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
     onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
     metadata: Object.freeze({ ...(metadata as Record<string, unknown> | undefined) }),
   }
 }
 
 function definedRetry(retry: unknown, where: string): RetryNotation {
-  if (typeof retry === 'number' || isPlainObject(retry)) return retry as RetryNotation
-  throw new DefinitionError(`${where}: \`retry\` is a number of attempts or an object of options.`)
+  normalizeRetry(retry, where)
+  return retry as RetryNotation
 }

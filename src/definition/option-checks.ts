@@ -21,6 +21,13 @@ export function definedDuration(duration: unknown, what: string, where: string):
   }
 }
 
+/** None at all is said by leaving it out. */
+export function definedTimeout(timeout: unknown, where: string): number {
+  const ms = definedDuration(timeout, 'the timeout', where)
+  if (ms > 0) return ms
+  throw new DefinitionError(`${where}: a timeout of 0 leaves no time at all. Leave it out for none.`)
+}
+
 export function definedQueue(queue: unknown, where: string): string {
   const mistake = mistakeInStoredName(queue)
   if (mistake !== null) throw new DefinitionError(`${where}: the queue name ${mistake}.`)

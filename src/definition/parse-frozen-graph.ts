@@ -41,7 +41,7 @@ interface Reading {
   readonly references: Map<string, ReadonlySet<string>>
 }
 
-const graphFields = ['version', 'signature', 'frozen_at', 'template', 'nodes']
+const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'nodes']
 const nodeFields = [
   ...['name', 'job', 'method', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
   ...['retry', 'on_exception', 'metadata'],
@@ -61,9 +61,22 @@ export function parseFrozenGraph(json: unknown, options: ParseOptions = {}): Fro
       signature: signatureOfNodes(nodes),
       frozen_at: graph.frozen_at as string,
       ...(graph.template === undefined ? {} : { template: templateIn(graph.template, limits) }),
+      ...(graph.renamed === undefined ? {} : { renamed: renamedIn(graph.renamed, nodes) }),
       nodes,
     }
   })
+}
+
+/** Former names, each with the id of a node that is there. */
+function renamedIn(json: unknown, nodes: FrozenNodes): Record<string, string> {
+  const renamed = objectIn(json, 'The `renamed` of the graph')
+  for (const [from, to] of Object.entries(renamed)) {
+    if (typeof to === 'string' && Object.hasOwn(nodes, to) && !Object.hasOwn(nodes, from)) continue
+    throw new InvalidGraphError(
+      `The graph maps the former name ${JSON.stringify(from)} to a node that it does not have.`,
+    )
+  }
+  return renamed as Record<string, string>
 }
 
 /** The fields of the graph itself. Going through text leaves nothing of the caller's objects, their getters or prototypes. */

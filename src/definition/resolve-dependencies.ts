@@ -32,10 +32,18 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
 }
 
 /** Names, kinds and dependencies; not the order in which nodes without a dependency between them were declared. */
-export function signatureOf({ nodes }: Graph): string {
+export function signatureOf({ nodes, renamed }: Graph): string {
   const sorted = nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const shape = sorted.map(node => [node.id, node.kind, node.job ?? null, node.dependsOn.toSorted()])
-  return createHash('sha256').update(JSON.stringify(shape)).digest('hex')
+  const shape = sorted.map(node => [
+    node.id,
+    node.kind,
+    node.job ?? null,
+    node.concurrency ?? null,
+    node.dependsOn.toSorted(),
+  ])
+  // A map of former names changes how a workflow heals, so code with one is other code.
+  const named = renamed.size === 0 ? shape : [shape, [...renamed].toSorted()]
+  return createHash('sha256').update(JSON.stringify(named)).digest('hex')
 }
 
 function dependenciesOf(declarations: Declarations, { definition }: DeclaredNode, previous: string | null): string[] {

@@ -51,6 +51,8 @@ export interface TaskOptions<W> {
   readonly onException?: ExceptionNotation
   /** How often and after which waits the step is called again when it throws, before `onException` acts. Default: what the class says, else not at all. */
   readonly retry?: RetryNotation
+  /** How long an attempt may take. Then its signal is aborted, the attempt has failed, and what it still does is ignored. */
+  readonly timeout?: Duration
   /** What must have ended before the step runs, instead of the step before it. */
   readonly dependsOn?: DependencyOption<W>
   /** Default: the queue of the class. */
@@ -114,6 +116,8 @@ export interface ResumableTaskOptions<W> extends TaskOptions<W>, IterationOption
 export interface DefaultOptions {
   /** How often and after which waits steps are called again when they throw, before `onException` acts. */
   readonly retry?: RetryNotation
+  /** How long an attempt at a step may take. */
+  readonly timeout?: Duration
 }
 
 export interface JobOptions {

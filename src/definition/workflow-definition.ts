@@ -9,7 +9,7 @@ import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
 
 /** What may happen to a workflow when one of its steps throws. */
-export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt'
+export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt' | 'dlq'
 
 /** An exception policy with every default filled in. */
 export interface ExceptionPolicy {
@@ -91,6 +91,8 @@ export interface NodeDefinition {
   readonly onException: readonly ExceptionRule[]
   /** `null`: the class decides. */
   readonly retry: RetryPolicy | null
+  /** How long an attempt may take. `null`: the class decides. */
+  readonly timeoutMs: number | null
   /** `null`: the class's job options decide. */
   readonly queue: string | null
   readonly priority: number | null
@@ -126,6 +128,8 @@ export interface WorkflowDefinition {
   readonly onException: readonly ExceptionRule[]
   /** For steps that say nothing themselves; `null`: they are not retried. */
   readonly retry: RetryPolicy | null
+  /** For steps that say nothing themselves; `null`: they may take as long as they like. */
+  readonly timeoutMs: number | null
   readonly queue: string
   readonly priority: number
   readonly allowMultiple: boolean

@@ -2,7 +2,7 @@
  * The ancestry hash: proof of what an execution came after. It covers the node, the attempt, and the hashes of the
  * attempts it depends on, so it stands for the whole way that led to it.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Ancestry } from '../store/records.ts'
 
 /** An execution that another one came after. */
@@ -24,7 +24,11 @@ export function ancestryOf(node: string, attempt: number, parents: readonly Pare
 
 /** The order in which parents ended says nothing about the way, so they are sorted. */
 export function ancestryHash(node: string, attempt: number, parentHashes: readonly string[]): string {
-  return createHash('sha256')
-    .update([node, attempt, ...parentHashes.toSorted()].join(':'))
-    .digest('hex')
+  return hash(
+    'sha256',
+    `${node}:${attempt}${parentHashes
+      .toSorted()
+      .map(parent => `:${parent}`)
+      .join('')}`,
+  )
 }

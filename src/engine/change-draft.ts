@@ -6,12 +6,14 @@
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
+  ClosedLetter,
   Due,
   Ending,
   EndingRow,
   LatestEnding,
   NewEvent,
   NewExecution,
+  NewLetter,
   RowMove,
   WorkflowChange,
   WorkflowFacts,
@@ -20,12 +22,14 @@ import type {
 import type {
   ActiveExecution,
   EndedState,
+  LetterRecord,
   Outcome,
   PauseCause,
   Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
+import { endingFacts, eventName, moveName, pauseFacts } from './event-names.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
 /** Who asked for a change from outside, and why. */
@@ -70,6 +74,8 @@ export class ChangeDraft {
   readonly #moves = new Map<string, RowMove>()
   readonly #fanIns = new Map<string, number>()
   readonly #events: NewEvent[] = []
+  readonly #opened: NewLetter[] = []
+  readonly #closed: ClosedLetter[] = []
   readonly #counts: boolean
   #update: WorkflowUpdate
   #updated = false
@@ -82,8 +88,8 @@ export class ChangeDraft {
     this.#counts = counts
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
-    const { state, pauseCause, blockedBy, finishing, crooked, generation, frozen } = facts.workflow
-    this.#update = { state, pauseCause, blockedBy, finishing, crooked, generation, frozen }
+    const { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = facts.workflow
+    this.#update = { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen }
   }
 
   get workflowId(): string {
@@ -92,6 +98,11 @@ export class ChangeDraft {
 
   get state(): StoredWorkflowState {
     return this.#update.state
+  }
+
+  /** Nothing new starts: what falls due is kept until the workflow goes on. */
+  get isHeld(): boolean {
+    return this.state === 'paused' || this.state === 'dlq'
   }
 
   get workflow(): WorkflowUpdate {
@@ -109,7 +120,9 @@ export class ChangeDraft {
 
   /** Something can go on by itself: a row is scheduled, running or suspended. */
   goesOn(): boolean {
-    return this.facts.othersGoOn || this.rows().some(row => goesOn.has(row.state))
+    const { othersGoOn } = this.facts
+    invariant(othersGoOn !== null, `Nobody has looked whether other rows of workflow ${this.workflowId} go on.`)
+    return othersGoOn || this.rows().some(row => goesOn.has(row.state))
   }
 
   /** The latest ended attempt of a node, as far as the facts show it. */
@@ -131,36 +144,21 @@ export class ChangeDraft {
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
     this.#forget(row)
-    this.#record(row, row.state, { state, outcome, details })
+    this.#record(row, row.state, { ...details, state, outcome })
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
   insertEnded(row: EndingRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, 'new', state)
-    this.#record(row, 'new', { state, outcome, details })
+    this.#record(row, null, { ...details, state, outcome })
   }
 
-  #record(row: EndingRow, from: string, end: { state: EndedState; outcome: Outcome; details: EndingDetails }): void {
-    const { state, outcome, details } = end
-    const reason = details.reason ?? null
-    this.#endings.push({
-      execution: row,
-      state,
-      outcome,
-      error: details.error ?? null,
-      reason,
-      output: details.output ?? null,
-    })
+  #record(row: EndingRow, from: string | null, end: EndingDetails & { state: EndedState; outcome: Outcome }): void {
+    const { state, outcome, error = null, reason = null, output = null, by = null } = end
+    const ending: Ending = { execution: row, state, outcome, error, reason, output }
+    this.#endings.push(ending)
     if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
-    this.#event(`step.${state}`, row, {
-      from: from === 'new' ? null : from,
-      to: state,
-      by: details.by ?? null,
-      reason,
-      outcome,
-      since: row.startedAt,
-      payload: details.error ? errorPayload(details.error) : null,
-    })
+    this.#event(`step.${state}`, row, { from, to: state, by, reason, ...endingFacts(ending) })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
@@ -171,8 +169,7 @@ export class ChangeDraft {
       there === undefined,
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
-    const row = { ...execution, workflowId: this.workflowId }
-    this.#put(row)
+    const row = this.#put(execution)
     const { kind, state, owner, due } = execution
     this.#event(kind === 'timer' ? 'timer.scheduled' : `step.${eventName(state)}`, row, {
       to: state,
@@ -213,7 +210,7 @@ export class ChangeDraft {
   /** The same attempt under another name or in another slot, which its code has for it now. */
   rename(row: LiveRow, next: NextExecution): void {
     this.#forget(row)
-    this.#put({ ...next, workflowId: this.workflowId })
+    this.#put(next)
     if (row.node === next.node) return
     this.#event(
       'step.renamed',
@@ -267,6 +264,7 @@ export class ChangeDraft {
       by,
       reason,
       since: isEnd(to) ? this.facts.workflow.createdAt : to === 'ready' ? this.facts.workflow.pausedAt : null,
+      ...pauseFacts(pauseCause),
     }
     this.#events.push(this.#moved)
   }
@@ -275,6 +273,26 @@ export class ChangeDraft {
   setWorkflow(update: Partial<WorkflowUpdate>): void {
     this.#update = { ...this.#update, ...update }
     this.#updated = true
+  }
+
+  /** Open dead letters, as far as the facts show them, without those that this change closes. */
+  letters(): LetterRecord[] {
+    const closed = new Set(this.#closed.map(letter => letter.id))
+    return this.facts.letters.filter(letter => !closed.has(letter.id))
+  }
+
+  openLetter(letter: NewLetter): void {
+    this.#opened.push(letter)
+    this.setWorkflow({ openLetters: this.#update.openLetters + 1 })
+    const { node, executionId, attempt, reason } = letter
+    this.note('letter.opened', { node, executionId, attempt, reason })
+  }
+
+  closeLetter(letter: LetterRecord, state: ClosedLetter['state'], request: Request): void {
+    this.#closed.push({ id: letter.id, state, ...request })
+    this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
+    const { node, executionId, attempt } = letter
+    this.note(`letter.${state}`, { node, executionId, attempt, ...request })
   }
 
   /** From now on this graph counts, whatever the class says. */
@@ -300,6 +318,7 @@ export class ChangeDraft {
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
       fanIns: this.#buildFanIns(),
+      letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
       wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
       events: this.#events,
@@ -315,14 +334,15 @@ export class ChangeDraft {
       inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
       updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
       removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
-      cleared: all && this.#counts,
+      cleared: all && (this.#counts || this.facts.fanIns.size > 0),
     }
   }
 
-  #put(row: NewExecution): void {
+  #put(execution: NextExecution): NewExecution {
+    const row = freshRow(this.workflowId, execution)
     this.#next.set(row.slot, row)
-    const state = { heldFrom: row.state === 'paused' ? ('scheduled' as const) : null, startMark: false }
-    this.#live.set(row.slot, { ...row, ...state, createdAt: null, dueAt: null, startedAt: null })
+    this.#live.set(row.slot, row)
+    return row
   }
 
   #forget(row: LiveRow): void {
@@ -337,20 +357,36 @@ export class ChangeDraft {
   }
 }
 
-/** A held row that is let go was suspended before, and is not suspended by that. */
-function moveName(from: LiveRow['state'], to: RowMove['state']): 'held' | 'waiting' | 'suspended' | 'released' {
-  if (to === 'paused') return 'held'
-  if (to === 'waiting') return 'waiting'
-  return from === 'in_progress' && to === 'suspended' ? 'suspended' : 'released'
-}
-
-/** The stack stays with the execution. */
-function errorPayload({ className, message }: ErrorRecord): string {
-  return JSON.stringify({ className, message })
-}
-
-function eventName(state: NewExecution['state']): 'started' | 'held' | 'waiting' | 'scheduled' {
-  if (state === 'in_progress') return 'started'
-  if (state === 'paused') return 'held'
-  return state === 'waiting' ? 'waiting' : 'scheduled'
+/**
+ * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
+ * and an object that is made by spreading so many fields is several times slower and larger.
+ */
+function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
+  return {
+    workflowId,
+    slot: execution.slot,
+    id: execution.id,
+    node: execution.node,
+    kind: execution.kind,
+    attempt: execution.attempt,
+    ordinal: execution.ordinal,
+    state: execution.state,
+    queue: execution.queue,
+    handler: execution.handler,
+    generation: execution.generation,
+    priority: execution.priority,
+    due: execution.due,
+    owner: execution.owner,
+    fence: execution.fence,
+    failures: execution.failures,
+    crashes: execution.crashes,
+    progress: execution.progress,
+    input: execution.input,
+    ancestry: execution.ancestry,
+    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
+    startMark: false,
+    createdAt: null,
+    dueAt: null,
+    startedAt: null,
+  }
 }

@@ -47,7 +47,7 @@ export async function checkDeploy(store: Store, registry: Registry): Promise<Che
   const groups = new Map<string, { type: string; verdict: CheckVerdict; what: string; ids: string[]; count: number }>()
   let workflows = 0
   for (const definition of registry.definitions) {
-    for await (const { id, verdict, what } of outlooks(store, definition)) {
+    for await (const { id, verdict, what } of allOutlooks(store, definition)) {
       workflows++
       const key = JSON.stringify([definition.type, verdict, what])
       const group = groups.get(key) ?? { type: definition.type, verdict, what, ids: [], count: 0 }
@@ -66,8 +66,13 @@ interface Outlook {
   readonly what: string
 }
 
-async function* outlooks(store: Store, definition: WorkflowDefinition): AsyncGenerator<Outlook> {
-  const types = typesOf(definition)
+/** Each name that a class has had counts its own generations. */
+async function* allOutlooks(store: Store, definition: WorkflowDefinition): AsyncGenerator<Outlook> {
+  for (const type of typesOf(definition)) yield* outlooks(store, definition, type)
+}
+
+async function* outlooks(store: Store, definition: WorkflowDefinition, type: string): AsyncGenerator<Outlook> {
+  const types = [type]
   const stored = await store.allGraphs(types)
   const own = stored.find(graph => graph.signature === definition.signature)
   const generation = own?.generation ?? Math.max(0, ...stored.map(graph => graph.generation)) + 1
@@ -76,7 +81,7 @@ async function* outlooks(store: Store, definition: WorkflowDefinition): AsyncGen
   )
   let before: string | undefined
   for (;;) {
-    const states = ['ready', 'performing', 'paused'] as const
+    const states = ['ready', 'performing', 'paused', 'dlq'] as const
     const page = await store.listWorkflows({
       types,
       states,
@@ -107,6 +112,9 @@ interface NewCode {
 
 function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: NewCode): Omit<Outlook, 'id'> {
   const { graph } = definition
+  if (facts.workflow.generation > generation) {
+    return { verdict: 'orphaned', what: 'It goes by newer code. What that puts in its way waits until it is back.' }
+  }
   if (facts.workflow.generation === generation && !facts.workflow.crooked)
     return { verdict: 'unchanged', what: 'It goes on as it is.' }
   let ids = 0
@@ -121,7 +129,15 @@ function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: N
   }
   const draft = new ChangeDraft(facts, { counts: true })
   const lost = lostNodesOf(draft, plan)
-  if (lost.length > 0) return lostOutlook(lost, plan)
+  const running = new Set(facts.active.filter(row => row.state === 'in_progress').map(row => row.node))
+  const idle = lost.filter(node => !running.has(node))
+  if (idle.length > 0) return lostOutlook(idle, plan)
+  if (lost.length > 0) {
+    return {
+      verdict: 'heals',
+      what: `${lost.join(', ')} still runs with the code before; it goes on when that has ended.`,
+    }
+  }
   heal(draft, plan)
   const effects = effectsOf(draft.build(), facts, plan)
   const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, graph.renamed))
@@ -152,11 +168,14 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
   const rows = [...change.insertions, ...change.replacements].filter(row => !existing.has(row.node))
   const withdrawn = change.events.filter(event => event.type === 'step.withdrawn')
   const renamed = change.events.filter(event => event.type === 'step.renamed')
+  const moved = new Set(change.moves.filter(move => move.state !== 'waiting').map(move => move.slot))
+  const freed = facts.active.filter(row => row.state === 'waiting' && moved.has(row.slot))
   const leftOut = change.endings.filter(ending => ending.outcome === 'not_taken')
   return [
-    ...rows.map(row => `${row.node} is scheduled`),
+    ...rows.map(row => `${row.node} is ${row.state === 'paused' ? 'held until it is resumed' : 'scheduled'}`),
     ...withdrawn.map(event => `${event.node} goes back to waiting for what comes before it`),
     ...renamed.map(event => `${event.node} goes on under its new name`),
+    ...freed.map(row => `${row.node} need not wait for a place any more`),
     ...leftOut.map(ending => `${ending.execution.node} is left out, because the workflow is past it`),
     ...(change.update?.state === 'finished' ? ['it ends'] : []),
   ]

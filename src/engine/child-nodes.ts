@@ -8,7 +8,7 @@ import type { ActiveExecution } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
-import { endIfNothingRuns } from './wind-down.ts'
+import { childOf, endIfNothingRuns } from './wind-down.ts'
 
 /** The child was started in the same transaction, unless another one holds its place. */
 export function waitForChild(draft: ChangeDraft, row: ActiveExecution, order: StartOrder): void {
@@ -31,14 +31,18 @@ export function waitForOther(draft: ChangeDraft, row: ActiveExecution, workflowI
 }
 
 /** The workflow that the node waits for has ended: a worker looks at it. In a workflow that is being stopped, nobody does. */
-export function wakeNode(draft: ChangeDraft, node: string): void {
-  const row = draft.rows().find(candidate => candidate.node === node && candidate.state === 'waiting')
+export function wakeNode(draft: ChangeDraft, node: string, endedId?: string): void {
+  const waiting = draft.rows().filter(candidate => candidate.state === 'waiting' && childOf(candidate) !== null)
+  // The node may have another name by now, or wait for another workflow.
+  const row = waiting.find(candidate =>
+    endedId === undefined ? candidate.node === node : childOf(candidate)?.workflowId === endedId,
+  )
   if (!row) return
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
     if (draft.workflow.finishing) draft.end(row, 'canceled', 'superseded')
     else draft.end(row, 'skipped', 'stopped')
     endIfNothingRuns(draft)
   } else {
-    draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 } })
   }
 }

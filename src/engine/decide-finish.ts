@@ -6,6 +6,7 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
+import { deadLetter } from './dead-letters.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
@@ -23,7 +24,8 @@ export function decideFinish(
   report: StepReport,
   { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
 ): NewExecution | null {
-  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+  const { finishing, pauseCause } = draft.workflow
+  if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     endStopped(draft, row, report)
     return null
   }
@@ -78,15 +80,16 @@ class Applying {
       case 'pause':
         if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
         else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
-        if (draft.state !== 'paused') {
+        if (!draft.isHeld) {
           holdRows(draft)
           draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
         }
+        if (!report.hold) leavePlace(draft, this.#plan, row.node)
         return []
       case 'threw':
         return this.#threw(row, report)
       case 'released':
-        draft.move(row, draft.state === 'paused' ? 'paused' : 'scheduled')
+        draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
         return []
     }
   }
@@ -95,23 +98,27 @@ class Applying {
     const draft = this.#draft
     const { error } = report
     const failures = row.failures + 1
+    const timedOut = report.timedOut ? 'timed_out' : null
     if (report.retryMs !== null) {
-      draft.end(row, 'failed', 'reattempted_by_exception', { error })
+      draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
-    switch (actionFor(report.policy, failures)) {
+    switch (actionFor(report.policy, failures - (report.retried ?? 0))) {
       case 'reattempt':
-        draft.end(row, 'failed', 'reattempted_by_exception', { error })
+        draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
         return this.#again(row, { inMs: report.policy.waitMs, failures })
       case 'skip':
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)
       case 'cancel':
-        draft.end(row, 'failed', 'canceled_by_exception', { error })
+        draft.end(row, 'failed', timedOut ?? 'canceled_by_exception', { error })
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
         return []
+      case 'dlq':
+        deadLetter(draft, this.#plan, row, { error, reason: row.failures > 0 ? 'retries_exhausted' : 'policy' })
+        return []
       case 'pause':
-        draft.end(row, 'failed', 'paused_by_exception', { error })
+        draft.end(row, 'failed', timedOut ?? 'paused_by_exception', { error })
         draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
         leavePlace(draft, this.#plan, row.node)
         return []
@@ -146,7 +153,7 @@ function suspend(
   draft: ChangeDraft,
   row: ActiveExecution,
   { waitMs, reason }: { waitMs: number; reason: string | null },
-  into: 'suspended' | 'paused' = draft.state === 'paused' ? 'paused' : 'suspended',
+  into: 'suspended' | 'paused' = draft.isHeld ? 'paused' : 'suspended',
 ): void {
   draft.move(row, into, { heldFrom: 'suspended', progress: row.progress, due: { inMs: waitMs }, reason })
 }
@@ -161,10 +168,12 @@ function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['
 function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
   const completed = report.kind === 'completed' || report.kind === 'finish'
   const canceling = draft.state === 'rolling_back'
-  const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : 'superseded'
+  const isKept = completed && draft.isHeld
+  const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : isKept ? 'success' : 'superseded'
   draft.end(row, completed ? 'completed' : canceling ? 'skipped' : 'canceled', outcome, {
     output: completed ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
   })
-  endIfNothingRuns(draft)
+  // Declared finished while somebody keeps it paused: it ends when that is over.
+  if (!draft.isHeld) endIfNothingRuns(draft)
 }

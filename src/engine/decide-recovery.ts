@@ -5,10 +5,10 @@ import { CrashLimitError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { leavePlace } from './each-items.ts'
+import { deadLetter } from './dead-letters.ts'
 import type { Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
-import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
+import { endIfNothingRuns, stopTimerSlot } from './wind-down.ts'
 
 /** How many takeovers in a row a step survives. */
 export const crashLimit = 3
@@ -30,16 +30,13 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   }
   const crashes = crashesAfter(row)
   const limit = crashes >= crashLimit ? new CrashLimitError(row.workflowId, row.node, crashes) : null
-  const error = limit === null ? null : { ...describeError(limit), stack: null }
-  draft.end(row, 'failed', 'recovered', { error, reason })
-  if (limit === null) {
-    // It keeps its place in line: what was under way does not wait behind what came later.
-    repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
-  } else {
-    draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
-    leavePlace(draft, plan, row.node)
-    pauseIfStuck(draft)
+  if (limit !== null) {
+    deadLetter(draft, plan, row, { error: { ...describeError(limit), stack: null }, reason: 'crash_limit' })
+    return
   }
+  draft.end(row, 'failed', 'recovered', { reason })
+  // It keeps its place in line: what was under way does not wait behind what came later.
+  repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
 }
 
 /** Without a start mark it is not known whether this step ran at all, so its neighbours' deaths count once at most. */
@@ -47,12 +44,15 @@ export function crashesAfter(row: Pick<ActiveExecution, 'crashes' | 'startMark'>
   return row.startMark ? row.crashes + 1 : Math.max(row.crashes, 1)
 }
 
-/** The time to stop is over: what still runs loses its claim, and the cancel is through. */
+/** The time to stop is over: what still runs loses its claim, and the end that was asked for is there. */
 export function decideStopTimer(draft: ChangeDraft): void {
   draft.dropTimer(stopTimerSlot)
-  if (draft.state !== 'rolling_back') return
-  for (const row of draft.rows()) {
-    if (row.state === 'in_progress') draft.end(row, 'skipped', 'stopped', { reason: 'it did not stop in time' })
+  const { finishing } = draft.workflow
+  if (draft.state !== 'rolling_back' && !finishing) return
+  const reason = 'it did not stop in time'
+  for (const row of draft.rows().filter(each => each.state === 'in_progress')) {
+    if (finishing) draft.end(row, 'canceled', 'superseded', { reason })
+    else draft.end(row, 'skipped', 'stopped', { reason })
   }
   endIfNothingRuns(draft)
 }

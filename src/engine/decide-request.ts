@@ -6,11 +6,12 @@ import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { FreePlaces, itemsIn, leaveOutItems, satisfyItem } from './each-items.ts'
+import { cancelFromLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -24,6 +25,8 @@ export function decidePause(draft: ChangeDraft, request: Request): void {
 
 /** Held rows go on with their own due time; after an exception the failed steps get a new attempt. */
 export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): void {
+  if (draft.state === 'dlq')
+    throw refusal(draft.facts, 'resume', 'Requeue its dead letter, or skip or resolve the step that was given up.')
   if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
   if (draft.workflow.pauseCause === 'finishing') {
     endDeclared(draft, request)
@@ -31,8 +34,8 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
   draft.moveWorkflow('ready', request)
-  draft.setWorkflow({ blockedBy: null })
-  letGo(draft)
+  draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
+  letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
   for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
@@ -54,16 +57,19 @@ function endDeclared(draft: ChangeDraft, request: Request): void {
   }
 }
 
-function letGo(draft: ChangeDraft): void {
-  for (const row of draft.rows()) if (row.state === 'paused') draft.move(row, row.heldFrom ?? 'scheduled')
+/** What waits for a dead letter to be handled stays held. */
+function letGo(draft: ChangeDraft, plan: Plan): void {
+  for (const row of draft.rows()) {
+    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
+  }
 }
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */
 export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): void {
   const { state } = draft
   if (state === 'rolling_back') return
-  if (state !== 'ready' && state !== 'paused') throw refusal(draft.facts, 'cancel', 'It has ended.')
-  cancelWorkflow(draft, request, plan)
+  if (state !== 'ready' && !draft.isHeld) throw refusal(draft.facts, 'cancel', 'It has ended.')
+  cancelFromLetters(draft, request, plan)
 }
 
 /** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */
@@ -106,17 +112,36 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
       `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
-  leaveOutItems(draft, plan, name)
+  leaveOutItems(draft, plan, name, hand.request)
   if (row) {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
+  settleLetters(draft, plan, name, hand)
   goOnIfFree(draft, plan, hand.request)
   const each = plan.graph.eachOf(name)
   if (mustHeal(draft, plan)) heal(draft, plan)
   else if (each) satisfyItem(draft, plan, each, null)
   else arrive(draft, plan, { node: name, fence: row?.fence ?? 0 }, null)
   endOrStick(draft, plan, hand.request)
+}
+
+/** With an `each` node its items are settled: nobody waits for them any more. None of them runs. */
+function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string, request: Request): void {
+  const items = itemsIn(draft, plan, each)
+  const failed = failedNodes(draft, plan).filter(({ node }) => ownerOf(currentName(plan, node)) === each)
+  for (const item of items) draft.end(item, 'skipped', 'skipped_by_flow_control', { ...request })
+  for (const item of failed) {
+    draft.insertEnded(endedAgain(draft, plan, item), 'skipped', 'skipped_by_flow_control', { ...request })
+  }
+  draft.setOpenParents(each, 0)
+}
+
+/** A letter of the node is handled by that. */
+function settleLetters(draft: ChangeDraft, plan: Plan, name: string, { request, verb }: ByHand): void {
+  const own = draft.letters().filter(letter => currentName(plan, letter.node) === name)
+  for (const letter of own) draft.closeLetter(letter, verb === 'skip' ? 'discarded' : 'resolved', request)
+  if (own.length > 0) goOnFromLetters(draft, plan, request)
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
@@ -138,10 +163,10 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
 /** What a person has paused stays paused; what an exception has paused goes on once nothing is left that has failed. */
 function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
   const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
-  draft.setWorkflow({ blockedBy: others[0]?.node ?? null })
+  draft.setWorkflow({ blockedBy: others[0]?.node ?? draft.letters()[0]?.node ?? null })
   if (draft.state !== 'paused' || others.length > 0 || isKeptPaused(draft)) return
   draft.moveWorkflow('ready', request)
-  letGo(draft)
+  letGo(draft, plan)
 }
 
 /** A person has paused it, or a resumable step, which is held itself and is not what was settled. */
@@ -153,7 +178,8 @@ function isKeptPaused(draft: ChangeDraft): boolean {
 
 function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
   const over = draft.rows().length === 0 && failedNodes(draft, plan).length === 0
-  if (over && draft.state === 'paused' && !draft.workflow.crooked) draft.moveWorkflow('finished', request)
+  if (over && draft.isHeld && draft.letters().length === 0 && !draft.workflow.crooked)
+    draft.moveWorkflow('finished', request)
   pauseIfStuck(draft)
 }
 
@@ -175,7 +201,7 @@ export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   })
 }
 
-function hasFailed({ state, outcome }: LatestEnding): boolean {
+export function hasFailed({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
   return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
 }
 
@@ -227,7 +253,7 @@ function endedAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding) {
 }
 
 function refuseUnlessOpen(draft: ChangeDraft, what: string): void {
-  if ((draft.state === 'ready' || draft.state === 'paused') && !draft.workflow.finishing) return
+  if ((draft.state === 'ready' || draft.isHeld) && !draft.workflow.finishing) return
   throw refusal(draft.facts, what, 'It is ending or has ended.')
 }
 

@@ -49,12 +49,6 @@ export function leavePlace(draft: ChangeDraft, plan: Plan, node: string): void {
   if (each !== null) letNextGo(draft, plan, each)
 }
 
-/** The node is settled without them: what is left of its items goes with it. None of them may run. */
-export function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string): void {
-  for (const row of itemsIn(draft, plan, each)) draft.end(row, 'canceled', 'superseded')
-  draft.setOpenParents(each, 0)
-}
-
 /** The rows of a node's items that are in sight. */
 export function itemsIn(draft: ChangeDraft, plan: Plan, each: string): LiveRow[] {
   return draft.rows().filter(row => ownerOf(currentName(plan, row.node)) === each)
@@ -102,6 +96,6 @@ export function fillPlaces(draft: ChangeDraft, plan: Plan, each: string, most = 
   const free = placesOf(plan, each) - busyIn(items)
   const waiting = items.filter(row => row.state === 'waiting').toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
   for (const next of waiting.slice(0, Math.max(0, Math.min(free, most)))) {
-    draft.move(next, draft.state === 'paused' ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+    draft.move(next, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 } })
   }
 }

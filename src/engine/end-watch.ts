@@ -39,7 +39,12 @@ export class EndWatch {
     let stop = false
     for (const change of changes) {
       if (change.update && isEnd(change.update.state)) for (const listener of this.#ended) listener(change.workflowId)
-      if (change.update?.state === 'rolling_back' || change.update?.state === 'paused' || change.update?.finishing)
+      if (
+        change.update?.state === 'rolling_back' ||
+        change.update?.state === 'paused' ||
+        change.update?.state === 'dlq' ||
+        change.update?.finishing
+      )
         stop = true
       work ||= [...change.insertions, ...change.replacements, ...change.moves].some(row => claimable.has(row.state))
     }

@@ -4,13 +4,14 @@
  */
 import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
-import { isGenevaError, WorkflowNotFoundError } from '../errors.ts'
+import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
+import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -22,7 +23,7 @@ import {
   type Resolution,
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
-import { IdPool, withEnoughIds } from './id-pool.ts'
+import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { type Plan, wakeSlotPrefix } from './plan.ts'
 import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
@@ -34,6 +35,7 @@ export class Engine {
   readonly registry: Registry
   readonly jobs: JobRegistry
   readonly courses: Courses
+  readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
 
@@ -42,6 +44,7 @@ export class Engine {
     this.registry = registry
     this.jobs = jobs
     this.courses = new Courses(store, registry)
+    this.ids = new IdReserve(store)
   }
 
   /** Makes the code of this process known. Must be called before anything else. */
@@ -58,7 +61,7 @@ export class Engine {
   }
 
   async cancel(id: string, request: Request): Promise<void> {
-    await this.#changeOne(id, { lockRows: true }, (draft, plan) => decideCancel(draft, request, plan))
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideCancel(draft, request, plan))
   }
 
   async skip(id: string, node: string, request: Request): Promise<void> {
@@ -79,6 +82,33 @@ export class Engine {
     )
   }
 
+  /** The work of a dead letter goes on. */
+  async requeue(letterId: string, request: Request): Promise<void> {
+    const { workflowId } = await this.findLetter(letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) =>
+      decideRequeue(draft, letterId, request, plan),
+    )
+  }
+
+  /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
+  async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
+    const { workflowId, node } = await this.findLetter(letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
+      if (then === 'cancel') {
+        discardLetter(draft, letterId, request)
+        cancelFromLetters(draft, request, plan)
+      } else {
+        decideSkip(draft, node, request, plan)
+      }
+    })
+  }
+
+  async findLetter(id: string): Promise<LetterRecord> {
+    const [found] = this.store.isId(id) ? await this.store.listLetters({ id, limit: 1 }) : []
+    if (found === undefined) throw new LetterNotFoundError(id)
+    return found
+  }
+
   /** Changes what a workflow goes by, with everything in sight. */
   async changeCourse(id: string, decide: (draft: ChangeDraft, plan: Plan) => void): Promise<void> {
     await this.#changeOne(id, { withLatest: true }, decide)
@@ -91,7 +121,7 @@ export class Engine {
       if (!holds(facts, timer)) return null
       const draft = new ChangeDraft(facts, { counts: true })
       if (timer.slot === stopTimerSlot) decideStopTimer(draft)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node)
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, timer.ancestry.parents[0])
       draft.dropTimer(timer.slot)
       return draft.build()
     })
@@ -102,7 +132,7 @@ export class Engine {
   async #cancelChild(timer: ActiveExecution): Promise<void> {
     const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
     try {
-      await this.cancel(child, { by, reason: reason ?? 'the workflow that waited for it was canceled' })
+      await this.cancel(child, { by, reason })
     } catch (error) {
       // It has ended by itself meanwhile, or was removed.
       if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
@@ -133,9 +163,10 @@ export class Engine {
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
     const course = (await this.courses.of([workflow])).get(workflow.id)
-    const pool = new IdPool()
-    const outcome: { seen: boolean; moved: WorkflowRecord | null; asked: WorkflowChange | null } = {
+    const pool = new IdPool(this.ids)
+    const outcome: { seen: boolean; moves: boolean; moved: WorkflowRecord | null; asked: WorkflowChange | null } = {
       seen: false,
+      moves: false,
       moved: null,
       asked: null,
     }
@@ -154,14 +185,15 @@ export class Engine {
         )
       } catch (error) {
         // A try before this one may have been committed without its answer: then it is as it was asked for.
-        if (outcome.asked?.update?.state === facts.workflow.state) return null
+        if (outcome.moves && outcome.asked?.update?.state === facts.workflow.state) return null
         throw error
       }
       const change = draft.build()
       outcome.asked = change
+      outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
       return isEmpty(change) ? null : change
     }
-    const changes = await withEnoughIds(this.store, () =>
+    const changes = await withEnoughIds(this.ids, () =>
       this.store.change([{ ...target, workflowId: workflow.id }], once),
     )
     if (!outcome.seen) throw new WorkflowNotFoundError(workflow.id)

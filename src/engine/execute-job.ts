@@ -14,7 +14,7 @@ import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
-import type { StepRun } from './execute-step.ts'
+import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { outcomeOf } from './step-outcome.ts'
 
@@ -28,6 +28,7 @@ export interface JobExecution {
   /** By id, name or former name. */
   readonly readOutput: OutputReader
   mayBegin(): boolean | Promise<boolean>
+  timeOut(): void
 }
 
 export async function executeJob(execution: JobExecution): Promise<StepRun> {
@@ -45,6 +46,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
       }),
     retry: retryOf(node, job),
     failures: claimed.execution.failures,
+    timeout: job.timeoutMs === null ? null : timeoutFor(execution, job.timeoutMs),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
   }
   const outcome = await outcomeOf(rules, async () => {

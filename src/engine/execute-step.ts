@@ -29,7 +29,7 @@ import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
-import { failed, outcomeOf, type StepOutcome } from './step-outcome.ts'
+import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import { childKey } from './wind-down.ts'
 
@@ -42,6 +42,8 @@ export interface StepJob {
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   readonly readOutput: OutputReader
+  /** Aborts the signal because the time is over. */
+  timeOut(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
   /** What resumable steps need of the worker. */
@@ -74,10 +76,20 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   }
   const core = node.resumable === null ? null : new IterationCore({ host, settings: node.resumable, context })
   const encode = (value: unknown) => encodeOutput(job, value)
-  const rules = { ...policies, context, isResumable: core !== null, encode }
+  const timeoutMs = node.timeoutMs ?? definition.timeoutMs
+  const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
+  const rules = { ...policies, context, isResumable: core !== null, encode, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   const emitted = Object.freeze(context.emitted)
   return { ...outcome, emitted, progress: core === null ? null : await core.end() }
+}
+
+/** Flow control that comes after its time is not recorded: the context has been reported on. */
+export function timeoutFor(
+  { claimed: { execution }, timeOut }: Pick<StepJob, 'claimed' | 'timeOut'>,
+  ms: number,
+): Timeout {
+  return { ms, where: execution, abort: timeOut }
 }
 
 interface Attempt {
@@ -99,8 +111,9 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   for (const test of definition.cancelIf) {
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
-  // Whether an item runs was asked when its node was reached.
-  const asked = !isItem && (core === null || !hasBegun(claimed.execution))
+  // Whether an item runs, or what waited for a child, was asked when its node was reached.
+  const hasWaited = node.child !== null && claimed.execution.input !== null
+  const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }

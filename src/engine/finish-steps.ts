@@ -9,7 +9,7 @@ import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
-import { closerLook, needsHealing, targetFor } from './finish-targets.ts'
+import { closerLook, mostFollowers, needsHealing, targetFor } from './finish-targets.ts'
 import { withEnoughIds } from './id-pool.ts'
 import type { RunOn } from './plan.ts'
 
@@ -25,15 +25,30 @@ export async function finishSteps(
   let open = byWorkflow(requests)
   for (let round = 0; open.size > 0 && round < maxRounds; round++) {
     const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
-    const moved = await withEnoughIds(engine.store, () => finishGroups({ engine, workerId, open, courses, results }))
+    const moved = await withEnoughIds(engine.ids, () => finishGroups({ engine, workerId, open, courses, results }))
     open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
   return requests.map(request => results.get(request) ?? { kind: 'refused' })
 }
 
-interface Group {
+/** Ids for what may follow the steps, so that the transaction need not be begun again for want of them. */
+export async function reserveIds(
+  engine: Engine,
+  reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[],
+): Promise<void> {
+  const groups = [...byWorkflow(reports).values()]
+  const courses = await engine.courses.of(groups.map(group => group.workflow))
+  let count = 0
+  for (const { workflow, requests } of groups) {
+    const graph = courses.get(workflow.id)?.graph
+    if (graph) count += mostFollowers(graph, requests)
+  }
+  await engine.ids.ensure(count)
+}
+
+interface Group<Request = FinishRequest> {
   readonly workflow: WorkflowRecord
-  readonly requests: readonly FinishRequest[]
+  readonly requests: readonly Request[]
 }
 
 interface FinishCall {
@@ -128,8 +143,10 @@ function onceFor(runOn: Pick<RunOn, 'serves'>): RunOn['serves'] {
   }
 }
 
-function byWorkflow(requests: readonly FinishRequest[]): Map<string, Group> {
-  const groups = new Map<string, { workflow: WorkflowRecord; requests: FinishRequest[] }>()
+function byWorkflow<Request extends Pick<FinishRequest, 'claimed'>>(
+  requests: readonly Request[],
+): Map<string, Group<Request>> {
+  const groups = new Map<string, { workflow: WorkflowRecord; requests: Request[] }>()
   for (const request of requests) {
     const { workflow } = request.claimed
     const group = groups.get(workflow.id)

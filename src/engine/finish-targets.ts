@@ -2,7 +2,7 @@
  * What must be looked at before a report is decided on: of a chain its one row, of a graph only the rows and counters that
  * the report touches, however large it is. Where a whole workflow is concerned, all of its rows.
  */
-import type { GraphNode } from '../definition/graph.ts'
+import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
@@ -40,6 +40,18 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   }
 }
 
+/** How many rows may follow the reports at most. A node follows once, however many of its parents have ended. */
+export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
+  let items = 0
+  let children = 0
+  for (const { claimed, report } of reports) {
+    const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
+    children += graph.childrenOf(graph.eachOf(node)?.id ?? node).length
+    if (report.kind === 'items') items += report.items.length
+  }
+  return reports.length + items + Math.min(children, graph.size)
+}
+
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */
 function countersBehind({ graph }: Course, node: string): string[] {
   const each = graph.eachOf(node)
@@ -56,9 +68,12 @@ export function needsHealing({ graph, heals }: Course, requests: readonly Finish
   return heals || requests.some(unknown)
 }
 
+/** Policies that act on the workflow as a whole. */
+const stopping: ReadonlySet<string> = new Set(['cancel', 'dlq'])
+
 function concernsAll(report: StepReport): boolean {
   if (report.kind === 'threw')
-    return report.retryMs === null && (report.policy.action === 'cancel' || report.policy.then === 'cancel')
+    return report.retryMs === null && (stopping.has(report.policy.action) || stopping.has(report.policy.then))
   return report.kind === 'finish' || report.kind === 'cancel' || report.kind === 'pause'
 }
 
@@ -77,22 +92,27 @@ export function closerLook(
     if (isSatisfying(report)) ending.add(node.id)
     else if (mayRepeat(report) && node.kind !== 'item') again.push(node)
   }
-  const begun =
-    graph.isChain || facts.latest !== null
-      ? []
-      : [...ending].flatMap(id => nodesThatMayBegin(course, facts, id, ending))
+  const begun = graph.isChain || facts.latest !== null ? [] : nodesThatMayBegin(course, facts, ending)
   const needed = new Set([...begun, ...again].flatMap(node => node.dependsOn).filter(id => !ending.has(id)))
   const parents = [...needed].flatMap(id => namesOf({ renamed: graph.renamed }, id))
   const waiting = placesThatFallFree(course, requests)
   const starts = childrenToStart(facts, requests)
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
-  const nothing = [parents, waiting, starts, states].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states }
+  const others = !facts.complete && mayComeToRest(facts, requests)
+  const nothing = !others && [parents, waiting, starts, states].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others }
+}
+
+/** Only then does it matter whether anything else goes on. To look for it is not free, and most reports need not. */
+function mayComeToRest({ workflow }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
+  const { state, blockedBy, finishing } = workflow
+  if (state === 'rolling_back' || finishing || blockedBy !== null) return true
+  return requests.some(({ report }) => report.kind === 'child' || (report.kind === 'threw' && report.retryMs === null))
 }
 
 /** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */
 function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
-  if (workflow.finishing || (workflow.state !== 'ready' && workflow.state !== 'paused')) return []
+  if (workflow.finishing || !['ready', 'paused', 'dlq'].includes(workflow.state)) return []
   return requests.flatMap(({ report, claimed: { execution } }) => {
     const held = active.some(
       row => row.id === execution.id && row.fence === execution.fence && row.state === 'in_progress',
@@ -101,14 +121,29 @@ function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly
   })
 }
 
-function nodesThatMayBegin(course: Course, facts: WorkflowFacts, id: string, ending: ReadonlySet<string>): GraphNode[] {
-  const { graph } = course
-  const each = graph.eachOf(id)
-  const children = graph.childrenOf(each === null ? id : each.id)
-  return children.filter(child => {
-    const arriving = child.dependsOn.filter(parent => ending.has(parent) || parent === each?.id).length
-    return (facts.fanIns.get(child.id) ?? child.dependsOn.length) - arriving <= 0
+/** Counted from the parents that end, never from all parents of a child: those may be as many as the graph has nodes. */
+function nodesThatMayBegin({ graph }: Course, facts: WorkflowFacts, ending: ReadonlySet<string>): GraphNode[] {
+  const arriving = new Map<GraphNode, number>()
+  for (const parent of satisfiedBy(graph, facts, ending)) {
+    for (const child of graph.childrenOf(parent)) arriving.set(child, (arriving.get(child) ?? 0) + 1)
+  }
+  return [...arriving.keys()].filter(child => {
+    const open = facts.fanIns.get(child.id) ?? child.dependsOn.length
+    return open - (arriving.get(child) ?? 0) <= 0
   })
+}
+
+/** The nodes that are satisfied when these end: the last item satisfies the node that it belongs to. */
+function satisfiedBy(graph: Graph, facts: WorkflowFacts, ending: ReadonlySet<string>): string[] {
+  const satisfied: string[] = []
+  const items = new Map<string, number>()
+  for (const id of ending) {
+    const each = graph.eachOf(id)
+    if (each === null) satisfied.push(id)
+    else items.set(each.id, (items.get(each.id) ?? 0) + 1)
+  }
+  for (const [each, count] of items) if ((facts.fanIns.get(each) ?? 1) <= count) satisfied.push(each)
+  return satisfied
 }
 
 function placesThatFallFree({ graph }: Course, requests: readonly FinishRequest[]): CloserLook['waiting'] {

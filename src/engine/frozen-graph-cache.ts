@@ -22,6 +22,8 @@ export class FrozenGraphCache {
   readonly #store: Pick<Store, 'frozenGraphs'>
   /** In the order of their last use. */
   readonly #graphs = new Map<string, CachedGraph>()
+  /** Being read: many steps of a workflow may begin at once, and its graph may be large. */
+  readonly #coming = new Map<string, Promise<CachedGraph>>()
   #cost = 0
 
   constructor(store: Pick<Store, 'frozenGraphs'>) {
@@ -38,13 +40,22 @@ export class FrozenGraphCache {
       else missing.push(workflow)
     }
     if (missing.length === 0) return found
-    const stored = await this.#store.frozenGraphs(missing.map(workflow => workflow.id))
-    for (const workflow of missing) {
-      const row = stored.get(workflow.id)
-      if (row === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is missing.`)
-      found.set(workflow.id, this.#keep(workflow, row))
-    }
+    this.#read(missing.filter(workflow => !this.#coming.has(keyOf(workflow))))
+    const graphs = await Promise.all(missing.map(workflow => this.#coming.get(keyOf(workflow))))
+    missing.forEach((workflow, index) => found.set(workflow.id, graphs[index] as CachedGraph))
     return found
+  }
+
+  #read(workflows: readonly WorkflowRecord[]): void {
+    if (workflows.length === 0) return
+    const stored = this.#store.frozenGraphs(workflows.map(workflow => workflow.id))
+    for (const workflow of workflows) {
+      const kept = stored.then(rows => this.#keep(workflow, rows.get(workflow.id)))
+      this.#coming.set(
+        keyOf(workflow),
+        kept.finally(() => this.#coming.delete(keyOf(workflow))),
+      )
+    }
   }
 
   #use(key: string): CachedGraph | undefined {
@@ -56,18 +67,28 @@ export class FrozenGraphCache {
   }
 
   /** What was stored was checked before; queues and priorities stand in it. */
-  #keep(workflow: WorkflowRecord, { graph: text, signature }: StoredFrozenGraph): CachedGraph {
-    const frozen = JSON.parse(text) as FrozenGraph
+  #keep(workflow: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {
+    if (stored === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is missing.`)
+    const frozen = JSON.parse(stored.graph) as FrozenGraph
     const defaults = { type: workflow.type, queue: 'default', priority: 0, jobOptions: () => null }
     const cached = { frozen, graph: graphOfFrozen(frozen, defaults) }
-    this.#graphs.set(keyOf({ ...workflow, frozen: signature }), cached)
+    // Under its own signature: it may have been replaced since the workflow was looked at.
+    const key = keyOf({ ...workflow, frozen: stored.signature })
+    this.#drop(key)
+    this.#graphs.set(key, cached)
     this.#cost += costOf(cached)
-    for (const [key, oldest] of this.#graphs) {
-      if (this.#cost <= maxNodes || oldest === cached) break
-      this.#graphs.delete(key)
-      this.#cost -= costOf(oldest)
+    for (const [oldest, graph] of this.#graphs) {
+      if (this.#cost <= maxNodes || graph === cached) break
+      this.#drop(oldest)
     }
     return cached
+  }
+
+  #drop(key: string): void {
+    const known = this.#graphs.get(key)
+    if (known === undefined) return
+    this.#graphs.delete(key)
+    this.#cost -= costOf(known)
   }
 }
 

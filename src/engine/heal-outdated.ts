@@ -4,7 +4,7 @@
  */
 import type { WorkflowFacts } from '../store/change.ts'
 import { ChangeDraft } from './change-draft.ts'
-import { isOnCourse, planOf } from './courses.ts'
+import { isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import type { Engine } from './engine.ts'
 import { heal, mustHeal } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
@@ -15,17 +15,17 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
   const outdated = await engine.store.findOutdated(generations, limit)
   if (outdated.length === 0) return 0
   const courses = await engine.courses.of(outdated)
-  const pool = new IdPool()
+  const pool = new IdPool(engine.ids)
   const decide = (facts: WorkflowFacts) => {
     const course = courses.get(facts.workflow.id)
     if (!course || !isOnCourse(course, facts.workflow)) return null
-    const draft = new ChangeDraft(facts, { counts: !course.graph.isChain })
+    const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
     const plan = planOf(course, () => pool.take())
     if (!mustHeal(draft, plan)) return null
     heal(draft, plan)
     return draft.build()
   }
-  const changes = await withEnoughIds(engine.store, () => {
+  const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),

@@ -19,7 +19,7 @@ import { childOf } from './wind-down.ts'
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
 export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
   if (!plan.heals || draft.facts.latest === null || draft.workflow.finishing) return false
-  return draft.state === 'ready' || draft.state === 'paused'
+  return draft.state === 'ready' || draft.isHeld
 }
 
 export function heal(draft: ChangeDraft, plan: Plan): void {
@@ -248,6 +248,7 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {
   const { previous, graph, renamed } = plan
-  const reason = previous === null ? null : describeDifference(differenceBetween(previous, graph, renamed))
+  const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, renamed))
+  const reason = difference === '' || difference === 'nothing changed' ? null : difference
   draft.note('workflow.healed', { reason })
 }

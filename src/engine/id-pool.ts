@@ -5,12 +5,42 @@
 import { InvariantError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 
+/** Ids that are at hand without asking the database. What one decision leaves over, the next one takes. */
+export class IdReserve {
+  readonly #store: Pick<Store, 'takeIds'>
+  #ids: readonly string[] = []
+  #taken = 0
+
+  constructor(store: Pick<Store, 'takeIds'>) {
+    this.#store = store
+  }
+
+  /** Twice as many are fetched, so that not every decision has to ask. */
+  async ensure(count: number): Promise<void> {
+    const free = this.#ids.length - this.#taken
+    if (free >= count) return
+    const more = await this.#store.takeIds(count * 2 - free)
+    // Not spread: there may be more than a call takes arguments.
+    this.#ids = this.#ids.slice(this.#taken).concat(more)
+    this.#taken = 0
+  }
+
+  /** In rising order, so that what a decision inserts first comes first where nothing else tells rows apart. */
+  take(): string | null {
+    const id = this.#ids[this.#taken] ?? null
+    if (id !== null) this.#taken++
+    return id
+  }
+}
+
+/** The ids of one decision. They stay the same however often it is made, and when it is made again after a lost answer. */
 export class IdPool {
-  readonly ids: string[]
+  readonly ids: string[] = []
+  readonly #reserve: IdReserve
   #next = 0
 
-  constructor(ids: readonly string[] = []) {
-    this.ids = [...ids]
+  constructor(reserve: IdReserve) {
+    this.#reserve = reserve
   }
 
   /** Gives out the same ids again, in the same order. */
@@ -19,8 +49,9 @@ export class IdPool {
   }
 
   take(): string {
-    const id = this.ids[this.#next++]
-    if (id === undefined) throw new OutOfIds(this)
+    const id = this.ids[this.#next] ?? this.#reserve.take()
+    if (id === null) throw new OutOfIds(this)
+    this.ids[this.#next++] = id
     return id
   }
 }
@@ -36,14 +67,13 @@ class OutOfIds extends Error {
 const maxRounds = 40
 
 /** Runs `work` until its ids are enough. What it has begun before it ran out must have been undone. */
-export async function withEnoughIds<T>(store: Store, work: () => Promise<T>): Promise<T> {
+export async function withEnoughIds<T>(reserve: IdReserve, work: () => Promise<T>): Promise<T> {
   for (let round = 0; round < maxRounds; round++) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof OutOfIds)) throw error
-      const { ids } = error.pool
-      ids.push(...(await store.takeIds(Math.min(Math.max(ids.length, 10) * 4, 10_000))))
+      await reserve.ensure(Math.min(Math.max(error.pool.ids.length, 10) * 4, 10_000))
     }
   }
   throw new InvariantError('A decision asked for more and more ids.')

@@ -18,16 +18,20 @@ export async function readOutput(
   for (const name of names) {
     const found = await store.findOutput(workflowId, name)
     if (found === null) continue
-    const isEach = graph.find(names[0] ?? name)?.kind === 'each'
-    return { value: isEach ? await itemOutputs(store, workflowId, name) : decodeValue(found.output) }
+    // Somebody may have resolved the node by hand, with an output of its own.
+    const isEach = graph.find(names[0] ?? name)?.kind === 'each' && found.output === null
+    return { value: isEach ? await itemOutputs(store, workflowId, names) : decodeValue(found.output) }
   }
   return null
 }
 
 /** In the order of the items; one that was skipped has left nothing. */
-async function itemOutputs(store: Store, workflowId: string, each: string): Promise<unknown[]> {
-  const outputs = await store.findOutputs(workflowId, `${each}${itemSeparator}`)
+async function itemOutputs(store: Store, workflowId: string, names: readonly string[]): Promise<unknown[]> {
   const values: unknown[] = []
-  for (const [index, output] of outputs) values[Number(index)] = decodeValue(output)
+  // Under its former names first: what was done again counts as it was done last.
+  for (const name of names.toReversed()) {
+    const outputs = await store.findOutputs(workflowId, `${name}${itemSeparator}`)
+    for (const [index, output] of outputs) values[Number(index)] = decodeValue(output)
+  }
   return Array.from(values)
 }

@@ -2,17 +2,16 @@
  * Brings a row under the name and into the slot that the code has for its node now. What runs is left alone: it keeps both
  * until it ends.
  */
-import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { chainSlot, currentName, type Plan, slotOf } from './plan.ts'
-import { parentsOf } from './schedule.ts'
 
 export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const name = currentName(plan, row.node)
   const node = plan.graph.find(name)
   if (node === null || !mayChange(row)) return
   const slot = name === row.node && row.slot !== chainSlot ? row.slot : slotFor(draft, plan, row, name)
-  if (name === row.node && slot === row.slot) return
+  const moved = row.handler !== plan.handlerOf(node)
+  if (name === row.node && slot === row.slot && !moved) return
   draft.rename(row, {
     ...row,
     slot,
@@ -22,11 +21,8 @@ export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
     priority: node.priority,
     generation: plan.generation,
     due: { at: row.dueAt ?? 0 },
-    ancestry: ancestryOf(
-      name,
-      row.attempt,
-      parentsOf(draft, plan, node).map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-    ),
+    // What came after it goes by the hash that it had: it stays, and is verified by the former name.
+    ancestry: row.ancestry,
   })
 }
 

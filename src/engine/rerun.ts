@@ -31,8 +31,8 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     workflow.frozen === null ? null : store.frozenGraphs([id]),
   ])
   const [newId = ''] = await store.takeIds(1)
-  const pool = new IdPool()
-  const change = await withEnoughIds(store, async () => {
+  const pool = new IdPool(engine.ids)
+  const change = await withEnoughIds(engine.ids, async () => {
     pool.rewind()
     const taken = takenOver(course.graph, history, from)
     return firstChange(workflow, course, { newId, taken, outputs, takeId: () => pool.take() })
@@ -56,6 +56,12 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
 
 function checkNodes(graph: Graph, id: string, from: readonly string[]): void {
   if (from.length === 0) throw new InvalidArgumentError(`Say from which step workflow ${id} is to be run again.`)
+  const item = from.find(node => graph.eachOf(node) !== null)
+  if (item !== undefined) {
+    throw new InvalidArgumentError(
+      `${item} of workflow ${id} is one item of many. Run it again from ${graph.eachOf(item)?.name}.`,
+    )
+  }
   const unknown = from.find(node => graph.find(node) === null)
   if (unknown === undefined) return
   const names = graph.nodes.map(node => node.name).slice(0, 20)
@@ -97,6 +103,7 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     crooked: false,
     blockedBy: null,
     finishing: false,
+    openLetters: 0,
     watched: false,
     parent: null,
   }
@@ -149,6 +156,7 @@ function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     othersGoOn: false,
     latest: new Map(),
     parents: new Map(),
+    letters: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),

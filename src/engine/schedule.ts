@@ -163,20 +163,21 @@ interface Forward {
 }
 
 function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExecution {
-  const { node, due, runOn, after = 0, ...rest } = forward
+  const { node, due, runOn, after = 0, failures, crashes, progress } = forward
   const parents = parentsOf(draft, plan, node)
-  const held = draft.state === 'paused'
+  const held = draft.isHeld
   const dueNow = 'inMs' in due && due.inMs === 0
-  const mayRunOn = !held && dueNow && forward.crashes === 0 && forward.state === undefined
+  const mayRunOn = !held && dueNow && crashes === 0 && forward.state === undefined
   const handler = plan.handlerOf(node)
   const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
+  // Named one by one: a wide fan-out comes through here for each of its nodes, and a spread is ten times slower.
   return draft.insert({
-    ...rest,
     slot: freeSlot(draft, plan, node),
     id: plan.takeId(),
     node: node.id,
     kind: 'forward',
-    ordinal: Math.max(after, ...parents.map(parent => parent.ordinal)) + 1,
+    attempt: forward.attempt,
+    ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), after) + 1,
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue: node.queue,
     handler,
@@ -184,18 +185,22 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     priority: node.priority,
     due,
     owner,
+    fence: forward.fence,
+    failures,
+    crashes,
+    // Each claim counts as a run, and so does going on at once.
+    progress: owner === null ? progress : { ...progress, runs: progress.runs + 1 },
+    input: forward.input,
     ancestry: ancestryOf(
       node.id,
       forward.attempt,
       parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
     ),
-    // Each claim counts as a run, and so does going on at once.
-    progress: owner === null ? forward.progress : { ...forward.progress, runs: forward.progress.runs + 1 },
   })
 }
 
 /** A graph that has become a chain may have several rows still, which must not push each other out. */
 function freeSlot(draft: ChangeDraft, { graph }: Plan, { id }: GraphNode): string {
   const slot = slotOf(graph, id)
-  return draft.rowIn(slot) === null ? slot : id
+  return !graph.isChain || draft.rowIn(slot) === null ? slot : id
 }

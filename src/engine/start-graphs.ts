@@ -66,6 +66,9 @@ function prepareGraph(what: GraphStart, options: StartOptions, maxBytes: number)
   if (typeof what !== 'object' || what === null) {
     throw new InvalidArgumentError(`startGraph takes { hero, input } as its second argument, not ${String(what)}.`)
   }
+  if (options.identity !== undefined) {
+    throw new InvalidArgumentError('A graph has no identity by content. Give startGraph an `idempotencyKey` instead.')
+  }
   const hero = identifyAnyHero(what.hero)
   const label = 'The input of a graph'
   const input = encodeValue(what.input, { what: label, maxBytes })

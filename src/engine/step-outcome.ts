@@ -6,6 +6,7 @@ import type { FlowControl } from '../definition/flow-control.ts'
 import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
 import { resolveRetry } from '../definition/retry-policy.ts'
+import { StepTimeoutError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import type { StepReport } from './step-report.ts'
 
@@ -26,14 +27,44 @@ export interface OutcomeRules {
   readonly retry: RetryPolicy | null
   /** Failures in a row before this attempt. */
   readonly failures: number
+  /** How long it may take; `null`: as long as it likes. */
+  readonly timeout: Timeout | null
   /** Never rejects. */
   policyFor(thrown: unknown): Promise<ResolvedPolicy>
+}
+
+export interface Timeout {
+  readonly ms: number
+  /** The workflow and the step, for the error. */
+  readonly where: { readonly workflowId: string; readonly node: string }
+  /** Tells the code that its time is over. */
+  abort(): void
+}
+
+/** Code that goes on all the same is not waited for, and what it comes to is ignored. */
+async function withinTime<T>(timeout: Timeout | null, run: () => Promise<T>): Promise<T> {
+  if (timeout === null) return run()
+  const { ms, where, abort } = timeout
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      abort()
+      reject(new StepTimeoutError(where.workflowId, where.node, ms))
+    }, ms)
+  })
+  const running = run()
+  running.catch(() => {})
+  try {
+    return await Promise.race([running, over])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 export async function outcomeOf(rules: OutcomeRules, run: () => Promise<StepReport | null>): Promise<StepOutcome> {
   const { context } = rules
   try {
-    const report = await run()
+    const report = await withinTime(rules.timeout, run)
     return { report: context.flowControl ? steered(rules, context.flowControl) : report, errors: [] }
   } catch (thrown) {
     if (context.flowControl === null) return failed(rules, thrown)
@@ -78,8 +109,24 @@ export async function failed(
     error = combineErrors(error, describeError(mistake.thrown), 'and then its onException threw')
   }
   return {
-    report: { kind: 'threw', error, policy, retryMs },
+    report: {
+      kind: 'threw',
+      error,
+      policy,
+      retryMs,
+      ...(rules.retry === null ? {} : { retried: rules.retry.attempts - 1 }),
+      ...(isTimeout(thrown) ? { timedOut: true } : {}),
+    },
     errors: [thrown, ...mistakes.map(mistake => mistake.thrown)],
+  }
+}
+
+/** Anything can be thrown, also what cannot be looked at. */
+function isTimeout(thrown: unknown): boolean {
+  try {
+    return thrown instanceof StepTimeoutError
+  } catch {
+    return false
   }
 }
 

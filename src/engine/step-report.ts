@@ -27,6 +27,10 @@ export type StepReport =
       readonly error: ErrorRecord
       readonly policy: ExceptionPolicy
       readonly retryMs: number | null
+      /** How many of its failures in a row the step's own retries have taken; the policy counts those beyond. */
+      readonly retried?: number
+      /** It took longer than it may. */
+      readonly timedOut?: boolean
     }
   /** Given back unfinished: the worker shuts down. */
   | { readonly kind: 'released' }

@@ -39,10 +39,10 @@ async function takeOverEach(engine: Engine, rows: readonly ActiveExecution[]): P
 async function takeOverTogether(engine: Engine, rows: readonly ActiveExecution[]): Promise<void> {
   const ids = [...new Set(rows.map(row => row.workflowId))]
   const courses = await engine.courses.of([...(await engine.store.workflowStates(ids)).values()])
-  const pool = new IdPool()
+  const pool = new IdPool(engine.ids)
   // A worker may be alive after all, and write checkpoints: the row as it is now counts, and is kept from changing.
   const targets = ids.map(workflowId => ({ workflowId, lockRows: true, withLatest: true }))
-  const changes = await withEnoughIds(engine.store, () => {
+  const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
     return engine.store.change(targets, facts => decide(facts, rows, courses.get(facts.workflow.id), pool))
   })

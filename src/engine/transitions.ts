@@ -10,8 +10,9 @@ type Table<From extends string, To extends string> = Readonly<Record<From, reado
 /** `new` is a workflow that does not exist yet. `performing` is `ready` with a row in progress. */
 export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkflowState> = {
   new: ['ready', 'finished'],
-  ready: ['finished', 'paused', 'rolling_back', 'canceled'],
-  paused: ['ready', 'finished', 'rolling_back', 'canceled'],
+  ready: ['finished', 'paused', 'dlq', 'rolling_back', 'canceled'],
+  paused: ['ready', 'finished', 'dlq', 'rolling_back', 'canceled'],
+  dlq: ['ready', 'finished', 'rolling_back', 'canceled'],
   rolling_back: ['canceled'],
   finished: [],
   canceled: [],

@@ -4,6 +4,7 @@
  */
 import type { ActiveExecution, EndedExecution } from '../store/records.ts'
 import { ancestryHash } from './ancestry.ts'
+import { namesOf } from './schedule.ts'
 
 export interface HistoryFlaw {
   readonly executionId: string
@@ -16,29 +17,36 @@ export interface HistoryFlaw {
 type Row = Pick<ActiveExecution | EndedExecution, 'id' | 'node' | 'attempt' | 'ordinal' | 'kind' | 'ancestry'>
 
 /** `null` when everything fits. Rows are looked at in the order in which they came to be. */
-export function findFlaw(ended: readonly EndedExecution[], active: readonly ActiveExecution[]): HistoryFlaw | null {
+export function findFlaw(
+  ended: readonly EndedExecution[],
+  active: readonly ActiveExecution[],
+  renamed: ReadonlyMap<string, string> = new Map(),
+): HistoryFlaw | null {
   const rows: Row[] = [...ended, ...active].filter(row => row.kind === 'forward')
   const byId = new Map(rows.map(row => [row.id, row]))
-  const attempts = new Map(rows.map(row => [keyOf(row.node, row.attempt), row]))
+  // Attempts go on counting under a new name.
+  const nameOf = (row: Row) => renamed.get(row.node) ?? row.node
+  const attempts = new Set(rows.map(row => keyOf(nameOf(row), row.attempt)))
   for (const row of rows.toSorted((a, b) => a.ordinal - b.ordinal || a.attempt - b.attempt)) {
-    const reason = flawOf(row, byId, attempts)
+    const before = row.attempt === 1 || attempts.has(keyOf(nameOf(row), row.attempt - 1))
+    const reason = before
+      ? flawOf(row, byId, namesOf({ renamed }, nameOf(row)))
+      : `Attempt ${row.attempt - 1}, which must have come before it, is missing.`
     if (reason !== null) return { executionId: row.id, node: row.node, attempt: row.attempt, reason }
   }
   return null
 }
 
-function flawOf(row: Row, byId: ReadonlyMap<string, Row>, attempts: ReadonlyMap<string, Row>): string | null {
-  if (row.attempt > 1 && !attempts.has(keyOf(row.node, row.attempt - 1))) {
-    return `Attempt ${row.attempt - 1}, which must have come before it, is missing.`
-  }
+/** A row that was renamed while it waited keeps the hash of the name that it had. */
+function flawOf(row: Row, byId: ReadonlyMap<string, Row>, names: readonly string[]): string | null {
   const hashes: string[] = []
   for (const id of row.ancestry.parents) {
     const parent = byId.get(id)
     if (parent === undefined) return `Execution ${id}, which it came after, is missing.`
     hashes.push(parent.ancestry.hash)
   }
-  const expected = ancestryHash(row.node, row.attempt, hashes)
-  return expected === row.ancestry.hash ? null : 'Its hash is not the one of its node, its attempt and its parents.'
+  const fits = names.some(name => ancestryHash(name, row.attempt, hashes) === row.ancestry.hash)
+  return fits ? null : 'Its hash is not the one of its node, its attempt and its parents.'
 }
 
 function keyOf(node: string, attempt: number): string {

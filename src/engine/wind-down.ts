@@ -4,7 +4,7 @@
  */
 import { noProgress } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { type Plan, timerHandler, timerQueue } from './plan.ts'
+import { ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
@@ -27,7 +27,10 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
+  // One that was declared finished waits for the same rows, with a timer of its own.
+  draft.dropTimer(stopTimerSlot)
   draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
+  if (draft.workflow.finishing) draft.setWorkflow({ finishing: false })
   stopChildren(draft, request, plan)
   if (left.some(row => row.state === 'in_progress'))
     insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
@@ -35,7 +38,7 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
 
 /** The rest is left out. What still runs is told to stop, and waited for. */
 export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
-  if (draft.state === 'paused') {
+  if (draft.isHeld) {
     draft.setWorkflow({ pauseCause: 'finishing' })
     return
   }
@@ -44,6 +47,9 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
   }
   draft.setWorkflow({ finishing: true })
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
+  if (draft.rows().some(row => row.state === 'in_progress')) {
+    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
+  }
   endIfNothingRuns(draft)
 }
 
@@ -60,6 +66,10 @@ export function pauseIfStuck(draft: ChangeDraft): void {
   const { state, blockedBy, finishing } = draft.workflow
   if (state !== 'ready' || blockedBy === null || finishing || draft.goesOn()) return
   const failure = draft.failureOf(blockedBy)
+  if (draft.workflow.openLetters > 0) {
+    draft.moveWorkflow('dlq', { by: null, reason: `step ${blockedBy} waits for its dead letter to be handled` })
+    return
+  }
   draft.moveWorkflow('paused', { by: null, reason: failure ?? `step ${blockedBy} has failed` }, 'exception')
 }
 
@@ -69,7 +79,9 @@ function wasBegun(row: LiveRow): boolean {
 
 /** The workflow that a node waits for, if it waits for one. */
 export function childOf(row: LiveRow): ChildKey | null {
-  return row.state === 'waiting' && row.input !== null ? childKey(row.input) : null
+  // An item stands in line with an input of the application's, which may look like anything.
+  const isItem = ownerOf(row.node) !== null
+  return row.state === 'waiting' && row.input !== null && !isItem ? childKey(row.input) : null
 }
 
 /** What the row of a `child` node works on: the workflow that it waits for, and whether that is its own. */
@@ -100,10 +112,14 @@ function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
   if (draft.state === 'rolling_back' && draft.rows().length === 0) endIfNothingRuns(draft)
 }
 
-export function stopChild(draft: ChangeDraft, row: LiveRow, request: Request, plan: Plan): void {
+export function stopChild(draft: ChangeDraft, row: LiveRow, { by, reason }: Request, plan: Plan): void {
   const child = childOf(row)
   if (child === null || !child.isOwn) return
-  const input = JSON.stringify({ child: child.workflowId, by: request.by, reason: request.reason })
+  const why =
+    draft.state === 'rolling_back'
+      ? 'the workflow that waited for it was canceled'
+      : `${row.node}, which waited for it, was left out`
+  const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why })
   insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, inMs: 0, node: row.node, input })
 }
 

@@ -73,3 +73,13 @@ export class WaitTimeoutError extends GenevaError {
     this.workflowId = workflowId
   }
 }
+
+/** There is no dead letter with this id. */
+export class LetterNotFoundError extends GenevaError {
+  constructor(id: string) {
+    super(
+      'LETTER_NOT_FOUND',
+      `There is no dead letter ${String(id)}. \`geneva.deadLetters()\` lists those that are open.`,
+    )
+  }
+}

@@ -104,3 +104,15 @@ export class EventsDroppedError extends GenevaError {
     this.count = count
   }
 }
+
+/** An attempt at a step took longer than its `timeout`. Recorded with the step. */
+export class StepTimeoutError extends GenevaError {
+  readonly workflowId: string
+  constructor(workflowId: string, step: string, timeoutMs: number) {
+    super(
+      'STEP_TIMEOUT',
+      `Step ${step} of workflow ${workflowId} took longer than ${timeoutMs} ms. Its signal was aborted, and what it still does is ignored.`,
+    )
+    this.workflowId = workflowId
+  }
+}

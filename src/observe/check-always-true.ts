@@ -5,9 +5,9 @@
 import { isEnd } from '../engine/end-watch.ts'
 import { wakeSlotPrefix } from '../engine/plan.ts'
 import { findFlaw } from '../engine/verify-history.ts'
-import { childKey } from '../engine/wind-down.ts'
+import { childOf } from '../engine/wind-down.ts'
+import type { WorkflowFile } from '../store/event-store.ts'
 import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
-import type { WorkflowFile } from '../store/store.ts'
 import { byHand, type Complaint } from './complaint.ts'
 
 /** `others`: the workflows that rows of this one wait for, as far as they exist. */
@@ -18,6 +18,7 @@ export function checkAlwaysTrue(file: WorkflowFile, others: ReadonlyMap<string, 
     ...(isEnd(workflow.state) ? checkEnded(file, rows) : checkOpen(file, rows)),
     ...file.active.flatMap(row => checkRow(file, row)),
     ...rows.flatMap(row => checkWaiting(file, row, others)),
+    ...checkLetters(file),
     ...checkAncestry(file),
   ]
 }
@@ -36,11 +37,13 @@ function checkEnded({ workflow, fanIns }: WorkflowFile, rows: readonly ActiveExe
 
 const goesOn: ReadonlySet<string> = new Set(['scheduled', 'in_progress', 'suspended', 'waiting'])
 
-function checkOpen({ workflow }: WorkflowFile, rows: readonly ActiveExecution[]): Complaint[] {
+function checkOpen({ workflow, letters }: WorkflowFile, rows: readonly ActiveExecution[]): Complaint[] {
   const { state } = workflow
-  const isHeld = state === 'paused'
+  const isHeld = state === 'paused' || state === 'dlq'
+  // The row of an open dead letter stays held while the rest goes on.
+  const mayBeHeld = letters.length > 0
   const wrong = rows.filter(row =>
-    isHeld ? row.state === 'scheduled' || row.state === 'suspended' : row.state === 'paused',
+    isHeld ? row.state === 'scheduled' || row.state === 'suspended' : row.state === 'paused' && !mayBeHeld,
   )
   const complaints = wrong.map(row =>
     about(row, {
@@ -73,13 +76,31 @@ function checkRow({ claimable, orphaned }: WorkflowFile, row: ActiveExecution): 
   return [about(row, { problem, remedy: 'Cancel the workflow; after 30 seconds the step is given up.' })]
 }
 
+function checkLetters({ workflow, letters }: WorkflowFile): Complaint[] {
+  const { state, openLetters } = workflow
+  const complaints: Complaint[] = []
+  if (openLetters !== letters.length) {
+    const problem = `It is stored with ${openLetters} open dead letters, but has ${letters.length}.`
+    complaints.push({ kind: 'letter', problem, remedy: byHand })
+  }
+  if (state === 'dlq' && letters.length === 0) {
+    const problem = 'The workflow is in the dlq, but no dead letter is open: nobody can requeue it.'
+    complaints.push({ kind: 'letter', problem, remedy: 'Skip or resolve a step that has failed, or cancel it.' })
+  }
+  for (const { node, executionId } of isEnd(state) ? letters : []) {
+    const problem = `The workflow is ${state}, but the dead letter of step ${node} is open.`
+    complaints.push({ kind: 'letter', problem, node, executionId, remedy: 'Nothing waits for it: discard it.' })
+  }
+  return complaints
+}
+
 /** Whoever ends wakes those who wait, by a timer among their rows. */
 function checkWaiting(
   { active }: WorkflowFile,
   row: ActiveExecution,
   others: ReadonlyMap<string, WorkflowRecord>,
 ): Complaint[] {
-  const child = childOf(row)
+  const child = awaitedBy(row)
   if (child === null || active.some(timer => timer.slot === `${wakeSlotPrefix}${row.node}`)) return []
   const other = others.get(child)
   if (other !== undefined && !isEnd(other.state)) return []
@@ -88,8 +109,8 @@ function checkWaiting(
 }
 
 /** The workflow that a row waits for. */
-export function childOf(row: ActiveExecution): string | null {
-  return row.state === 'waiting' && row.input !== null ? (childKey(row.input)?.workflowId ?? null) : null
+export function awaitedBy(row: ActiveExecution): string | null {
+  return childOf(row)?.workflowId ?? null
 }
 
 function checkAncestry({ history, active }: WorkflowFile): Complaint[] {

@@ -1,8 +1,9 @@
 /**
  * Compares what is stored about a workflow with what its events say: its state, its rows, its history, their attempts. Pure.
  */
+
+import type { WorkflowFile } from '../store/event-store.ts'
 import type { ActiveExecution, EndedExecution } from '../store/records.ts'
-import type { WorkflowFile } from '../store/store.ts'
 import { byHand, type Complaint, remedyFor } from './complaint.ts'
 import { type FoldedExecution, foldEvents, isEndedState } from './fold-events.ts'
 
@@ -25,7 +26,7 @@ export function compareWithEvents(file: WorkflowFile): Complaint[] {
   }
   for (const row of active) complaints.push(...compareRow(row, folded.executions.get(row.id)))
   for (const row of history) complaints.push(...compareEnded(row, folded.executions.get(row.id)))
-  complaints.push(...findMissing(file, folded.executions.values()))
+  complaints.push(...findMissing(file, folded.executions.values()), ...compareLetters(file, folded.letters))
   return complaints
 }
 
@@ -56,6 +57,16 @@ function comparePlace(row: ActiveExecution | EndedExecution, said: FoldedExecuti
 
 function complain(row: ActiveExecution | EndedExecution, problem: string): Complaint {
   return { kind: 'execution', problem, executionId: row.id, node: row.node, remedy: byHand }
+}
+
+function compareLetters({ letters }: WorkflowFile, said: ReadonlySet<string>): Complaint[] {
+  const open = new Map(letters.map(letter => [letter.executionId, letter.node]))
+  return [...new Set([...open.keys(), ...said])].flatMap(executionId => {
+    if (open.has(executionId) === said.has(executionId)) return []
+    const node = open.get(executionId) ?? null
+    const what = open.has(executionId) ? 'open, but its events do not say so' : 'open by its events, but not stored so'
+    return [{ kind: 'letter', problem: `A dead letter is ${what}.`, executionId, node, remedy: byHand }]
+  })
 }
 
 /** Of a step that repeats itself early attempts may have been pruned. */

@@ -7,7 +7,8 @@ import { ChangeDraft } from '../engine/change-draft.ts'
 import { heal, isSatisfied, mustHeal } from '../engine/heal.ts'
 import { currentName, endNode, type Plan } from '../engine/plan.ts'
 import type { LatestEnding, WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { WorkflowFile } from '../store/store.ts'
+import type { WorkflowFile } from '../store/event-store.ts'
+import type { Outcome } from '../store/records.ts'
 import type { Complaint } from './complaint.ts'
 
 const healing =
@@ -61,12 +62,17 @@ function checkCounters({ fanIns }: WorkflowChange, file: WorkflowFile, graph: Gr
   })
 }
 
-/** Every node is done, was left out, or was given up by `this.finish()`. */
+/** How a node may have ended that another branch has left behind by `this.finish()`. */
+const givenUp: ReadonlySet<Outcome> = new Set(['superseded', 'paused_by_exception', 'dead_lettered', 'timed_out'])
+
+/** Every node is done, was left out, or stands where nothing came after it because a step has declared the end. */
 function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {
   const latest = latestOf(history, graph)
   return graph.nodes.flatMap(({ id }) => {
     const ending = latest.get(id)
-    if (!ending || isSatisfied(ending) || ending.outcome === 'not_taken' || ending.outcome === 'superseded') return []
+    if (!ending || isSatisfied(ending) || ending.outcome === 'not_taken') return []
+    const wentOn = graph.childrenOf(id).some(child => latest.has(child.id))
+    if (givenUp.has(ending.outcome) && (ending.outcome === 'superseded' || !wentOn)) return []
     const problem = `The workflow is finished, but step ${id} is ${ending.state} (${ending.outcome}).`
     return [
       {
@@ -91,7 +97,7 @@ function latestOf(history: WorkflowFile['history'], { renamed }: Graph): Map<str
   return latest
 }
 
-function factsOf({ workflow, active, history, fanIns }: WorkflowFile): WorkflowFacts {
+function factsOf({ workflow, active, history, letters, fanIns }: WorkflowFile): WorkflowFacts {
   const latest = new Map<string, LatestEnding>()
   for (const row of history) {
     const known = latest.get(row.node)
@@ -104,6 +110,7 @@ function factsOf({ workflow, active, history, fanIns }: WorkflowFile): WorkflowF
     othersGoOn: false,
     latest,
     parents: new Map(),
+    letters,
     started: new Map(),
     others: new Map(),
     fanIns,

@@ -11,6 +11,8 @@ export type ComplaintKind =
   | 'rule'
   /** A counter of a fan-in is not the number of parents that are open. */
   | 'counter'
+  /** A dead letter is not what its events lead to, or stands where none can. */
+  | 'letter'
   /** The hashes of what came after what do not fit. */
   | 'ancestry'
 

@@ -3,7 +3,8 @@
  * handler does, and however long it takes, the engine does not notice. While nobody listens, nothing is collected.
  */
 import { within } from '../primitives/within.ts'
-import type { CommittedEvent, Store } from '../store/store.ts'
+import type { CommittedEvent } from '../store/event-store.ts'
+import type { Store } from '../store/store.ts'
 import type { ErrorContext, ErrorListener } from '../worker/error-listener.ts'
 import type { GenevaEvent } from './events.ts'
 import { Subscriber, type Subscription } from './subscriber.ts'

@@ -1,7 +1,9 @@
 /** Makes the event that people see of one that is stored, or was just committed. */
+
+import type { FinalizingDecision } from '../engine/finalizing.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
-import { type EngineEventType, type EventRecord, engineEventTypes } from '../store/records.ts'
-import type { CommittedEvent, EventWithType } from '../store/store.ts'
+import type { CommittedEvent, EventWithType } from '../store/event-store.ts'
+import { type EngineEventType, type EventRecord, engineEventTypes, type PauseCause } from '../store/records.ts'
 import type { CustomEvent, EngineEvent, EventError, GenevaEvent } from './events.ts'
 
 const engineTypes: ReadonlySet<string> = new Set(engineEventTypes)
@@ -61,12 +63,16 @@ function whatIsMore(source: Source): object {
     case 'workflow.graph_replaced':
       return {}
     case 'workflow.started':
-    case 'workflow.paused':
     case 'workflow.rolling_back':
       return moved
+    case 'workflow.paused':
+      return { ...moved, ...pauseOf(source) }
+    case 'workflow.dlq':
+      return { ...moved, decision: blocked }
     case 'workflow.resumed':
       return { ...moved, pausedMs: lasted(source) }
     case 'workflow.finished':
+      return { ...moved, lastedMs: lasted(source), decision: complete }
     case 'workflow.canceled':
       return { ...moved, lastedMs: lasted(source) }
     case 'step.scheduled':
@@ -92,9 +98,22 @@ function whatIsMore(source: Source): object {
     case 'timer.completed':
     case 'timer.canceled':
       return { executionId, ...moved }
+    case 'letter.opened':
+    case 'letter.requeued':
+    case 'letter.resolved':
+    case 'letter.discarded':
+      return step
     default:
       return { ...step, payload: decodeValue(source.payload) } satisfies Partial<Record<keyof CustomEvent, unknown>>
   }
+}
+
+const complete: FinalizingDecision = 'all_complete'
+const blocked: FinalizingDecision = 'blocked_by_failures'
+
+function pauseOf({ payload }: Source): { cause: PauseCause | null; decision: FinalizingDecision | null } {
+  const cause = payload === null ? null : (JSON.parse(payload) as { cause: PauseCause }).cause
+  return { cause, decision: cause === 'exception' ? blocked : null }
 }
 
 function lasted({ at, since }: Pick<EventRecord, 'at' | 'since'>): number | null {

@@ -3,7 +3,15 @@
  * and a test compares the two. The engine cannot write a type that is missing here.
  */
 import type { CustomEventName, CustomEventPayload } from '../definition/register.ts'
-import type { EngineEventType, ExecutionState, Outcome, StoredWorkflowState } from '../store/records.ts'
+import type { FinalizingDecision } from '../engine/finalizing.ts'
+import type {
+  EngineEventType,
+  ExecutionState,
+  LetterReason,
+  Outcome,
+  PauseCause,
+  StoredWorkflowState,
+} from '../store/records.ts'
 
 /** What every event says. */
 export interface EventFacts {
@@ -22,6 +30,13 @@ export interface EventFacts {
 export interface WorkflowMoved extends EventFacts {
   readonly from: StoredWorkflowState | null
   readonly to: StoredWorkflowState
+}
+
+export interface WorkflowPaused extends WorkflowMoved {
+  /** A person asked, the step itself did, or an exception. */
+  readonly cause: PauseCause | null
+  /** Where the engine itself came to the conclusion that nothing can go on. */
+  readonly decision: FinalizingDecision | null
 }
 
 export interface WorkflowEnded extends WorkflowMoved {
@@ -72,13 +87,17 @@ export interface TimerMoved extends EventFacts {
   readonly to: ExecutionState | null
 }
 
+/** A dead letter: work that was given up until a person handles it. */
+export interface LetterMoved<Step extends string = string> extends StepFacts<Step> {}
+
 /** What the events of the engine say, by type. */
 export interface EngineEvents<Step extends string = string> {
   'workflow.started': WorkflowMoved
   'workflow.resumed': WorkflowMoved & { readonly pausedMs: number | null }
-  'workflow.paused': WorkflowMoved
+  'workflow.paused': WorkflowPaused
+  'workflow.dlq': WorkflowMoved & { readonly decision: FinalizingDecision }
   'workflow.rolling_back': WorkflowMoved
-  'workflow.finished': WorkflowEnded
+  'workflow.finished': WorkflowEnded & { readonly decision: FinalizingDecision }
   'workflow.canceled': WorkflowEnded
   'workflow.healed': EventFacts
   'workflow.frozen': EventFacts
@@ -100,6 +119,10 @@ export interface EngineEvents<Step extends string = string> {
   'timer.released': TimerMoved
   'timer.completed': TimerMoved
   'timer.canceled': TimerMoved
+  'letter.opened': LetterMoved<Step> & { readonly reason: LetterReason }
+  'letter.requeued': LetterMoved<Step>
+  'letter.resolved': LetterMoved<Step>
+  'letter.discarded': LetterMoved<Step>
 }
 
 /** An event of the engine. */

@@ -6,9 +6,10 @@
 import { Graph, type GraphData } from '../definition/graph.ts'
 import { FrozenGraphCache } from '../engine/frozen-graph-cache.ts'
 import { WorkflowNotFoundError } from '../errors.ts'
+import type { WorkflowFile } from '../store/event-store.ts'
 import type { WorkflowRecord } from '../store/records.ts'
-import type { Store, WorkflowFile } from '../store/store.ts'
-import { checkAlwaysTrue, childOf } from './check-always-true.ts'
+import type { Store } from '../store/store.ts'
+import { awaitedBy, checkAlwaysTrue } from './check-always-true.ts'
 import { compareWithEvents } from './compare-with-events.ts'
 import { compareWithGraph } from './compare-with-graph.ts'
 import type { Complaint, ComplaintKind } from './complaint.ts'
@@ -39,23 +40,38 @@ export interface DoctorReport {
   readonly ok: boolean
   /** How many workflows were looked at. */
   readonly workflows: number
+  /** The first thousand; `omitted` says how many more there are. */
   readonly findings: readonly DoctorFinding[]
+  readonly omitted: number
 }
 
 const pageSize = 100
+/** So many events, about, are held in memory at once; those of one workflow always are. */
+const maxEvents = 20_000
+const maxFindings = 1000
 const looks = 3
-const activeStates = ['ready', 'performing', 'paused', 'rolling_back'] as const
+const activeStates = ['ready', 'performing', 'paused', 'dlq', 'rolling_back'] as const
 
 export async function examine(store: Store, options: DoctorOptions): Promise<DoctorReport> {
   const graphs = new KnownGraphs(store)
   const findings: DoctorFinding[] = []
   let workflows = 0
-  for await (const ids of pagesOf(store, options)) {
+  let omitted = 0
+  for await (const ids of batchesOf(store, options)) {
     workflows += ids.length
-    const suspects = await examineAll(store, graphs, await store.inspect(ids, false))
-    for (const { file } of suspects) findings.push(...(await confirm(store, graphs, file.workflow.id)))
+    for (const id of await suspectsAmong(store, graphs, ids)) {
+      const found = await confirm(store, graphs, id)
+      const kept = found.slice(0, maxFindings - findings.length)
+      findings.push(...kept)
+      omitted += found.length - kept.length
+    }
   }
-  return { ok: findings.length === 0, workflows, findings }
+  return { ok: findings.length === 0, workflows, findings, omitted }
+}
+
+async function suspectsAmong(store: Store, graphs: KnownGraphs, ids: readonly string[]): Promise<string[]> {
+  const examined = await examineAll(store, graphs, await store.inspect(ids, false))
+  return examined.map(({ file }) => file.workflow.id)
 }
 
 /** A timer that wakes a workflow is inserted without its lock, so one look may still have come in between. */
@@ -66,6 +82,26 @@ async function confirm(store: Store, graphs: KnownGraphs, id: string): Promise<D
     if (found.length === 0) break
   }
   return found.flatMap(({ file, complaints }) => complaints.map(complaint => findingOf(file, complaint)))
+}
+
+/** Workflows with many events are looked at in smaller companies. */
+async function* batchesOf(store: Store, options: DoctorOptions): AsyncGenerator<string[]> {
+  for await (const page of pagesOf(store, options)) {
+    const counts = await store.countEvents(page)
+    let batch: string[] = []
+    let events = 0
+    for (const id of page) {
+      const own = counts.get(id) ?? 0
+      if (batch.length > 0 && events + own > maxEvents) {
+        yield batch
+        batch = []
+        events = 0
+      }
+      batch.push(id)
+      events += own
+    }
+    yield batch
+  }
 }
 
 async function* pagesOf(store: Store, { workflow, active, limit }: DoctorOptions): AsyncGenerator<string[]> {
@@ -95,7 +131,7 @@ interface Examined {
 }
 
 async function examineAll(store: Store, graphs: KnownGraphs, files: readonly WorkflowFile[]): Promise<Examined[]> {
-  const awaited = files.flatMap(file => file.active.flatMap(row => childOf(row) ?? []))
+  const awaited = files.flatMap(file => file.active.flatMap(row => awaitedBy(row) ?? []))
   const others = await store.workflowStates(awaited.filter(id => store.isId(id)))
   const examined: Examined[] = []
   for (const file of files) {

@@ -24,6 +24,8 @@ export interface FoldedWorkflow {
   /** `null` where no event tells. */
   readonly state: string | null
   readonly executions: ReadonlyMap<string, FoldedExecution>
+  /** Executions whose dead letters are open. */
+  readonly letters: ReadonlySet<string>
   readonly flaws: readonly EventFlaw[]
 }
 
@@ -42,6 +44,7 @@ export function foldEvents(events: readonly EventRecord[]): FoldedWorkflow {
 class Fold implements FoldedWorkflow {
   state: string | null = null
   readonly executions = new Map<string, FoldedExecution>()
+  readonly letters = new Set<string>()
   readonly flaws: EventFlaw[] = []
 
   add(event: EventRecord): void {
@@ -49,6 +52,8 @@ class Fold implements FoldedWorkflow {
     if (about === 'workflow') this.#moveWorkflow(event)
     else if ((about === 'step' || about === 'timer') && event.executionId !== null) {
       this.#moveExecution(event, event.executionId)
+    } else if (about === 'letter' && event.executionId !== null) {
+      this.#moveLetter(event, event.executionId)
     }
   }
 
@@ -80,6 +85,11 @@ class Fold implements FoldedWorkflow {
       isTimer,
       outcome: event.outcome,
     })
+  }
+
+  #moveLetter(event: EventRecord, id: string): void {
+    if (event.type === 'letter.opened') this.letters.add(id)
+    else if (!this.letters.delete(id)) this.#flaw(event, 'it closes a dead letter that was not open')
   }
 
   #flaw({ id, type, executionId, node }: EventRecord, problem: string): void {

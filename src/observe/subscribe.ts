@@ -1,12 +1,23 @@
 /** What `geneva.on` means: which events a handler asks for, checked when it asks. */
 import { mistakeInEventName } from '../definition/emit.ts'
 import type { Registry } from '../definition/registry.ts'
-import type { ConcreteClass } from '../definition/workflow.ts'
+import type { StepName } from '../definition/step-names.ts'
+import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
 import { typesOf } from '../engine/courses.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { EventBus } from './event-bus.ts'
 import { isEngineEvent, isEngineEventType } from './event-from.ts'
-import type { GenevaEvent } from './events.ts'
+import type { EventHandler, EventPattern, GenevaEvent } from './events.ts'
+
+/** What `geneva.on` accepts. Returns a function that ends it. */
+export interface Listen {
+  <const K extends EventPattern>(type: K, handler: EventHandler<NoInfer<K>>): () => void
+  <const K extends EventPattern, W extends AnyWorkflow>(
+    type: K,
+    workflow: ConcreteClass<W>,
+    handler: EventHandler<NoInfer<K>, StepName<W>>,
+  ): () => void
+}
 
 export interface Wanted {
   readonly type: string

@@ -3,7 +3,7 @@
  * and what it cannot keep up with is dropped, so that nobody waits for it.
  */
 import { EventsDroppedError } from '../errors.ts'
-import type { CommittedEvent } from '../store/store.ts'
+import type { CommittedEvent } from '../store/event-store.ts'
 import { fromCommitted } from './event-from.ts'
 import type { GenevaEvent } from './events.ts'
 

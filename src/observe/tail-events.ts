@@ -6,7 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { pauseFor } from '../primitives/pause-for.ts'
-import type { EventRead, NumberWindow, Store } from '../store/store.ts'
+import type { EventRead, NumberWindow } from '../store/event-store.ts'
+import type { Store } from '../store/store.ts'
 import type { EventBus } from './event-bus.ts'
 import { fromStored } from './event-from.ts'
 import type { EventName, GenevaEvent } from './events.ts'
@@ -32,15 +33,26 @@ const soonMs = 10
 /** Who begins now does not wait for a transaction that took its number longer ago than this many events. */
 const lookBack = 100_000
 
-export interface TailParts {
-  readonly store: Store
-  readonly bus: EventBus
+/** Where the database is opened. */
+export interface EventSource {
   /** True once the instance is closed: then the loop ends. */
-  isClosed(): boolean
+  readonly closed: boolean
+  open(): Promise<{ readonly engine: { readonly store: Store } }>
 }
 
-/** Checked at once, so that a mistake is thrown where it was made and not in the loop. */
-export function checkEventsOptions({ after, types, workflow, poll }: EventsOptions): void {
+interface TailParts {
+  readonly store: Store
+  readonly bus: EventBus
+  readonly source: EventSource
+}
+
+/** The options are checked at once, so that a mistake is thrown where it was made and not in the loop. */
+export function tailEvents(source: EventSource, bus: EventBus, options: EventsOptions): AsyncIterable<GenevaEvent> {
+  checkOptions(options)
+  return tail(source, bus, options)
+}
+
+function checkOptions({ after, types, workflow, poll }: EventsOptions): void {
   if (after !== undefined && after !== 'now' && !/^\d{1,16}$/.test(String(after))) {
     throw new InvalidArgumentError(
       `${JSON.stringify(after)} is no position. Pass the \`position\` of an event, 'now', or leave \`after\` out.`,
@@ -53,11 +65,13 @@ export function checkEventsOptions({ after, types, workflow, poll }: EventsOptio
   if (poll !== undefined) toMilliseconds(poll, 'The poll of events')
 }
 
-export async function* tailEvents(
-  open: () => Promise<TailParts>,
+async function* tail(
+  source: EventSource,
+  bus: EventBus,
   options: EventsOptions,
 ): AsyncGenerator<GenevaEvent, void, undefined> {
-  const tail = new Tail(await open(), options)
+  const { store } = (await source.open()).engine
+  const tail = new Tail({ store, bus, source }, options)
   try {
     yield* tail.events()
   } finally {
@@ -108,7 +122,7 @@ class Tail {
   }
 
   get #isOver(): boolean {
-    return this.#parts.isClosed() || this.#options.signal?.aborted === true
+    return this.#parts.source.closed || this.#options.signal?.aborted === true
   }
 
   /** Begins after the last event; what is under way with a lower number is waited for, since it is not after now. */

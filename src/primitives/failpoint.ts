@@ -4,7 +4,8 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 
-const names = [
+/** The places that every step passes, in order. */
+export const stepFailpoints = [
   'claim.before-commit',
   'claim.after-commit',
   'step.before',
@@ -14,7 +15,10 @@ const names = [
   'finish.after-commit',
 ] as const
 
-export type FailpointName = (typeof names)[number]
+/** Every place. A schedule has two of its own. */
+export const failpointNames = [...stepFailpoints, 'tick.before-commit', 'tick.after-commit'] as const
+
+export type FailpointName = (typeof failpointNames)[number]
 
 /** Ends the process with SIGKILL when it is called with the chosen name for the nth time; does nothing before. */
 export const failpoint: ((name: FailpointName) => void) | undefined = armedBy(process.env.GENEVA_FAILPOINT)
@@ -22,8 +26,8 @@ export const failpoint: ((name: FailpointName) => void) | undefined = armedBy(pr
 function armedBy(setting: string | undefined): ((name: FailpointName) => void) | undefined {
   if (!setting) return undefined
   const [, chosen, nth] = /^([a-z.-]+):([1-9]\d{0,8})$/.exec(setting) ?? []
-  if (!names.some(name => name === chosen)) {
-    const message = `GENEVA_FAILPOINT is ${JSON.stringify(setting)}, expected name:nth with a name of ${names.join(', ')}.`
+  if (!failpointNames.some(name => name === chosen)) {
+    const message = `GENEVA_FAILPOINT is ${JSON.stringify(setting)}, expected name:nth with a name of ${failpointNames.join(', ')}.`
     throw new InvalidArgumentError(message)
   }
   let left = Number(nth)

@@ -12,6 +12,8 @@ import type {
   EngineEventType,
   EventRecord,
   ExecutionKind,
+  LetterRecord,
+  LetterState,
   Outcome,
   PauseCause,
   Progress,
@@ -98,12 +100,22 @@ export interface FanIn {
   readonly open: number
 }
 
+export type NewLetter = Pick<LetterRecord, 'id' | 'executionId' | 'node' | 'kind' | 'attempt' | 'reason' | 'error'>
+
+export interface ClosedLetter {
+  readonly id: string
+  readonly state: Exclude<LetterState, 'open'>
+  readonly by: string | null
+  readonly reason: string | null
+}
+
 export interface WorkflowUpdate {
   readonly state: StoredWorkflowState
   readonly pauseCause: PauseCause | null
   readonly blockedBy: string | null
   readonly finishing: boolean
   readonly crooked: boolean
+  readonly openLetters: number
   readonly generation: number
   /** The signature of the stored graph, where there is one. */
   readonly frozen: string | null
@@ -128,6 +140,10 @@ export interface WorkflowChange {
     /** The workflow has ended, and none is needed any more. */
     readonly cleared: boolean
   }
+  readonly letters: {
+    readonly opened: readonly NewLetter[]
+    readonly closed: readonly ClosedLetter[]
+  }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
   /** The workflow has ended and is watched: its watchers are woken. */
@@ -141,12 +157,14 @@ export interface WorkflowFacts {
   readonly active: readonly ActiveExecution[]
   /** `active` holds every row of the workflow. */
   readonly complete: boolean
-  /** Where `active` is not complete: some other row is scheduled, running or suspended. */
-  readonly othersGoOn: boolean
+  /** Where `active` is not complete: some other row is scheduled, running or suspended. `null`: it was not asked for. */
+  readonly othersGoOn: boolean | null
   /** The latest ended forward attempt of each node, where the caller asked for it. */
   readonly latest: ReadonlyMap<string, LatestEnding> | null
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
+  /** Open dead letters, where the latest attempts were asked for. */
+  readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
   readonly started: ReadonlyMap<string, StartResult>
   /** Other workflows that were asked for. */

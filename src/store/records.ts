@@ -5,7 +5,7 @@
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 
 /** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
-export type StoredWorkflowState = 'ready' | 'paused' | 'rolling_back' | 'finished' | 'canceled'
+export type StoredWorkflowState = 'ready' | 'paused' | 'dlq' | 'rolling_back' | 'finished' | 'canceled'
 
 /** States as people see them. */
 export type WorkflowState = StoredWorkflowState | 'performing'
@@ -27,6 +27,8 @@ export type Outcome =
   | 'paused_by_exception'
   | 'reattempted_by_exception'
   | 'recovered'
+  | 'timed_out'
+  | 'dead_lettered'
   | 'resolved'
   | 'not_taken'
   | 'superseded'
@@ -72,6 +74,8 @@ export interface WorkflowRecord {
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
+  /** How many dead letters are open. */
+  readonly openLetters: number
   /** Somebody wants to know when it has ended. */
   readonly watched: boolean
   readonly createdAt: number
@@ -168,6 +172,7 @@ export const engineEventTypes = [
   'workflow.started',
   'workflow.resumed',
   'workflow.paused',
+  'workflow.dlq',
   'workflow.rolling_back',
   'workflow.finished',
   'workflow.canceled',
@@ -191,6 +196,10 @@ export const engineEventTypes = [
   'timer.released',
   'timer.completed',
   'timer.canceled',
+  'letter.opened',
+  'letter.requeued',
+  'letter.resolved',
+  'letter.discarded',
 ] as const
 
 export type EngineEventType = (typeof engineEventTypes)[number]
@@ -225,4 +234,35 @@ export interface WorkerRecord {
   readonly pid: number
   readonly leaseMs: number
   readonly handlers: readonly string[]
+  /** What of these handlers it may claim. */
+  readonly serves?: WorkerServes
+}
+
+export interface WorkerServes {
+  readonly queues: readonly string[]
+  /** The latest generation of each handler that it has code for. */
+  readonly generations: Readonly<Record<string, number>>
+}
+
+/** Why work was given up until a person handles it. */
+export type LetterReason = 'retries_exhausted' | 'policy' | 'crash_limit'
+
+export type LetterState = 'open' | 'requeued' | 'resolved' | 'discarded'
+
+/** A dead letter: one execution that was given up, and what became of it. */
+export interface LetterRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly workflowType: string
+  readonly executionId: string
+  readonly node: string
+  readonly kind: ExecutionKind
+  readonly attempt: number
+  readonly reason: LetterReason
+  readonly error: ErrorRecord | null
+  readonly state: LetterState
+  readonly createdAt: number
+  readonly handledAt: number | null
+  readonly handledBy: string | null
+  readonly handledReason: string | null
 }

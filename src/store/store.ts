@@ -2,56 +2,31 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { Ending, FanIn, NewEvent, NewExecution, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
+export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
 
+import type { EventStore } from './event-store.ts'
+import type { HousekeepingStore } from './housekeeping-store.ts'
+import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
   ActiveExecution,
   ClaimedExecution,
   EndedExecution,
   EventRecord,
   HeroKey,
+  LetterReason,
+  LetterRecord,
+  LetterState,
   ParentKey,
   Progress,
   WorkerRecord,
   WorkflowRecord,
   WorkflowState,
 } from './records.ts'
-
-/** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
-export interface StartOrder {
-  readonly id: string
-  readonly type: string
-  readonly hero: HeroKey | null
-  readonly input: string | null
-  readonly allowMultiple: boolean
-  readonly idempotencyKey: string | null
-  /** Other names under which a workflow would stand in its way: those that the class had before. */
-  readonly formerTypes: readonly string[]
-  readonly tags: readonly string[]
-  readonly generation: number
-  /** A graph of its own, which then takes precedence over the class. */
-  readonly graph: StoredFrozenGraph | null
-  readonly parent: (ParentKey & { readonly timerId: string }) | null
-  /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
-  readonly first: readonly NewExecution[]
-  /** What it takes over from an earlier workflow. */
-  readonly taken: TakenOver | null
-}
-
-/** Nodes that are done as soon as the workflow exists, and what follows from that. */
-export interface TakenOver {
-  readonly endings: readonly Ending[]
-  readonly fanIns: readonly FanIn[]
-  readonly events: readonly NewEvent[]
-}
-
-/** A graph that was frozen at creation, encoded. */
-export interface StoredFrozenGraph {
-  readonly signature: string
-  readonly graph: string
-}
+import type { ScheduleStore } from './schedule-store.ts'
+import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
 
 export interface StartCall {
   /** The application's own transaction. */
@@ -81,7 +56,7 @@ export interface ClaimRequest {
 /** A workflow to lock and look at before a change. */
 export interface ChangeTarget {
   readonly workflowId: string
-  /** Reads these rows only, and whether others go on; without it, all rows. */
+  /** Reads these rows only; without it, all rows. */
   readonly slots?: readonly string[]
   /** Counters to read. */
   readonly fanIns?: readonly string[]
@@ -105,6 +80,8 @@ export interface CloserLook {
   readonly states: readonly string[]
   /** Rows that wait in slots with this beginning, in order, up to so many. */
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
+  /** Whether rows go on that the facts do not show. */
+  readonly others: boolean
 }
 
 export interface ChangeCall {
@@ -112,71 +89,6 @@ export interface ChangeCall {
   readonly workerId?: string
   /** Asked once the counters are known; what it asks for is in the facts of the decision. */
   look?(facts: WorkflowFacts): CloserLook | null
-}
-
-/** An event as the process that wrote it knows it. Its number is known only to those who read it. */
-export interface CommittedEvent {
-  readonly event: NewEvent
-  readonly workflowType: string
-  readonly at: number
-}
-
-export type EventObserver = (events: readonly CommittedEvent[]) => void
-
-export interface EventRead {
-  /** The number of the last event that is known. */
-  readonly after: number
-  readonly types?: readonly string[]
-  readonly workflowId?: string
-  readonly limit: number
-  /** What an earlier read has learned about numbers that were missing. */
-  readonly memory: GapMemory | null
-}
-
-/** Numbers that were missing when others above them were there, and how to tell that they will never come. */
-export interface GapMemory {
-  readonly upTo: number
-  readonly mark: string
-}
-
-/** Numbers of events above `after`; `upTo` has been handed out. */
-export interface NumberWindow {
-  readonly after: number
-  readonly upTo: number
-  /** What an earlier look has given. */
-  readonly memory: GapMemory | null
-}
-
-export interface Settlement {
-  /** No number up to this one can still appear. */
-  readonly settled: number
-  readonly memory: GapMemory | null
-}
-
-export interface EventPage {
-  readonly events: readonly EventWithType[]
-  /** Everything up to here was read: nothing can appear below it any more. */
-  readonly position: number
-  readonly memory: GapMemory | null
-  /** Whether there may be more at once, or soon, because something that comes next is not committed yet. */
-  readonly next: 'at once' | 'soon' | 'later'
-}
-
-export interface EventWithType extends EventRecord {
-  readonly workflowType: string
-}
-
-/** All that is stored about one workflow, as of one moment. */
-export interface WorkflowFile {
-  readonly workflow: WorkflowRecord
-  readonly active: readonly ActiveExecution[]
-  /** Rows that a claim would find, by id. */
-  readonly claimable: ReadonlySet<string>
-  /** Rows whose owner is no worker that is known, by id. */
-  readonly orphaned: ReadonlySet<string>
-  readonly history: readonly EndedExecution[]
-  readonly events: readonly EventRecord[]
-  readonly fanIns: ReadonlyMap<string, number>
 }
 
 export interface HeldExecution {
@@ -203,6 +115,17 @@ export interface StoredGraph {
   readonly generation: number
 }
 
+export interface LetterFilter {
+  readonly id?: string
+  readonly state?: LetterState
+  readonly workflowId?: string
+  readonly types?: readonly string[]
+  readonly node?: string
+  readonly reason?: LetterReason
+  readonly before?: string
+  readonly limit: number
+}
+
 export interface WorkflowFilter {
   readonly types?: readonly string[]
   readonly states?: readonly WorkflowState[]
@@ -223,7 +146,7 @@ export interface UserTransaction {
 /** A transaction of the application, as its own library hands it out. */
 export type TransactionHandle = object
 
-export interface Store {
+export interface Store extends EventStore {
   /** Brings the tables up to date; any number of processes may call it at once. */
   migrate(): Promise<void>
   /** Checks that the tables fit this code without changing them. */
@@ -273,6 +196,9 @@ export interface Store {
   /** The graphs that are stored with workflows, by workflow. */
   frozenGraphs(workflowIds: readonly string[]): Promise<Map<string, StoredFrozenGraph>>
 
+  /** Dead letters, newest first. */
+  listLetters(filter: LetterFilter): Promise<LetterRecord[]>
+
   /** Where due rows stand whose handlers begin so, and that no live worker serves. */
   findUnserved(prefix: string): Promise<{ readonly queue: string; readonly handler: string }[]>
 
@@ -294,6 +220,9 @@ export interface Store {
   /** Workflows that have rows, and whose graph is older than the generation given for their type. */
   findOutdated(generations: ReadonlyMap<string, number>, limit: number): Promise<WorkflowRecord[]>
 
+  /** Everything that readiness is told from, for up to `maxReadinessIds` workflows, as of one moment, in one round trip. */
+  readiness(workflowIds: readonly string[]): Promise<ReadinessFacts>
+
   findWorkflow(id: string): Promise<WorkflowSnapshot | null>
   /** The active workflow of a hero, else the one that was started last, by the database's clock. */
   findByHero(types: readonly string[], hero: HeroKey | null): Promise<WorkflowSnapshot | null>
@@ -302,16 +231,6 @@ export interface Store {
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>
   history(workflowId: string): Promise<EndedExecution[]>
   events(workflowId: string): Promise<EventRecord[]>
-  /** Events of all workflows in the order of their numbers, never past one that may still be committed. A page at a time. */
-  readEvents(read: EventRead): Promise<EventPage>
-  /** A number that no committed event is above. */
-  lastEvent(): Promise<number>
-  /** Up to where events are final. Never waits: ask again with what was remembered. */
-  settleEvents(window: NumberWindow): Promise<Settlement>
-  /** Hears of events that this store has written, right after their commit, but not of those in an application's transaction. */
-  observe(observer: EventObserver | null): void
-  /** Everything about these workflows. `locked`: nobody changes them meanwhile. */
-  inspect(workflowIds: readonly string[], locked: boolean): Promise<WorkflowFile[]>
   /** The latest completed attempt of the node, or of whatever node completed last. */
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
@@ -320,6 +239,9 @@ export interface Store {
   tags(workflowId: string): Promise<string[]>
   /** The earliest time at which something falls due, for the test clock. */
   nextDueAt(workflowId?: string): Promise<number | null>
+
+  readonly schedules: ScheduleStore<StartOrder>
+  readonly housekeeping: HousekeepingStore
 }
 
 export interface WorkflowSnapshot {

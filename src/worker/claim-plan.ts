@@ -4,6 +4,7 @@
 import { jobHandler, typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { timerHandler, timerQueue } from '../engine/plan.ts'
+import type { WorkerServes } from '../store/records.ts'
 import type { ClaimSource } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -46,6 +47,13 @@ export class ClaimPlan {
 
   get handlers(): string[] {
     return [timerHandler, ...new Set(this.#sources.map(source => source.handler))]
+  }
+
+  /** What others may know of it, who ask why something is not claimed. */
+  get served(): WorkerServes {
+    const queues = new Set([timerQueue, ...this.#sources.map(source => source.queue)])
+    const generations = this.#sources.map(({ handler, generation }) => [handler, generation] as const)
+    return { queues: [...queues], generations: Object.fromEntries(generations) }
   }
 
   serves(queue: string, handler: string): boolean {

@@ -3,7 +3,7 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import type { FinishRequest, FinishResult } from '../engine/finish-request.ts'
-import { finishSteps } from '../engine/finish-steps.ts'
+import { finishSteps, reserveIds } from '../engine/finish-steps.ts'
 import { IdPool } from '../engine/id-pool.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
@@ -57,10 +57,10 @@ export class Finisher {
 
   /** The ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
   async #record(workerId: string, reports: readonly Report[]): Promise<FinishResult[]> {
-    const reserved = await this.#persist(() => this.#engine.store.takeIds(reports.length))
-    const pools = reports.map((_, index) => new IdPool(reserved.slice(index, index + 1)))
+    await this.#persist(() => reserveIds(this.#engine, reports))
+    const kept = reports.map(report => ({ ...report, ids: new IdPool(this.#engine.ids) }))
     return this.#persist(repeated => {
-      const requests = reports.map((report, index) => ({ ...report, ids: pools[index] ?? new IdPool(), repeated }))
+      const requests = kept.map(report => ({ ...report, repeated }))
       return finishSteps(this.#engine, workerId, requests)
     })
   }

@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { randomId } from '../primitives/random-id.ts'
 import { within } from '../primitives/within.ts'
+import type { WorkerServes } from '../store/records.ts'
 import type { HeldExecution, Store } from '../store/store.ts'
 import type { RunningSteps } from './running-steps.ts'
 import { WakeUp } from './wake-up.ts'
@@ -18,6 +19,7 @@ export interface LeaseParts {
   readonly running: RunningSteps
   readonly settings: WorkerSettings
   readonly handlers: readonly string[]
+  readonly serves: WorkerServes
   /** Gets executions that this worker owns and has not run for a while: an answer about them was lost. */
   onOrphans(workerId: string, executionIds: ReadonlySet<string>): Promise<void>
 }
@@ -30,6 +32,7 @@ export class Lease {
   readonly #running: RunningSteps
   readonly #settings: WorkerSettings
   readonly #handlers: readonly string[]
+  readonly #serves: WorkerServes
   readonly #onOrphans: (workerId: string, ids: ReadonlySet<string>) => Promise<void>
   readonly #bell = new WakeUp()
   /** Executions that the database calls ours and that do not run here, each with the time when that was first seen. */
@@ -47,6 +50,7 @@ export class Lease {
     this.#running = parts.running
     this.#settings = parts.settings
     this.#handlers = parts.handlers
+    this.#serves = parts.serves
     this.#onOrphans = parts.onOrphans
   }
 
@@ -157,6 +161,7 @@ export class Lease {
       pid: process.pid,
       leaseMs: this.#settings.leaseMs,
       handlers: this.#handlers,
+      serves: this.#serves,
     })
     this.#renewedAt = askedAt
   }

@@ -20,7 +20,7 @@ export interface RunningStep {
 }
 
 /** Why a signal was aborted. It is the signal's `reason`. */
-export type StopReason = 'canceled' | 'claim lost' | 'shutting down'
+export type StopReason = 'canceled' | 'claim lost' | 'shutting down' | 'timed out'
 
 export class RunningSteps {
   readonly #steps = new Set<RunningStep>()

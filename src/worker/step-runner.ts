@@ -140,6 +140,7 @@ export class StepRunner {
       maxOutputBytes,
       readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
       mayBegin: () => this.#mayBegin(step),
+      timeOut: () => abort.abort('timed out'),
     }
     const job = jobOf(execution.handler)
     if (job !== null && course.frozen !== null) {

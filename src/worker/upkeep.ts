@@ -1,22 +1,26 @@
 /**
  * What a worker does beside its own steps, every couple of seconds: takes over what dead workers have left, brings
- * workflows in line with newer code, looks for new queues, and lets nodes fail whose job nobody has.
+ * workflows in line with newer code, looks for new queues, lets nodes fail whose job nobody has, and removes what has ended
+ * long ago.
  */
 import { typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { healOutdated } from '../engine/heal-outdated.ts'
 import { recover } from '../engine/take-over.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimSource } from '../store/store.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { MissingJobs } from './missing-jobs.ts'
+import { Pruner } from './pruner.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
 export interface UpkeepParts {
   readonly engine: Engine
   readonly settings: WorkerSettings
   readonly onError: ErrorListener
+  readonly retention: RetentionAges
 }
 
 /** What it needs of the worker that it belongs to. */
@@ -41,6 +45,7 @@ export class Upkeep {
   readonly #parts: UpkeepParts
   readonly #hooks: UpkeepHooks
   readonly #missing: MissingJobs
+  readonly #pruner: Pruner
   #plannedAt = performance.now()
   #lookedForMissingAt = performance.now()
   #mayBeOutdated = true
@@ -49,12 +54,19 @@ export class Upkeep {
     this.#parts = parts
     this.#hooks = hooks
     this.#missing = new MissingJobs(parts.engine.store, parts.settings.missingJobMs)
+    this.#pruner = new Pruner(parts.engine.store, parts.retention)
   }
 
   /** Until the signal says stop. One thing that fails keeps none of the others from being done. */
   async always(stop: AbortSignal): Promise<void> {
     const { settings, onError } = this.#parts
-    const tasks = [() => this.recover(stop), () => this.#replan(), () => this.#heal(), () => this.#failMissing()]
+    const tasks = [
+      () => this.recover(stop),
+      () => this.#replan(),
+      () => this.#heal(),
+      () => this.#failMissing(),
+      () => this.#pruner.round(),
+    ]
     while (!stop.aborted) {
       for (const task of tasks) await task().catch(error => onError.report(error, null))
       await pauseFor(jittered(Math.min(longestRecoveryMs, settings.leaseMs / 5), 0.2), stop)

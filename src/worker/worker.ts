@@ -6,8 +6,10 @@
 import { lastChance } from '../engine/decide-recovery.ts'
 import type { Engine } from '../engine/engine.ts'
 import { takeOver } from '../engine/take-over.ts'
+import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
+import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
@@ -15,15 +17,18 @@ import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
+import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
 export interface WorkerParts {
   readonly engine: Engine
+  readonly ticks: Ticks
   readonly settings: WorkerSettings
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
+  readonly retention: RetentionAges
 }
 
 export interface DrainOptions {
@@ -83,10 +88,15 @@ export class Worker {
   /** Begins to work and returns. */
   async start(): Promise<void> {
     await this.#begin()
+    const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(() => this.#bell.ring())
     this.#running.onFree(() => this.#bell.ring())
-    this.#loops = Promise.all([this.#claimAlways(), this.#upkeep.always(this.#stop.signal)]).finally(unsubscribe)
+    this.#loops = Promise.all([
+      this.#claimAlways(),
+      this.#upkeep.always(this.#stop.signal),
+      tickAlways(ticks, onError, this.#stop.signal),
+    ]).finally(unsubscribe)
   }
 
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
@@ -94,7 +104,10 @@ export class Worker {
     await this.#begin()
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
-    const drained = this.#upkeep.recover(this.#stop.signal).then(() => this.#drain(options))
+    const drained = this.#upkeep
+      .recover(this.#stop.signal)
+      .then(() => this.#tickAll(options))
+      .then(() => this.#drain(options))
     // A claim that is under way when the worker is stopped must be known before what it holds is given back.
     this.#loops = drained.catch(() => {})
     try {
@@ -124,6 +137,7 @@ export class Worker {
       running: this.#running,
       settings,
       handlers: plan.handlers,
+      serves: plan.served,
       onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
     })
     await lease.begin()
@@ -228,6 +242,13 @@ export class Worker {
     } catch (error) {
       this.#parts.onError.report(error, null)
     }
+  }
+
+  /** What only this call can start: nobody else may be there to do so. */
+  async #tickAll({ workflowId }: DrainOptions): Promise<void> {
+    const { ticks, onError } = this.#parts
+    if (ticks.isEmpty || workflowId !== undefined) return
+    while (!this.#stop.signal.aborted && (await tickOnce(ticks, onError)) === 0);
   }
 
   async #drain(options: DrainOptions): Promise<number> {

@@ -62,8 +62,10 @@ forEachDatabase('a Geneva', database => {
   it('waits for a running step within the grace time when its time is over', async () => {
     const gate = newGate()
     const wf = await under.geneva.start(Work, { input: { gate } })
+    const begun = performance.now()
     const running = under.runDue({ maxMs: 1, grace: '10s' })
     await gates.arrived(gate)
+    await waitFor(() => performance.now() - begun > 10)
     gates.open(gate)
     expect(await running).toBe(1)
     expect((await wf.history()).map(execution => [execution.step, execution.state])).toEqual([

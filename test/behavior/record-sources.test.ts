@@ -207,7 +207,7 @@ forEachDatabase('a cursor column', database => {
         `select ${100 - index} as id, ${value} as at`,
         `select ${200 - index} as id, ${value} as at`,
       ])
-      const found = fromSql<any>({
+      const found = fromSql({
         select: rows.join(' union all '),
         by: 'at',
         id: 'id',

@@ -232,12 +232,14 @@ forEachDatabase('a resumable step that loses its worker again and again', databa
     await waitFor(async () => {
       // The others look for work that was left behind as well, and what one of them holds is passed over.
       await under.runDue()
-      return (await wf.refresh()).state === (after ? 'finished' : 'paused')
+      return (await wf.refresh()).state === (after ? 'finished' : 'dlq')
     })
     const outcomes = (await wf.history()).map(({ outcome, error }) => [outcome, error?.className])
     const lost = ['recovered', undefined]
     expect(outcomes).toEqual(
-      after ? [...places.map(() => lost), ['success', undefined]] : [lost, lost, ['recovered', 'CrashLimitError']],
+      after
+        ? [...places.map(() => lost), ['success', undefined]]
+        : [lost, lost, ['dead_lettered', 'CrashLimitError'], [null, undefined]],
     )
     for (const each of workers) each.gate.open('die')
     for (const each of workers) await each.doomed.close()

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { defineHero, Geneva, Workflow } from '../../src/index.ts'
 import { type DatabaseName, databases, forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { BetterSqlite } from './transactional-start/better-sqlite.ts'
 import { type DriverConnection, type PlainDriver, plainDrivers } from './transactional-start/plain-drivers.ts'
 import { DatabaseSync, pathOf } from './transactional-start/sqlite-library.ts'
@@ -226,7 +227,7 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
       // the server itself refuses.
       const early = under.geneva.start(Parcel, { hero: newOrder(), input }, { transaction: connection.handle })
       await expect(early).rejects.toThrow('whose transaction has failed already')
-      await expect(connection.query('select 1')).rejects.toThrow('aborted')
+      await waitFor(() => (connection.handle as { readyForQuery?: boolean }).readyForQuery)
       const started = under.geneva.start(Parcel, { hero: newOrder(), input }, { transaction: connection.handle })
       await expect(started).rejects.toThrow('whose transaction has failed already')
       await connection.query('rollback')

@@ -122,8 +122,8 @@ forEachDatabase('uniqueness', database => {
     const connection = await connectPlainly(database.name, under.url)
     const copy = (newId: number, state: string, multiple: number) =>
       connection.query(`insert into geneva_drive_workflows
-        (id, type, hero_type, hero_id, hero_id_kind, state, allow_multiple, generation, finishing, crooked, watched, created_at)
-        select ${newId}, type, hero_type, hero_id, hero_id_kind, '${state}', ${multiple}, generation, 0, 0, 0, created_at
+        (id, type, hero_type, hero_id, hero_id_kind, state, allow_multiple, generation, finishing, crooked, open_letters, watched, created_at)
+        select ${newId}, type, hero_type, hero_id, hero_id_kind, '${state}', ${multiple}, generation, 0, 0, 0, 0, created_at
         from geneva_drive_workflows where id = ${id}`)
     for (const state of ['ready', 'paused', 'rolling_back', 'dlq']) {
       await expect(copy(900_000_001, state, 0)).rejects.toThrow(/unique|duplicate/i)

@@ -1,5 +1,7 @@
 /** The benchmark runs and says what it should. Its numbers are looked at by people. */
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -31,6 +33,30 @@ describe('npm run bench', () => {
     expect(results.map((result: { unit: string }) => result.unit)).toContain('MB')
   })
 
+  it('measures what a node of a graph costs, by the size of the graph', async () => {
+    const { stdout } = await bench('graphs', '--tiny', '--json', '--databases', 'sqlite')
+    const { results } = JSON.parse(stdout) as { results: { case: string; median: number; unit: string }[] }
+    const unitOf = new Map(results.map(result => [result.case, result.unit]))
+    for (const shape of ['fan-out and fan-in', 'layers, three parents each']) {
+      for (const phase of ['build', 'start', 'run']) {
+        expect(unitOf.get(`${shape}: 5 nodes, ${phase}`)).toBe('µs/node')
+        expect(unitOf.get(`${shape}: 20 nodes, ${phase}`)).toBe('µs/node')
+      }
+      expect(unitOf.get(`${shape}: largest against smallest`)).toBe('times')
+    }
+    expect(results.every(result => result.median > 0)).toBe(true)
+  })
+
+  it('runs a large graph in a process of its own, and tells its memory', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'geneva-bench-test-'))
+    const database = JSON.stringify({ url: `sqlite:${join(folder, 'bench.db')}` })
+    const program = join(root, '.build/bench/large-graph.js')
+    const { stdout } = await promisify(execFile)(process.execPath, [program, database, '20'])
+    await rm(folder, { recursive: true, force: true })
+    const measured = expect.any(Number)
+    expect(JSON.parse(stdout)).toEqual({ buildMs: measured, startMs: measured, runMs: measured, peakMb: measured })
+  })
+
   it('says how it is used when it is told something else', async () => {
     const wrong = [
       [],
@@ -39,8 +65,8 @@ describe('npm run bench', () => {
       ['checkpoints', '--databases', 'oracle'],
       ['--fast'],
     ]
-    for (const args of wrong) {
-      const failure = await bench(...args).catch(error => error)
+    const failures = await Promise.all(wrong.map(args => bench(...args).catch(error => error)))
+    for (const failure of failures) {
       expect(failure).toMatchObject({ code: 2, stdout: '' })
       expect(failure.stderr).toMatch(/usage: npm run bench -- WORKLOAD.*workloads: checkpoints/s)
     }

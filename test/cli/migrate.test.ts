@@ -1,7 +1,7 @@
 /** `geneva migrate`, run as a person runs it: the built program in a process of its own. */
 import { execFile } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 
 interface Ended {
   readonly code: number
@@ -18,7 +18,7 @@ function geneva(...args: string[]): Promise<Ended> {
   })
 }
 
-forEachDatabase('geneva migrate', database => {
+forEachDatabaseAtOnce('geneva migrate', database => {
   it('tells that tables are missing, makes them, and finds them up to date', async () => {
     const { url } = await database.isolated()
     const before = await geneva('migrate', '--database', url, '--check')
@@ -32,19 +32,22 @@ forEachDatabase('geneva migrate', database => {
 })
 
 it('answers a mistake with what to do and no stack trace', async () => {
-  expect(await geneva('migrate')).toMatchObject({ code: 1, stderr: expect.stringContaining('Use --database <url>') })
-  expect(await geneva('migrate', '--database', 'oracle://x')).toMatchObject({
-    code: 1,
-    stderr:
-      'geneva: The database scheme oracle: is not known. Use sqlite:app.db, postgres://user@host/name or mysql://user@host/name.\n',
-  })
-  expect(await geneva('migrate', '--database', 'postgres://127.0.0.1:1/none')).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^geneva: .*ECONNREFUSED.*\n$/),
-  })
-  expect(await geneva('migrate', '--database', 'sqlite:x.db', '--prefix', 'a; drop')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('The prefix "a; drop" is not allowed'),
-  })
-  expect((await geneva('migrat')).code).toBe(2)
+  const answers = await Promise.all([
+    geneva('migrate'),
+    geneva('migrate', '--database', 'oracle://x'),
+    geneva('migrate', '--database', 'postgres://127.0.0.1:1/none'),
+    geneva('migrate', '--database', 'sqlite:x.db', '--prefix', 'a; drop'),
+    geneva('migrat'),
+  ])
+  expect(answers).toMatchObject([
+    { code: 1, stderr: expect.stringContaining('Use --database <url>') },
+    {
+      code: 1,
+      stderr:
+        'geneva: The database scheme oracle: is not known. Use sqlite:app.db, postgres://user@host/name or mysql://user@host/name.\n',
+    },
+    { code: 1, stderr: expect.stringMatching(/^geneva: .*ECONNREFUSED.*\n$/) },
+    { code: 1, stderr: expect.stringContaining('The prefix "a; drop" is not allowed') },
+    { code: 2 },
+  ])
 })

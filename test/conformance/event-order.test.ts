@@ -1,7 +1,8 @@
 /** Reading events from a position: in order, nothing twice, nothing missed, however many write and roll back meanwhile. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EventPage, EventRead, Store } from '../../src/store/store.ts'
+import type { EventPage, EventRead } from '../../src/store/event-store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { databases, forEachDatabase } from '../support/databases.ts'
 import { changeOf, makeOrder, openSameStore, startSome } from '../support/open-store.ts'
 import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'

@@ -1,52 +1,16 @@
 /** Hot statements find their rows by an index on every database, whatever else the tables hold. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { decidePause } from '../../src/engine/decide-request.ts'
-import { openMysql } from '../../src/store/mysql/mysql-database.ts'
-import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
+import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw, type Sql } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import type { StartOrder } from '../../src/store/store.ts'
-import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
-import { finishedChange, makeOrder } from '../support/open-store.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { changeOf, closerLookOf, ended, finishedChange, makeOrder } from '../support/open-store.ts'
+import { planners } from '../support/planners.ts'
 import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
 import { decided } from '../unit/engine/facts.ts'
-
-interface Planner {
-  open(url: string): Promise<Database>
-  readonly explain: string
-  readonly analyze: readonly string[]
-  /** A part of a plan that reads a table, or a whole index, from one end to the other. */
-  readonly scan: RegExp
-  readonly usesClaimIndex: RegExp
-}
-
-const tables = ['workflows', 'active_executions', 'step_executions', 'events'].map(name => `geneva_drive_${name}`)
-
-const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
-  sqlite: {
-    open: url => openSqlite({ path: url.replace('sqlite:', ''), synchronous: 'normal' }),
-    explain: 'explain query plan',
-    analyze: ['analyze'],
-    scan: /detail=SCAN (?:a|w|e|l|n|p|geneva_drive_\w+)\b/,
-    usesClaimIndex: /SEARCH geneva_drive_active_executions USING INDEX geneva_drive_active_claimable/,
-  },
-  postgres: {
-    open: url => openPostgres({ url, poolSize: 4, preparedStatements: true }),
-    explain: 'explain',
-    analyze: tables.map(table => `analyze ${table}`),
-    scan: new RegExp(`Seq Scan on (?:${tables.join('|')})`),
-    usesClaimIndex: /Index Scan using geneva_drive_active_claimable/,
-  },
-  mysql: {
-    open: url => openMysql({ url, poolSize: 4 }),
-    explain: 'explain',
-    analyze: tables.map(table => `analyze table ${table}`),
-    scan: /table=(?:a|w|e|l|n|p|geneva_drive_\w+) (?:partitions=\S* )?type=(?:ALL|index) /,
-    usesClaimIndex: /table=geneva_drive_active_executions .*key=geneva_drive_active_claimable/,
-  },
-}
 
 const others = 4000
 const mine = 60
@@ -63,6 +27,7 @@ forEachDatabase('query plans', database => {
       type,
       hero: key,
       idempotencyKey: `key-${hero}`,
+      graph: type === 'Other' ? { signature: 's', graph: JSON.stringify({ nodes: 'x'.repeat(200) }) } : null,
       first: { handler: type, due: { inMs: delayMs } },
     })
   }
@@ -97,6 +62,8 @@ forEachDatabase('query plans', database => {
     await store.change(targets(sleeping.slice(1500, 1530)), facts =>
       decided(facts, draft => decidePause(draft, { by: null, reason: null })),
     )
+    for (let i = 0; i < 1500; i += 500)
+      await store.change(targets(sleeping.slice(-1500).slice(i, i + 500)), counted(['a', 'b', 'c']))
     await store.registerWorker({ id: 'w1', host: 'h', pid: 1, leaseMs: 60_000, handlers: ['Mine'] })
   })
   afterAll(() => store.close())
@@ -142,7 +109,54 @@ forEachDatabase('query plans', database => {
       expect(hot.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
     })
   }
+
+  it('find the rows, counters and parents of a graph by key, however many the workflow has', async () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `n${index}`)
+    const rows = names.map((node, index) => ({ slot: node, node, state: index % 3 ? 'waiting' : 'scheduled' }) as const)
+    const wide = await makeOrder(store, { type: 'Wide', first: rows.map(row => ({ ...row, handler: 'Wide' })) })
+    await store.start([wide])
+    const workflowId = wide.id
+    await store.change([{ workflowId }], counted(names))
+    await store.change([{ workflowId }], facts =>
+      changeOf(workflowId, {
+        endings: facts.active.filter(row => row.state === 'waiting').map(row => ended(row)),
+        removals: facts.active.filter(row => row.state === 'waiting').map(({ slot }) => ({ slot })),
+      }),
+    )
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    const look = () => closerLookOf({ parents: ['n1', 'n2'], waiting: [{ prefix: 'all/', count: 2 }], others: true })
+    const asked = { workflowId, slots: ['n0', 'n3', '#stop'], fanIns: ['n7', ''] }
+    const small = (await store.listWorkflows({ limit: 1, states: ['finished'] }))[0]?.workflow.id ?? ''
+    const plans = await plansOf(async () => {
+      await store.change([asked], () => null, { workerId: 'w1', look })
+      await store.change([{ workflowId: small, withLatest: true }], () => null)
+      await store.change([asked], () => counters(workflowId, { updated: [{ node: 'n7', open: 1 }] }))
+      await store.change([asked], () => counters(workflowId, { removed: [{ node: 'n7' }] }))
+      await store.change([asked], () => counters(workflowId, { cleared: true }))
+      await store.frozenGraphs([workflowId])
+    })
+    expect(plans.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+    const concern = (part: string) => plans.filter(({ text }) => text.includes(part)).length
+    const parts = [
+      'a.slot = r.slot',
+      'o.slot not in',
+      'f.node = r.node',
+      'e.node = r.node',
+      'a.slot >=',
+      'from geneva_drive_graphs',
+    ]
+    for (const part of parts) expect([part, concern(part) > 0]).toEqual([part, true])
+  })
 })
+
+function counters(workflowId: string, fanIns: Partial<WorkflowChange['fanIns']>): WorkflowChange {
+  return changeOf(workflowId, { fanIns: { inserted: [], updated: [], removed: [], cleared: false, ...fanIns } })
+}
+
+/** A change that begins a counter at each node. */
+function counted(nodes: readonly string[]) {
+  return ({ workflow }: WorkflowFacts) => counters(workflow.id, { inserted: nodes.map(node => ({ node, open: 2 })) })
+}
 
 function targets(orders: readonly StartOrder[]) {
   return orders.map(order => ({ workflowId: order.id }))

@@ -5,8 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { PlainAccess } from '../programs/harness/plain-access.ts'
+import { forEachServerAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld, forEachServerAtOnce } from './crash-world.ts'
+import { CrashWorld } from './crash-world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 
 /** Every lost answer costs a pause, and every new connection time; on a busy machine that adds up. */
@@ -32,7 +33,7 @@ forEachServerAtOnce('cut connections', database => {
     let every = 5
     const proxy = await startLossyProxy(world.url, () => every)
     await world.startLoad(40)
-    const options = { lease: '3s', heartbeat: 100, poll: 20, concurrency: 10 } as const
+    const options = { lease: '3s', heartbeat: 100, poll: 50, concurrency: 10 } as const
     const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [0, 5] })
     await world.allEnded(50_000)
     every = 0
@@ -46,7 +47,7 @@ forEachServerAtOnce('cut connections', database => {
   it('are replaced, again and again, and all workflows end', slow, async () => {
     await using world = await CrashWorld.open(database)
     await world.startLoad(60)
-    const options = { lease: '20s', poll: 20, concurrency: 10 } as const
+    const options = { lease: '20s', poll: 50, concurrency: 10 } as const
     const workers = await Promise.all([
       world.worker({ options, bodyMs: [2, 15] }),
       world.worker({ options, bodyMs: [2, 15] }),

@@ -15,7 +15,18 @@ const death: Death = { cause: 'random', pid: 1, workerIds: ['dead'], at: 1_000_0
 
 function row(step: string, attempt: number, ordinal: number, more: Partial<HistoryRow> = {}): HistoryRow {
   const fixed = { id: `${step}${attempt}`, workflowId: '7', state: 'completed', outcome: 'success', owner: 'alive' }
-  return { ...fixed, step, attempt, ordinal, startedAt: 0, endedAt: 0, errorClass: null, ...more }
+  return {
+    ...fixed,
+    step,
+    attempt,
+    ordinal,
+    parents: [],
+    createdAt: 0,
+    startedAt: 0,
+    endedAt: 0,
+    errorClass: null,
+    ...more,
+  }
 }
 
 function call(step: string, attempt: number, more: Partial<JournalEntry> = {}): JournalEntry {

@@ -2,36 +2,18 @@
  * What most crash tests need: an isolated database with the journal in it, a client to start workflows with, plain SQL to
  * look behind the engine's back, and worker processes. All of it goes away with the test.
  */
-import { describe } from 'vitest'
 import { Geneva, type WorkerOptions } from '../../src/index.ts'
 import type { CrashWorkerConfig } from '../programs/crash-worker.ts'
 import { auditRows, type CrashRows, readCrashRows } from '../programs/harness/crash-audit.ts'
 import { createJournal, type JournalEntry, readJournal } from '../programs/harness/journal.ts'
 import { FiveSteps, loadWorkflows, stepsOfLoad } from '../programs/harness/load-workflows.ts'
 import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
-import { databases, type TestDatabase } from '../support/databases.ts'
+import type { TestDatabase } from '../support/databases.ts'
 import { type Program, spawnProgram } from '../support/spawn-program.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 /** A lease that lapses soon, and everything else in proportion. */
-export const shortLease: WorkerOptions = { lease: 500, poll: 20, concurrency: 10 }
-
-/** Like `forEachDatabase`, but on all of them at the same time: most of a crash test is waiting for leases. */
-export function forEachDatabaseAtOnce(title: string, body: (database: TestDatabase) => void): void {
-  describeAtOnce(title, databases, body)
-}
-
-/** The same for servers only: for what a file does not have, connections and more than one writer. */
-export function forEachServerAtOnce(title: string, body: (database: TestDatabase) => void): void {
-  const servers = databases.filter(database => database.name !== 'sqlite')
-  describeAtOnce(title, servers, body)
-}
-
-function describeAtOnce(title: string, some: readonly TestDatabase[], body: (database: TestDatabase) => void): void {
-  describe.concurrent(title, () => {
-    for (const database of some) describe(`on ${database.name}`, () => body(database))
-  })
-}
+export const shortLease: WorkerOptions = { lease: 500, poll: 50, concurrency: 10 }
 
 export class CrashWorld {
   readonly url: string

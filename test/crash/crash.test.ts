@@ -3,9 +3,10 @@
  * same for hundreds of kills on durable servers.
  */
 import { expect, it } from 'vitest'
+import { stepFailpoints } from '../../src/primitives/failpoint.ts'
 import { quickKills } from '../programs/harness/crash-command.ts'
-import { failpoints, killRun } from '../programs/harness/kill-run.ts'
-import { forEachDatabaseAtOnce } from './crash-world.ts'
+import { killRun } from '../programs/harness/kill-run.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 
 const kills = 12
 const seed = 20_261_115
@@ -24,6 +25,6 @@ forEachDatabaseAtOnce('killed workers', database => {
     const report = await killRun({ ...quickKills, ...lightLoad, url, kills, seed, say: () => {} })
     expect(report.findings).toEqual([])
     expect(report.deaths).toHaveLength(kills)
-    expect(report.deaths.map(death => death.cause)).toEqual(expect.arrayContaining([...failpoints]))
+    expect(report.deaths.map(death => death.cause)).toEqual(expect.arrayContaining([...stepFailpoints]))
   })
 })

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { Contest, Contestants } from '../programs/harness/contest.ts'
 import { Blocker, LongStep } from '../programs/harness/load-workflows.ts'
 import { stopRun } from '../programs/harness/stop-run.ts'
-import { forEachDatabase } from '../support/databases.ts'
-import { CrashWorld, forEachDatabaseAtOnce, forEachServerAtOnce } from './crash-world.ts'
+import { forEachDatabase, forEachDatabaseAtOnce, forEachServerAtOnce } from '../support/databases.ts'
+import { CrashWorld } from './crash-world.ts'
 import { useRacers } from './use-racers.ts'
 
 const claimRounds = 50

@@ -1,8 +1,8 @@
 /** Steps that have crashed so often that the next crash is the last: they run one at a time, and keep no room from others. */
 import { expect, it } from 'vitest'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabase, forEachDatabaseAtOnce } from '../support/databases.ts'
 import { openSameStore, startSome } from '../support/open-store.ts'
-import { CrashWorld, forEachDatabaseAtOnce } from './crash-world.ts'
+import { CrashWorld } from './crash-world.ts'
 
 forEachDatabase('a claim', database => {
   it('takes no more of them than it is told, and leaves the rest in line for others', async () => {

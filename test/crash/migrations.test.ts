@@ -38,7 +38,7 @@ forEachDatabase('an empty database', database => {
   })
 
   it('is migrated by the next process when one was killed half-way, wherever that was', async () => {
-    for (const statements of [1, 3, 5, 9]) {
+    const dieAfter = async (statements: number) => {
       const { url, drop } = await database.isolated()
       const victim = spawnProgram('migrator', [url, String(statements)])
       await victim.nextMessage()
@@ -47,5 +47,6 @@ forEachDatabase('an empty database', database => {
       await expectWorkingTables(url)
       await drop()
     }
+    await Promise.all([1, 3, 5, 9].map(dieAfter))
   })
 })

@@ -7,7 +7,8 @@ import { expect, it } from 'vitest'
 import { openerFor } from '../../src/store/open-store.ts'
 import { LongStep } from '../programs/harness/load-workflows.ts'
 import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
-import { CrashWorld, forEachServerAtOnce } from './crash-world.ts'
+import { forEachServerAtOnce } from '../support/databases.ts'
+import { CrashWorld } from './crash-world.ts'
 
 /** Resolves when somebody waits for a lock in this database. */
 async function somebodyWaits(access: PlainAccess): Promise<void> {
@@ -57,8 +58,8 @@ async function heldHistoryRow(url: string, id: number): Promise<AsyncDisposable>
   await access.query('begin')
   await access.query(
     `insert into ${history} (id, workflow_id, node, kind, attempt, ordinal, state, outcome, created_at, due_at, ended_at,
-       completed_iterations, runs)
-     values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0, 0, 0)`,
+       completed_iterations, runs, ancestry_hash, parents)
+     values (?, 0, 'x', 'forward', 1, 1, 'completed', 'success', 0, 0, 0, 0, 0, '', '')`,
     [id],
   )
   return {

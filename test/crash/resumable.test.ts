@@ -11,10 +11,9 @@ import {
   resumableWorkflows,
 } from '../programs/harness/resumable-workflows.ts'
 import type { ResumableWorkerConfig } from '../programs/resumable-worker.ts'
-import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { forEachDatabase, forEachDatabaseAtOnce, forEachServerAtOnce, type TestDatabase } from '../support/databases.ts'
 import { type Program, spawnProgram } from '../support/spawn-program.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { forEachServerAtOnce } from './crash-world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 
 const hundred = Array.from({ length: 100 }, (_, index) => index + 1)
@@ -41,7 +40,7 @@ class ItemWorld {
   }
 
   async worker(lease: Duration): Promise<Program> {
-    const config: ResumableWorkerConfig = { url: this.url, options: { lease, poll: 20, concurrency: 5 } }
+    const config: ResumableWorkerConfig = { url: this.url, options: { lease, poll: 50, concurrency: 5 } }
     const program = spawnProgram('resumable-worker', [JSON.stringify(config)])
     this.#programs.push(program)
     await program.nextMessage((message: { ready?: number }) => message.ready !== undefined)
@@ -62,7 +61,7 @@ async function finished(wf: WorkflowHandle<any>, ms = 20_000): Promise<void> {
   })
 }
 
-forEachDatabase('a resumable step', database => {
+forEachDatabaseAtOnce('a resumable step', database => {
   it('whose process is killed goes on from its last checkpoint', async () => {
     await using world = await ItemWorld.open(database)
     const plain = await world.geneva.start(Import, { input: { inTransactions: false, ms: 3 } })
@@ -90,7 +89,9 @@ forEachDatabase('a resumable step', database => {
       ])
     }
   })
+})
 
+forEachDatabase('a resumable step', database => {
   it('over a million items is stopped by SIGTERM within a second, and goes on elsewhere with the next item', async () => {
     await using world = await ItemWorld.open(database)
     const wf = await world.geneva.start(Million)
@@ -123,7 +124,7 @@ forEachServerAtOnce('the transaction of an item', database => {
     const proxy = await startLossyProxy(world.url, () => 5)
     const geneva = new Geneva({ database: proxy.url, workflows: resumableWorkflows, onError: () => {} })
     const wf = await world.geneva.start(Import, { input: { inTransactions: true, ms: 0 } })
-    const worker = await geneva.startWorker({ lease: '20s', poll: 20 })
+    const worker = await geneva.startWorker({ lease: '20s', poll: 50 })
     await finished(wf)
     expect((await doneItems(world.access)).map(({ item }) => item)).toEqual(hundred)
     expect(proxy.lost).toBeGreaterThan(15)

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { defaultKills, lateRetakes } from '../programs/harness/crash-command.ts'
 import { killRun } from '../programs/harness/kill-run.ts'
-import { forEachDatabaseAtOnce } from './crash-world.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 
 forEachDatabaseAtOnce('a killed worker at the default settings', database => {
   it('has its work taken over within 15 seconds', { timeout: 90_000 }, async () => {

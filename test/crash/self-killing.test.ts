@@ -1,24 +1,25 @@
 /** A step that ends its own process: it is given up after three crashes, and its neighbours are spared. */
 import { expect, it } from 'vitest'
 import { FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld, forEachDatabaseAtOnce, shortLease } from './crash-world.ts'
+import { CrashWorld, shortLease } from './crash-world.ts'
 
 const neighbours = 8
 
 forEachDatabaseAtOnce('a step that kills its process', database => {
-  it('is paused after three crashes, while what was claimed with it finishes', { timeout: 60_000 }, async () => {
+  it('is given up after three crashes, while what was claimed with it finishes', { timeout: 60_000 }, async () => {
     await using world = await CrashWorld.open(database)
     const killer = await world.geneva.start(Killer)
     await world.startLoad(neighbours)
     let crashes = 0
-    for (; (await killer.refresh()).state !== 'paused'; crashes++) {
+    for (; (await killer.refresh()).state !== 'dlq'; crashes++) {
       // Not so short that a busy machine loses leases of the living.
       const worker = await world.worker({ options: { ...shortLease, lease: 1500 }, bodyMs: [5, 20] })
-      const paused = waitFor(async () => (await killer.refresh()).state === 'paused', 20_000)
-      await Promise.race([worker.exited, paused])
+      const givenUp = waitFor(async () => (await killer.refresh()).state === 'dlq', 20_000)
+      await Promise.race([worker.exited, givenUp])
       // The last worker lives: it has only given the step up.
-      if (killer.state === 'paused') break
+      if (killer.state === 'dlq') break
       expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' })
     }
     expect(crashes).toBe(3)
@@ -28,9 +29,11 @@ forEachDatabaseAtOnce('a step that kills its process', database => {
       ['prepare', 1, 'success', undefined],
       ['shoot', 1, 'recovered', undefined],
       ['shoot', 2, 'recovered', undefined],
-      ['shoot', 3, 'recovered', 'CrashLimitError'],
+      ['shoot', 3, 'dead_lettered', 'CrashLimitError'],
+      ['shoot', 4, null, undefined],
     ])
-    expect(await killer.currentExecutions()).toEqual([])
+    expect(await killer.currentExecutions()).toMatchObject([{ step: 'shoot', attempt: 4, state: 'paused' }])
+    expect(await world.geneva.deadLetters()).toMatchObject([{ step: 'shoot', attempt: 3, reason: 'crash_limit' }])
 
     await waitFor(async () => (await world.geneva.list(FiveSteps, { state: 'active' })).items.length === 0)
     const finished = await world.geneva.list(FiveSteps, { state: 'finished' })

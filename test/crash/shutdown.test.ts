@@ -2,11 +2,12 @@
 import { expect, it } from 'vitest'
 import { Geneva } from '../../src/index.ts'
 import { LongStep, loadWorkflows } from '../programs/harness/load-workflows.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { CrashWorld, forEachDatabaseAtOnce } from './crash-world.ts'
+import { CrashWorld } from './crash-world.ts'
 
 /** A lease so long that whatever happens soon did not wait for it. */
-const longLease = { lease: '60s', poll: 20 } as const
+const longLease = { lease: '60s', poll: 50 } as const
 
 interface Left {
   readonly left?: string

@@ -28,12 +28,40 @@ it('the guide to workers lists the options of a worker', () => {
 })
 
 it('the guide to steps lists the options of a step', () => {
-  expect(documented('steps', 'Options')).toEqual(declared('definition/step-options.ts', 'StepOptions'))
+  expect(documented('steps', 'Options')).toEqual([...inSteps('TaskOptions'), ...inSteps('StepOptions')].toSorted())
 })
 
 it('the guide to resumable steps lists the options that only these have', () => {
-  const options = declared('definition/step-options.ts', 'ResumableStepOptions')
-  expect(documented('resumable-steps', 'Options')).toEqual(options)
+  expect(documented('resumable-steps', 'Options')).toEqual(inSteps('IterationOptions'))
+})
+
+it('the guide to graphs lists the options that only an each node has, and those of a drawing', () => {
+  expect(documented('graphs', 'One node for each item')).toEqual(inSteps('EachOptions'))
+  expect(documented('graphs', 'Looking at it')).toEqual(declared('drawing/draw-graph.ts', 'DrawOptions'))
+})
+
+it('the guide to children lists the options that only these have', () => {
+  expect(documented('children', 'Children')).toEqual(inSteps('ChildOptions'))
+})
+
+it('the guide to dynamic workflows lists the options of jobs and nodes, the fields of a stored node, and the limits', () => {
+  const limits = ['graphBytes', 'graphEdges', 'graphNodes'].map(name => `limits.${name}`)
+  const settings = declared('definition/graph-builder.ts', 'NodeSettings')
+  expect(documented('dynamic-workflows', 'Jobs')).toEqual(declared('definition/job.ts', 'DefineJobOptions'))
+  expect(documented('dynamic-workflows', 'Building and starting')).toEqual(
+    [...settings, 'args', 'job', 'name'].toSorted(),
+  )
+  expect(documented('dynamic-workflows', 'What is stored')).toEqual(
+    declared('definition/frozen-graph.ts', 'FrozenNode'),
+  )
+  expect(documented('dynamic-workflows', 'Limits', 2)).toEqual(limits)
+})
+
+it('the guide to retries lists the options of a retry', () => {
+  const source = readFileSync(join(root, 'src/definition/retry-notation.ts'), 'utf8')
+  const notation = source.slice(source.indexOf('export type RetryNotation'), source.indexOf('export interface'))
+  const options = [...notation.matchAll(/^ {6}readonly (\w+)\?:/gm)].map(([, option]) => option)
+  expect(documented('retries', 'Retries')).toEqual(options.toSorted())
 })
 
 it('a database without schemas, or without a pool, ignores the options for them', async () => {
@@ -46,11 +74,16 @@ it('a database without schemas, or without a pool, ignores the options for them'
   expect(await workflow.waitUntilFinished({ timeout: '5s' })).toBe('hello')
 })
 
-function documented(guide: string, heading: string): string[] {
+function documented(guide: string, heading: string, column = 0): string[] {
   const rows = tableUnder(readPage(`docs/guides/${guide}.md`), heading)
-  return rows.flatMap(([name]) => quoted(name)).toSorted()
+  return rows.flatMap(row => quoted(row[column])).toSorted()
 }
 
+function inSteps(name: string): string[] {
+  return declared('definition/step-options.ts', name)
+}
+
+/** Of the interface itself, without those that it extends. */
 function declared(file: string, name: string): string[] {
   const source = readFileSync(join(root, 'src', file), 'utf8')
   const body = new RegExp(`export interface ${name}\\b[^{]*\\{(.*?)\\n\\}`, 's').exec(source)?.[1] ?? ''

@@ -1,4 +1,4 @@
-/** The program in the README and those of the tutorial do what the pages say, run as a reader would run them. */
+/** The programs in the README and those of the tutorial do what the pages say, run as a reader would run them. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { codeBlocks, readPage, root } from './markdown.ts'
 
-const readme = codeBlocks(readPage('README.md')).find(({ info }) => info === 'ts')
+const [readme, diamond] = codeBlocks(readPage('README.md')).filter(({ info }) => info === 'ts')
+const drawing = codeBlocks(readPage('README.md')).find(({ info }) => info === 'text')
 const tutorial = codeBlocks(readPage('docs/start.md'))
 const build = join(root, '.build', 'docs-programs')
 const folder = mkdtempSync(join(tmpdir(), 'geneva-docs-'))
@@ -32,6 +33,7 @@ beforeAll(async () => {
   file('package.json', '{ "type": "module" }')
   file('tsconfig.json', JSON.stringify(configuration))
   file('src/readme.ts', readme?.code ?? '')
+  file('src/diamond.ts', diamond?.code ?? '')
   // Nobody waits that long in a test.
   for (const { file: name, code } of tutorial) if (name) file(`src/${name}`, code.replace("'10 seconds'", "'1 second'"))
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', build])
@@ -51,6 +53,12 @@ it('the program in the README runs its first step, and ends in good order on SIG
   await program.printed('Welcome, ann@example.com')
   program.child.kill('SIGTERM')
   expect(await program.ended).toEqual([0, null])
+})
+
+it('the diamond in the README prints the drawing that stands below it', async () => {
+  const program = start('diamond.js')
+  expect(await program.ended).toEqual([0, null])
+  expect(program.output()).toContain(`\n${drawing?.code}\n`)
 })
 
 it('the tutorial goes as it says: the workflow pauses on the error, is resumed, and finishes', async () => {

@@ -1,7 +1,7 @@
 /** A worker process for the crash tests: told by its one argument what to do, it works until a signal or a failpoint. */
 import { Geneva, type WorkerOptions } from '../../src/index.ts'
 import { writeEntry } from './harness/journal.ts'
-import { loadWorkflows, surround } from './harness/load-workflows.ts'
+import { beatEvery, loadWorkflows, surround } from './harness/load-workflows.ts'
 import { openAccess } from './harness/plain-access.ts'
 
 export interface CrashWorkerConfig {
@@ -10,6 +10,8 @@ export interface CrashWorkerConfig {
   readonly journalUrl?: string
   readonly options: WorkerOptions
   readonly bodyMs?: readonly [number, number]
+  /** Have a schedule that ticks so often. */
+  readonly everyMs?: number
   /** How far off this process believes the time to be. */
   readonly clockOffsetMs?: number
   /** Stand still for so long inside the first transaction that records a step, as a stopped process would. */
@@ -34,6 +36,7 @@ surround({
 const geneva = new Geneva({
   database: config.url,
   workflows: loadWorkflows,
+  schedules: config.everyMs === undefined ? [] : [beatEvery(config.everyMs)],
   onError: (error, context) => tell({ error: String(error), step: context?.step ?? null }),
 })
 await geneva.migrate()

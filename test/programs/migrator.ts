@@ -48,6 +48,7 @@ function dyingDatabase(inner: Database, allowed: number): Database {
     ...executor(inner),
     dialect: inner.dialect,
     transaction: work => inner.transaction(work),
+    snapshot: statements => inner.snapshot(statements),
     session: work => inner.session(real => work(executor(real))),
     userTransaction: work => inner.userTransaction(work),
     borrow: handle => inner.borrow(handle),

@@ -2,11 +2,10 @@
  * The databases that every storage test runs on. `isolated()` hands out an empty database that no other test sees; all
  * of them are dropped when the test file ends, whether the test did so or not.
  */
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createConnection } from 'mysql2/promise'
-import { Client } from 'pg'
-import { afterAll, describe, inject } from 'vitest'
+import { describe, inject } from 'vitest'
 
 export type DatabaseName = 'sqlite' | 'postgres' | 'mysql'
 
@@ -31,12 +30,29 @@ export function forEachDatabase(title: string, body: (database: TestDatabase) =>
   for (const database of databases) describe(`${title} on ${database.name}`, () => body(database))
 }
 
-const open = new Set<IsolatedDatabase>()
-let created = 0
+/** The same on all of them at once: for tests that mostly wait, for a lease to lapse or a process to start. */
+export function forEachDatabaseAtOnce(title: string, body: (database: TestDatabase) => void): void {
+  describeAtOnce(title, databases, body)
+}
 
-afterAll(async () => {
+/** The same for servers only: for what a file does not have, connections and more than one writer. */
+export function forEachServerAtOnce(title: string, body: (database: TestDatabase) => void): void {
+  const servers = databases.filter(database => database.name !== 'sqlite')
+  describeAtOnce(title, servers, body)
+}
+
+function describeAtOnce(title: string, some: readonly TestDatabase[], body: (database: TestDatabase) => void): void {
+  describe.concurrent(title, () => {
+    for (const database of some) describe(`on ${database.name}`, () => body(database))
+  })
+}
+
+const open = new Set<IsolatedDatabase>()
+
+/** Drops what the test file has left. */
+export async function dropOpenDatabases(): Promise<void> {
   await Promise.all([...open].map(database => database.drop()))
-})
+}
 
 function selectedDatabases(): TestDatabase[] {
   const { postgres, mysql } = inject('servers')
@@ -59,7 +75,7 @@ interface ServerStatements {
 }
 
 async function isolatedOnServer(server: string, statements: ServerStatements): Promise<IsolatedDatabase> {
-  const name = `${inject('databasePrefix')}_${process.pid}_${++created}`
+  const name = `${inject('databasePrefix')}_${randomBytes(6).toString('hex')}`
   await statements.run(server, statements.create(name))
   const url = new URL(server)
   url.pathname = `/${name}`
@@ -68,6 +84,7 @@ async function isolatedOnServer(server: string, statements: ServerStatements): P
 
 const onPostgres: ServerStatements = {
   async run(server, statement) {
+    const { Client } = await import('pg')
     const client = new Client(server)
     await client.connect()
     try {
@@ -82,6 +99,7 @@ const onPostgres: ServerStatements = {
 
 const onMysql: ServerStatements = {
   async run(server, statement) {
+    const { createConnection } = await import('mysql2/promise')
     const connection = await createConnection(server)
     try {
       await connection.query(statement)

@@ -29,6 +29,9 @@ export async function setup(project: TestProject): Promise<void> {
   const { postgres, mysql } = started
   const sqliteFolder = join(started.folder, 'sqlite')
   await mkdir(sqliteFolder)
+  // For the tests and the programs that they start: whatever they leave there goes with the run.
+  process.env.TMPDIR = join(started.folder, 'temporary')
+  await mkdir(process.env.TMPDIR)
   project.provide('servers', { ...(postgres && { postgres }), ...(mysql && { mysql }) })
   project.provide('sqliteFolder', sqliteFolder)
   project.provide('databasePrefix', `geneva_${process.pid}_${Date.now().toString(36)}`)

@@ -5,7 +5,7 @@
 import type { Ending, NewExecution, WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import { openerFor } from '../../src/store/open-store.ts'
 import { type ActiveExecution, noProgress } from '../../src/store/records.ts'
-import type { StartOrder, Store } from '../../src/store/store.ts'
+import type { ChangeTarget, CloserLook, StartOrder, Store } from '../../src/store/store.ts'
 import type { TestDatabase } from './databases.ts'
 
 export async function openTestStore(database: TestDatabase): Promise<Store> {
@@ -94,6 +94,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     removals: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
+    letters: { opened: [], closed: [] },
     wakes: false,
     graph: null,
     events: [],
@@ -103,9 +104,9 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
 
 /** As if its rows had completed and the workflow with them. */
 export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const { pauseCause, blockedBy, finishing, crooked, generation, frozen } = workflow
+  const { pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
   return changeOf(workflow.id, {
-    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, generation, frozen },
+    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen },
     endings: active.map(execution => ended(execution)),
     removals: active.map(({ slot }) => ({ slot })),
   })
@@ -114,4 +115,26 @@ export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowCha
 /** The end of a row, one that completed where nothing else is said. */
 export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): Ending {
   return { execution, state: 'completed', outcome: 'success', error: null, reason: null, output: null, ...more }
+}
+
+/** A second look that asks for nothing, to be filled in. */
+export function closerLookOf(more: Partial<CloserLook>): CloserLook {
+  return { parents: [], waiting: [], starts: [], states: [], others: false, ...more }
+}
+
+/** What a decision about the workflow is shown; nothing is changed. */
+export async function factsOf(
+  store: Store,
+  target: ChangeTarget,
+  look: Partial<CloserLook> | null = null,
+): Promise<WorkflowFacts> {
+  const seen: WorkflowFacts[] = []
+  const decide = (facts: WorkflowFacts) => {
+    seen.push(facts)
+    return null
+  }
+  await store.change([target], decide, look === null ? {} : { look: () => closerLookOf(look) })
+  const [facts] = seen
+  if (facts === undefined) throw new Error(`There is no workflow ${target.workflowId}.`)
+  return facts
 }

@@ -30,6 +30,7 @@ export function recordingDatabase(inner: Database): Recording {
     ...executor(inner),
     dialect: inner.dialect,
     transaction: work => inner.transaction(real => work(transaction(real))),
+    snapshot: all => inner.snapshot(all.map(note)),
     session: work => inner.session(real => work(executor(real))),
     userTransaction: work => inner.userTransaction(work),
     borrow: handle => inner.borrow(handle),

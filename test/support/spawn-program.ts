@@ -5,7 +5,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
 
 export interface ProgramExit {
   readonly code: number | null
@@ -39,10 +38,11 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(
 )}`
 const running = new Set<Program>()
 
-afterAll(async () => {
+/** Ends what the test file has left. */
+export async function killRunningPrograms(): Promise<void> {
   for (const program of running) program.kill()
   await Promise.all([...running].map(program => program.exited))
-})
+}
 
 /** Starts `test/programs/NAME.ts` with arguments and, on top of our own, environment variables. */
 export function spawnProgram(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Program {

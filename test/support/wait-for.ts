@@ -1,19 +1,14 @@
 /** Waiting in tests: looks again every few milliseconds until an answer is there, and fails when it takes too long. */
-import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '../programs/harness/until.ts'
 
 /** Resolves with the first answer that is neither `false` nor `null` nor `undefined`. */
 export async function waitFor<T>(
   look: () => T | Promise<T>,
   timeoutMs = 10_000,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const until = performance.now() + timeoutMs
-  for (;;) {
-    const answer = await look()
-    if (answer !== false && answer !== null && answer !== undefined)
-      return answer as Exclude<T, false | null | undefined>
-    if (performance.now() > until) throw new Error(`Nothing came of it within ${timeoutMs} ms: ${look}`)
-    await pause(4)
-  }
+  const answer = await until(look, timeoutMs)
+  if (answer === null) throw new Error(`Nothing came of it within ${timeoutMs} ms: ${look}`)
+  return answer
 }
 
 /** A promise that a test settles itself, to hold a step until the test has looked. */

@@ -28,6 +28,12 @@ const sessionSettings = [
 /** A process that was stopped in mid-transaction keeps its locks no longer than that. MySQL has no such setting. */
 const limitIdleTransactions = 'set session idle_transaction_timeout = 5'
 
+/** The level holds for this one transaction. */
+const beginSnapshot = [
+  raw('set transaction isolation level repeatable read'),
+  raw('start transaction with consistent snapshot, read only'),
+]
+
 export async function openMysql(options: MysqlOptions): Promise<Database> {
   const driver = await import('mysql2/promise').catch(error => {
     throw new DriverMissingError('MySQL', 'mysql2', { cause: error })
@@ -120,6 +126,19 @@ class MysqlDatabase implements Database {
     })
   }
 
+  snapshot(statements: readonly Sql[]): Promise<Row[][]> {
+    return this.session(async session => {
+      try {
+        const all = [...beginSnapshot, ...statements, raw('commit')]
+        const answers = await (session as MysqlSession).queryTogether(all)
+        return answers.slice(beginSnapshot.length, -1)
+      } catch (error) {
+        if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
+        throw error
+      }
+    })
+  }
+
   async userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T> {
     const connection = await this.#connect()
     let discard = false
@@ -202,6 +221,10 @@ class MysqlSession implements Executor {
   /** Several statements in one packet; the server stops at the first that fails. */
   async runTogether(statements: readonly Sql[]): Promise<void> {
     await this.#send(statements)
+  }
+
+  async queryTogether(statements: readonly Sql[]): Promise<Row[][]> {
+    return (await this.#send(statements)) as Row[][]
   }
 
   async #send(statements: readonly Sql[]): Promise<unknown> {

@@ -64,6 +64,7 @@ export function mysqlSchema({ binaryCollation }: MysqlFlavor): SchemaDialect {
       raw(`create unique index ${prefix}workflows_key on ${table} (type, idempotency_key)`),
     ],
     index: ({ name, table, columns }) => raw(`create index ${name} on ${table} (${columns})`),
+    timeIndex: ({ name, table, column }) => raw(`create index ${name} on ${table} (${column})`),
     appendOnlyIndex: () => [],
 
     async applicationKeyTypes(executor, tables) {

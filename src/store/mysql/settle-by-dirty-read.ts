@@ -3,10 +3,11 @@
  * what it does not show was never used or was rolled back, since our inserts keep the counter locked until all rows of the
  * statement are there. Where the server does not do so, a number also has to be missing for a while.
  */
+
+import type { NumberWindow, Settlement } from '../event-store.ts'
 import { int, text } from '../sql/decode.ts'
 import type { Executor } from '../sql/dialect.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
-import type { NumberWindow, Settlement } from '../store.ts'
 
 /** Interleaved: a statement takes numbers in portions, and others may overtake it. */
 const interleaved = 2

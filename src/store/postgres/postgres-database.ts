@@ -117,6 +117,17 @@ class PostgresDatabase implements Database {
     })
   }
 
+  /** After a statement that failed the commit is a rollback, so the connection can be used again in any case. */
+  snapshot(statements: readonly Sql[]): Promise<Row[][]> {
+    return this.session(async session => {
+      const all = [raw('begin isolation level repeatable read read only'), ...statements, raw('commit')]
+      const answers = await Promise.allSettled(all.map(statement => session.query(statement)))
+      const failed = answers.find(answer => answer.status === 'rejected')
+      if (failed) throw failed.reason
+      return answers.slice(1, -1).map(answer => (answer.status === 'fulfilled' ? answer.value : []))
+    })
+  }
+
   async userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect()
     let failure: unknown

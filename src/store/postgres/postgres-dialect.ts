@@ -119,6 +119,7 @@ export const postgresDialect: Dialect = {
   ],
   index: ({ name, table, columns, where }) =>
     raw(`create index if not exists ${name} on ${table} (${columns})${where ? ` where ${where}` : ''}`),
+  timeIndex: ({ name, table, column }) => raw(`create index if not exists ${name} on ${table} using brin (${column})`),
   appendOnlyIndex: ({ name, table, column }) => [
     raw(`create index if not exists ${name} on ${table} using brin (${column}) with (autosummarize = on)`),
   ],

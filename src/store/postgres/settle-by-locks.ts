@@ -4,10 +4,11 @@
  * belongs to a transaction that is among today's holders, or it will never come. Unlike the oldest running transaction of
  * the server, which any long job would hold up, this looks only at those who write here.
  */
+
+import type { NumberWindow, Settlement } from '../event-store.ts'
 import { text } from '../sql/decode.ts'
 import type { Executor } from '../sql/dialect.ts'
 import { type Sql, sql } from '../sql/sql.ts'
-import type { NumberWindow, Settlement } from '../store.ts'
 
 /** Waits for nobody, and keeps nobody waiting. */
 export async function settleByLocks(session: Executor, table: Sql, window: NumberWindow): Promise<Settlement> {

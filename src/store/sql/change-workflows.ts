@@ -5,7 +5,8 @@
  */
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { WorkflowChange, WorkflowFacts } from '../change.ts'
-import type { ChangeCall, ChangeTarget, CommittedEvent, StartOrder } from '../store.ts'
+import type { CommittedEvent } from '../event-store.ts'
+import type { ChangeCall, ChangeTarget, StartOrder } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { lockFacts } from './lock-facts.ts'
@@ -42,7 +43,10 @@ export async function changeWorkflows(
     }
     return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
   })
-  context.tell(() => [...startedInside(orders, facts), ...eventsIn(changes, facts, now)])
+  context.tell(() => [
+    ...startEvents(orders, [...(facts[0]?.started.values() ?? [])]),
+    ...eventsIn(changes, facts, now),
+  ])
   return changes
 }
 
@@ -58,14 +62,6 @@ function noting(call: ChangeCall, orders: StartOrder[]): ChangeCall {
       return closer
     },
   }
-}
-
-function startedInside(orders: readonly StartOrder[], facts: readonly WorkflowFacts[]): CommittedEvent[] {
-  const started = facts[0]?.started
-  return orders.flatMap(order => {
-    const result = started?.get(order.id)
-    return result === undefined ? [] : startEvents([order], [result])
-  })
 }
 
 function eventsIn(

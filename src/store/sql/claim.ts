@@ -4,8 +4,9 @@
  */
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { NewEvent } from '../change.ts'
+import type { CommittedEvent } from '../event-store.ts'
 import type { ActiveExecution, ClaimedExecution } from '../records.ts'
-import type { ClaimRequest, ClaimSource, CommittedEvent } from '../store.ts'
+import type { ClaimRequest, ClaimSource } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { claimedExecution, int, text } from './decode.ts'

@@ -2,7 +2,7 @@
  * What every statement needs to know: the dialect, the table names, the key type and the clock.
  */
 import { InvariantError } from '../../errors.ts'
-import type { CommittedEvent, EventObserver } from '../store.ts'
+import type { CommittedEvent, EventObserver } from '../event-store.ts'
 import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
 import { retrying } from './retrying.ts'
 import { type Param, type Sql, sql } from './sql.ts'
@@ -53,6 +53,11 @@ export class SqlContext {
   /** A read outside a transaction, tried again while the database is busy or away for a moment. */
   read(statement: Sql): Promise<Row[]> {
     return retrying(this.dialect, () => this.database.query(statement))
+  }
+
+  /** Several reads as of one moment, sent together, tried again like `read`. */
+  snapshot(statements: readonly Sql[]): Promise<Row[][]> {
+    return retrying(this.dialect, () => this.database.snapshot(statements))
   }
 
   /** One write that may be repeated, as a transaction of its own: no lock outlives the statement, whatever becomes of us. */

@@ -61,6 +61,7 @@ export function workflowRecord(row: Row): WorkflowRecord {
     blockedBy: optionalText(row, 'blocked_by'),
     finishing: int(row, 'finishing') === 1,
     crooked: int(row, 'crooked') === 1,
+    openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
     parent:
       optionalText(row, 'parent_id') === null

@@ -2,7 +2,8 @@
  * Everything in which the databases differ, by name. The statements ask a dialect for a capability; they never ask
  * which database they talk to.
  */
-import type { NumberWindow, Settlement, UserTransaction } from '../store.ts'
+import type { NumberWindow, Settlement } from '../event-store.ts'
+import type { UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
 import type { Tables } from './tables.ts'
 
@@ -97,6 +98,8 @@ export interface SchemaDialect {
   uniqueWorkflows(names: { table: string; prefix: string }): Sql[]
   /** An index over the rows that meet a condition, or over all where the database has no such index. */
   index(index: { name: string; table: string; columns: string; where?: string }): Sql
+  /** An index over the time at which rows were appended, as cheap to keep as the database has one. */
+  timeIndex(index: { name: string; table: string; column: string }): Sql
   /** An extra index for an append-only table, where one helps. */
   appendOnlyIndex(index: { name: string; table: string; column: string }): Sql[]
 
@@ -141,6 +144,8 @@ export interface Database extends Executor {
   readonly dialect: Dialect
   /** One attempt at a transaction: commits when `work` returns, rolls back when it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** The answers to several reads, all as of one moment, in one round trip. Locks nothing. */
+  snapshot(statements: readonly Sql[]): Promise<Row[][]>
   /** One connection for a while, outside a transaction, for what only a session can do. */
   session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
   /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */

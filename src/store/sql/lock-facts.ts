@@ -8,6 +8,7 @@ import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
+import { letterRecord, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
 export async function lockFacts(
@@ -17,30 +18,33 @@ export async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
-  const [workflows, whole, single, others, latest, fanIns, ended] = await Promise.all([
+  const lettersOf = idsOf(targets.filter(target => target.withLatest))
+  const [workflows, whole, single, latest, fanIns, ended, letters] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),
     ask(selectRows(context, targets)),
-    ask(selectOthers(context, targets)),
     ask(selectLatest(context, targets)),
     ask(selectFanIns(context, targets)),
     ask(selectEnded(context, targets)),
+    ask(lettersOf.length === 0 ? null : selectOpenLetters(context, lettersOf)),
   ])
   const rowsOf = grouped([...whole, ...single], activeExecution)
   const latestOf = grouped(latest, latestEnding)
+  const openLetters = grouped(letters, letterRecord)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
-  const going = new Set(others.map(row => text(row, 'workflow_id')))
   const endedBy = new Map(ended.map(row => [text(row, 'id'), optionalText(row, 'owner')]))
   return workflows.map(row => {
     const workflow = workflowRecord(row)
     const target = byId.get(workflow.id)
+    const complete = target?.slots === undefined
     return {
       workflow,
       active: rowsOf.get(workflow.id) ?? [],
-      complete: target?.slots === undefined,
-      othersGoOn: going.has(workflow.id),
+      complete,
+      othersGoOn: complete ? false : null,
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
+      letters: openLetters.get(workflow.id) ?? [],
       started: new Map(),
       others: new Map(),
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),
@@ -69,24 +73,6 @@ function selectRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql 
   const rows = context.rows('r', { columns: { workflow_id: 'id', slot: 'text' }, rows: keys })
   return sql`select ${activeColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.active} a
     on a.workflow_id = r.workflow_id and a.slot = r.slot`
-}
-
-/** Looks past the rows that were asked for, and stops at the first one that goes on. */
-function selectOthers(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
-  const probes = targets.flatMap(({ workflowId, slots }, index) => {
-    if (slots === undefined) return []
-    const known = join(
-      slots.map(slot => sql`${slot}`),
-      ', ',
-    )
-    // In a workflow that is being stopped, a node that waits for its child is waited for.
-    return sql`select * from (select o.workflow_id from ${context.tables.active} o
-      join ${context.tables.workflows} w on w.id = o.workflow_id
-      where o.workflow_id = ${context.id(workflowId)} and o.kind <> 'timer' and o.slot not in (${known})
-        and (o.state in ('scheduled', 'in_progress', 'suspended')
-          or (o.state = 'waiting' and (w.state = 'rolling_back' or w.finishing = 1))) limit 1) ${raw(`o${index}`)}`
-  })
-  return probes.length === 0 ? null : join(probes, ' union all ')
 }
 
 function selectLatest(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {

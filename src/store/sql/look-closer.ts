@@ -25,11 +25,14 @@ export async function lookCloser(
   }
   if (looks.size === 0) return facts
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
-  const [parents, waiting, states] = await Promise.all([
+  const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
+  const [parents, waiting, states, going] = await Promise.all([
     ask(selectParents(context, looks)),
     ask(selectWaiting(context, looks)),
     ask(selectStates(context, looks)),
+    ask(selectOthers(context, past)),
   ])
+  const goOn = new Set(going.map(row => text(row, 'workflow_id')))
   const others = new Map(states.map(row => [text(row, 'w_id'), workflowRecord(row)]))
   const orders = [...looks.values()].flatMap(look => look.starts)
   const results = orders.length === 0 ? [] : await startAll(context, transaction, orders, new Map())
@@ -41,8 +44,25 @@ export async function lookCloser(
     parents: byNode(parentsOf.get(fact.workflow.id) ?? []),
     started,
     others,
+    othersGoOn: past.includes(fact) ? goOn.has(fact.workflow.id) : fact.othersGoOn,
     active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
   }))
+}
+
+/** Looks past the rows that are known, and stops at the first one that goes on. */
+function selectOthers(context: SqlContext, facts: readonly WorkflowFacts[]): Sql | null {
+  const { active, workflows } = context.tables
+  const probes = facts.map((fact, index) => {
+    const known = fact.active.map(row => sql`${row.slot}`)
+    const unknown = known.length === 0 ? raw('') : sql` and o.slot not in (${join(known, ', ')})`
+    // In a workflow that is being stopped, a node that waits for its child is waited for.
+    return sql`select * from (select o.workflow_id from ${active} o join ${workflows} w on w.id = o.workflow_id
+      where o.workflow_id = ${context.id(fact.workflow.id)} and o.kind <> 'timer'${unknown}
+        and (o.state in ('scheduled', 'in_progress', 'suspended')
+          or (o.state = 'waiting' and (w.state = 'rolling_back' or w.finishing = 1)))
+      order by o.slot limit 1) ${raw(`o${index}`)}`
+  })
+  return probes.length === 0 ? null : join(probes, ' union all ')
 }
 
 function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {

@@ -2,7 +2,7 @@
  * The record of events across all workflows, read in order from a position. Numbers are handed out before commits, so a read
  * never goes past one that is missing until it is sure that nothing will appear there.
  */
-import type { EventPage, EventRead, EventWithType, NumberWindow, Settlement } from '../store.ts'
+import type { EventPage, EventRead, EventWithType, NumberWindow, Settlement } from '../event-store.ts'
 import { eventColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { eventRecord, int, optionalInt, text } from './decode.ts'

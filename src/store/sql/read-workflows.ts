@@ -152,7 +152,7 @@ export async function findOutput(
   const only = node === null ? raw(` and e.node not like '%/%'`) : sql` and e.node = ${node}`
   const rows = await context.read(
     sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
-      and e.kind = 'forward' and e.state = 'completed' and e.outcome <> 'reattempted'${only}
+      and e.kind = 'forward' and e.state = 'completed' and e.outcome not in ('reattempted', 'superseded')${only}
       order by e.ordinal desc, e.ended_at desc limit 1`,
   )
   return rows[0] ? { output: json(rows[0], 'output') } : null

@@ -2,15 +2,14 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 import type { DatabaseOptions } from '../database-options.ts'
+import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
 import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
 import type {
   ChangeCall,
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
-  EventObserver,
-  EventRead,
-  NumberWindow,
+  LetterFilter,
   StartCall,
   StartOrder,
   Store,
@@ -28,11 +27,15 @@ import type { Database, KeyType } from './dialect.ts'
 import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
-import { inspect } from './inspect.ts'
+import { countEvents, inspect } from './inspect.ts'
+import { listLetters } from './letters.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
+import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
+import { SqlHousekeeping } from './sql-housekeeping.ts'
+import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
 import { watch } from './watches.ts'
@@ -42,11 +45,15 @@ export class SqlStore implements Store {
   readonly #context: SqlContext
   readonly #ids: IdAllocator
   readonly #keyType: KeyType | undefined
+  readonly schedules: SqlSchedules
+  readonly housekeeping: SqlHousekeeping
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType
+    this.schedules = new SqlSchedules(this.#context)
+    this.housekeeping = new SqlHousekeeping(this.#context)
   }
 
   migrate() {
@@ -124,6 +131,10 @@ export class SqlStore implements Store {
     return frozenGraphs(this.#context, workflowIds)
   }
 
+  listLetters(filter: LetterFilter) {
+    return listLetters(this.#context, filter)
+  }
+
   findUnserved(prefix: string) {
     return findUnserved(this.#context, prefix)
   }
@@ -150,6 +161,10 @@ export class SqlStore implements Store {
 
   findOutdated(generations: ReadonlyMap<string, number>, limit: number) {
     return reads.findOutdated(this.#context, generations, limit)
+  }
+
+  readiness(workflowIds: readonly string[]) {
+    return readReadiness(this.#context, workflowIds)
   }
 
   findWorkflow(id: string) {
@@ -187,6 +202,9 @@ export class SqlStore implements Store {
   }
   inspect(workflowIds: readonly string[], locked: boolean) {
     return inspect(this.#context, workflowIds, locked)
+  }
+  countEvents(workflowIds: readonly string[]) {
+    return countEvents(this.#context, workflowIds)
   }
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)

@@ -41,8 +41,17 @@ export function raw(text: string): Sql {
   return new Sql([text], [])
 }
 
+/** Lists may be thousands long, so nothing is copied twice. */
 export function join(fragments: readonly Sql[], separator: string): Sql {
-  return fragments.reduce((all, next, index) => (index === 0 ? next : sql`${all}${raw(separator)}${next}`), raw(''))
+  const parts = ['']
+  const values: Param[] = []
+  fragments.forEach((fragment, index) => {
+    parts[parts.length - 1] += (index === 0 ? '' : separator) + (fragment.parts[0] ?? '')
+    // Not spread: there may be more than a call takes arguments.
+    for (const value of fragment.values) values.push(value)
+    for (const part of fragment.parts.slice(1)) parts.push(part)
+  })
+  return new Sql(parts, values)
 }
 
 export interface Rendered {

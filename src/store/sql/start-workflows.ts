@@ -4,8 +4,9 @@
  */
 import { InvariantError } from '../../errors.ts'
 import type { NewEvent, NewExecution } from '../change.ts'
+import type { CommittedEvent } from '../event-store.ts'
 import type { WorkflowRecord } from '../records.ts'
-import type { CommittedEvent, StartCall, StartOrder, StartResult } from '../store.ts'
+import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
@@ -199,11 +200,10 @@ function scheduledEvent({ workflowId, id: executionId, node, attempt, state }: N
 
 /** The events of those orders that were carried out, for who listens. */
 export function startEvents(orders: readonly StartOrder[], results: readonly StartResult[]): CommittedEvent[] {
-  return orders.flatMap((order, index) => {
-    const result = results[index]
-    if (result?.kind !== 'started') return []
-    const { type: workflowType, createdAt: at } = result.workflow
-    return eventsOf(order).map(event => ({ event, workflowType, at }))
+  const byId = new Map(orders.map(order => [order.id, order]))
+  return results.flatMap(({ kind, workflow: { id, type: workflowType, createdAt: at } }) => {
+    const order = kind === 'started' ? byId.get(id) : undefined
+    return order === undefined ? [] : eventsOf(order).map(event => ({ event, workflowType, at }))
   })
 }
 
@@ -260,8 +260,8 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
   ]
   return context.dialect.insertNew(
     context.tables.workflows,
-    [...names, 'finishing', 'crooked', 'created_at', 'ended_at'],
-    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, ${context.now},
+    [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
+    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
       case when r.state = 'finished' then ${context.now} end from ${rows}`,
   )
 }

@@ -17,11 +17,13 @@ export interface Tables {
   readonly fanIns: Sql
   readonly graphs: Sql
   readonly watches: Sql
+  readonly letters: Sql
   readonly history: Sql
   readonly events: Sql
   readonly tags: Sql
   readonly definitions: Sql
   readonly workers: Sql
+  readonly schedules: Sql
   readonly migrations: Sql
   readonly ids: Sql
   /** The text of a table's qualified name. */
@@ -54,11 +56,13 @@ export function tables(options: TableOptions): Tables {
     fanIns: raw(name('fan_ins')),
     graphs: raw(name('graphs')),
     watches: raw(name('watches')),
+    letters: raw(name('dead_letters')),
     history: raw(name('step_executions')),
     events: raw(name('events')),
     tags: raw(name('tags')),
     definitions: raw(name('definitions')),
     workers: raw(name('workers')),
+    schedules: raw(name('schedules')),
     migrations: raw(name('migrations')),
     ids: raw(name('ids')),
   }

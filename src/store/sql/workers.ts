@@ -17,14 +17,24 @@ const burialLimit = 20
 export async function registerWorker(context: SqlContext, worker: WorkerRecord): Promise<void> {
   await runTransaction(context.database, async transaction => {
     const rows = context.rows('r', {
-      columns: { id: 'text', host: 'text', pid: 'int', lease: 'int', handlers: 'json' },
-      rows: [[worker.id, worker.host, worker.pid, worker.leaseMs * 1000, JSON.stringify(worker.handlers)]],
+      columns: { id: 'text', host: 'text', pid: 'int', lease: 'int', handlers: 'json', serves: 'json' },
+      rows: [
+        [
+          worker.id,
+          worker.host,
+          worker.pid,
+          worker.leaseMs * 1000,
+          JSON.stringify(worker.handlers),
+          worker.serves === undefined ? null : JSON.stringify(worker.serves),
+        ],
+      ],
     })
     await transaction.run(
       context.dialect.insertNew(
         context.tables.workers,
-        ['id', 'host', 'pid', 'state', 'started_at', 'lease_until', 'handlers'],
-        sql`select r.id, r.host, r.pid, 'alive', ${context.leaseNow}, ${context.leaseNow} + r.lease, r.handlers from ${rows}`,
+        ['id', 'host', 'pid', 'state', 'started_at', 'lease_until', 'handlers', 'serves'],
+        sql`select r.id, r.host, r.pid, 'alive', ${context.leaseNow}, ${context.leaseNow} + r.lease, r.handlers, r.serves
+          from ${rows}`,
       ),
     )
   })
@@ -58,8 +68,8 @@ export async function heartbeat(
     slot: text(row, 'slot'),
     id: text(row, 'id'),
     fence: int(row, 'fence'),
-    stopping: int(row, 'finishing') === 1 || (text(row, 'state') !== 'ready' && text(row, 'state') !== 'paused'),
-    pausing: text(row, 'state') === 'paused',
+    stopping: int(row, 'finishing') === 1 || !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
+    pausing: text(row, 'state') === 'paused' || text(row, 'state') === 'dlq',
   }))
 }
 

@@ -6,6 +6,7 @@ import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
+import { closeLetters, insertLetters } from './letters.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
@@ -17,63 +18,93 @@ import { insertEvents, insertHistory } from './write-records.ts'
 const maxRows = 5000
 
 export function changeStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
-  const statements: Sql[] = []
-  const add = <T>(items: readonly T[], write: (context: SqlContext, items: readonly T[]) => Sql) => {
-    for (const piece of pieces(items, maxRows)) statements.push(write(context, piece))
-  }
+  return [
+    ...rowStatements(context, changes),
+    ...fanInStatements(context, changes),
+    ...workflowStatements(context, changes),
+  ]
+}
+
+/** What has ended is recorded before its row is given to another. */
+function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
   const of = <T>(part: (change: WorkflowChange) => readonly T[]) => changes.flatMap(part)
-  const withId = <T>(part: (change: WorkflowChange) => readonly T[]) =>
-    changes.flatMap(change => part(change).map(item => ({ ...item, workflowId: change.workflowId })))
-  add(
-    of(change => change.endings),
-    insertHistory,
-  )
-  add(
-    withId(change => change.removals),
-    deleteActive,
-  )
-  add(
-    of(change => change.replacements),
-    replaceActive,
-  )
-  add(
-    of(change => change.insertions),
-    insertActive,
-  )
-  add(
-    withId(change => change.moves),
-    moveActive,
-  )
-  add(
-    withId(change => change.fanIns.removed),
-    deleteFanIns,
-  )
-  add(
-    changes.filter(change => change.fanIns.cleared).map(change => change.workflowId),
-    clearFanIns,
-  )
-  add(
-    withId(change => change.fanIns.updated),
-    updateFanIns,
-  )
-  add(
-    withId(change => change.fanIns.inserted),
-    insertFanIns,
-  )
-  add(
-    changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId })),
-    updateWorkflows,
-  )
+  const withId = keyed(changes)
+  return [
+    ...write(
+      of(change => change.endings),
+      piece => insertHistory(context, piece),
+    ),
+    ...write(
+      withId(change => change.removals),
+      piece => deleteActive(context, piece),
+    ),
+    ...write(
+      of(change => change.replacements),
+      piece => replaceActive(context, piece),
+    ),
+    ...write(
+      of(change => change.insertions),
+      piece => insertActive(context, piece),
+    ),
+    ...write(
+      withId(change => change.moves),
+      piece => moveActive(context, piece),
+    ),
+  ]
+}
+
+function fanInStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
+  const withId = keyed(changes)
+  const cleared = changes.filter(change => change.fanIns.cleared).map(change => change.workflowId)
+  return [
+    ...write(
+      withId(change => change.fanIns.removed),
+      piece => deleteFanIns(context, piece),
+    ),
+    ...write(cleared, piece => clearFanIns(context, piece)),
+    ...write(
+      withId(change => change.fanIns.updated),
+      piece => updateFanIns(context, piece),
+    ),
+    ...write(
+      withId(change => change.fanIns.inserted),
+      piece => insertFanIns(context, piece),
+    ),
+  ]
+}
+
+function workflowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
+  const updates = changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId }))
   const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
-  if (graphs.length > 0) statements.push(...replaceGraphs(context, graphs))
-  const waking = changes.filter(change => change.wakes).map(change => change.workflowId)
-  add(waking, insertWakes)
-  add(waking, insertWakeEvents)
-  add(
-    of(change => change.events),
-    insertEvents,
-  )
-  return statements
+  const woken = changes.filter(change => change.wakes).map(change => change.workflowId)
+  return [
+    ...write(updates, piece => updateWorkflows(context, piece)),
+    ...(graphs.length === 0 ? [] : replaceGraphs(context, graphs)),
+    ...write(
+      keyed(changes)(change => change.letters.opened),
+      piece => insertLetters(context, piece),
+    ),
+    ...write(
+      changes.flatMap(change => change.letters.closed),
+      piece => closeLetters(context, piece),
+    ),
+    ...write(woken, piece => insertWakes(context, piece)),
+    ...write(woken, piece => insertWakeEvents(context, piece)),
+    ...write(
+      changes.flatMap(change => change.events),
+      piece => insertEvents(context, piece),
+    ),
+  ]
+}
+
+function write<T>(items: readonly T[], statement: (piece: readonly T[]) => Sql): Sql[] {
+  return pieces(items, maxRows).map(piece => statement(piece))
+}
+
+/** Parts of changes that do not say themselves which workflow they belong to. */
+function keyed(changes: readonly WorkflowChange[]) {
+  return <T>(part: (change: WorkflowChange) => readonly T[]) =>
+    changes.flatMap(change => part(change).map(item => ({ ...item, workflowId: change.workflowId })))
 }
 
 function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate & { workflowId: string })[]): Sql {
@@ -85,6 +116,7 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
       blocked_by: ['text', update => update.blockedBy],
       finishing: ['int', update => (update.finishing ? 1 : 0)],
       crooked: ['int', update => (update.crooked ? 1 : 0)],
+      open_letters: ['int', update => update.openLetters],
       generation: ['int', update => update.generation],
       frozen: ['text', update => update.frozen],
     },
@@ -99,6 +131,7 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
     ['blocked_by', raw('r.blocked_by')],
     ['finishing', raw('r.finishing')],
     ['crooked', raw('r.crooked')],
+    ['open_letters', raw('r.open_letters')],
     ['generation', raw('r.generation')],
     ['frozen', raw('r.frozen')],
   ])

@@ -133,6 +133,7 @@ export const sqliteDialect: Dialect = {
   ],
   index: ({ name, table, columns, where }) =>
     raw(`create index if not exists ${name} on ${table} (${columns})${where ? ` where ${where}` : ''}`),
+  timeIndex: ({ name, table, column }) => raw(`create index if not exists ${name} on ${table} (${column})`),
   appendOnlyIndex: () => [],
 
   async applicationKeyTypes(executor, tables) {

@@ -1,12 +1,11 @@
 /** The libraries that speak to MySQL and MariaDB. */
-import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import { datetime, double, int, mysqlTable, varchar } from 'drizzle-orm/mysql-core'
 import { drizzle } from 'drizzle-orm/mysql2'
 import { Kysely, MysqlDialect } from 'kysely'
-import mysql from 'mysql2'
+import mysql, { type RowDataPacket } from 'mysql2'
 import promises from 'mysql2/promise'
-import { fromDrizzle, fromKysely, fromSql } from '../../../src/index.ts'
-import { type OpenLibrary, selectReadings } from './readings.ts'
+import { drizzleLibrary, kyselyLibrary, sqlLibrary } from './libraries.ts'
+import type { Library, OpenLibrary, ReadingRow } from './readings.ts'
 
 const readings = mysqlTable('readings', {
   id: int().primaryKey(),
@@ -17,50 +16,22 @@ const readings = mysqlTable('readings', {
   noted_at: datetime({ fsp: 6 }),
 })
 
-function plainLibrary(url: string, verb: 'query' | 'execute'): ReturnType<OpenLibrary> {
+function mysql2Library(url: string, verb: 'query' | 'execute'): Library {
   const pool = promises.createPool(url)
   const send = (verb === 'query' ? pool.query : pool.execute).bind(pool) as typeof pool.query
-  return {
+  return sqlLibrary({
+    ending: '?',
+    query: async (text, values) => (await send<(ReadingRow & RowDataPacket)[]>(text, values))[0],
     close: () => pool.end(),
-    readings: ({ series, ...rest }) =>
-      fromSql({
-        ...rest,
-        select: `${selectReadings} ?`,
-        values: [series],
-        id: 'id',
-        placeholder: '?',
-        query: async (text, values) => (await send(text, values))[0] as any[],
-      }),
-  }
+  })
 }
 
 export const mysqlLibraries: Readonly<Record<string, OpenLibrary>> = {
-  'fromSql with mysql2, as text': url => plainLibrary(url, 'query'),
-  'fromSql with mysql2, prepared': url => plainLibrary(url, 'execute'),
-  fromKysely: url => {
-    const db = new Kysely<any>({ dialect: new MysqlDialect({ pool: mysql.createPool(url) }) })
-    return {
-      close: () => db.destroy(),
-      readings: ({ series, ...rest }) =>
-        fromKysely(db.selectFrom('readings').selectAll().where('series', '=', series), { ...rest, id: 'id' }),
-    }
-  },
+  'fromSql with mysql2, as text': url => mysql2Library(url, 'query'),
+  'fromSql with mysql2, prepared': url => mysql2Library(url, 'execute'),
+  fromKysely: url => kyselyLibrary(new Kysely({ dialect: new MysqlDialect({ pool: mysql.createPool(url) }) })),
   fromDrizzle: url => {
     const pool = promises.createPool(url)
-    const db = drizzle(pool)
-    return {
-      close: () => pool.end(),
-      readings: ({ series, by, order }) =>
-        fromDrizzle(
-          page =>
-            db
-              .select({ ...getTableColumns(readings), ...page.place })
-              .from(readings)
-              .where(and(eq(readings.series, series), page.where))
-              .orderBy(...page.orderBy)
-              .limit(page.limit),
-          { ...(by && { by: readings[by] }), ...(order && { order }), id: readings.id, sql },
-        ),
-    }
+    return drizzleLibrary({ db: drizzle(pool), readings, close: () => pool.end() })
   },
 }

@@ -1,5 +1,4 @@
 /** The libraries that speak to PostgreSQL. */
-import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import { drizzle as onNodePostgres } from 'drizzle-orm/node-postgres'
 import { doublePrecision, integer, pgTable, timestamp, varchar } from 'drizzle-orm/pg-core'
 import { drizzle as onPostgresJs } from 'drizzle-orm/postgres-js'
@@ -7,8 +6,9 @@ import knex from 'knex'
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import postgres from 'postgres'
-import { fromDrizzle, fromKysely, fromSql } from '../../../src/index.ts'
-import { type Library, type OpenLibrary, selectReadings, type Wanted } from './readings.ts'
+import { fromKysely } from '../../../src/index.ts'
+import { drizzleLibrary, kyselyLibrary, sqlLibrary } from './libraries.ts'
+import type { OpenLibrary, ReadingRow, Wanted } from './readings.ts'
 
 const readings = pgTable('readings', {
   id: integer().primaryKey(),
@@ -19,78 +19,37 @@ const readings = pgTable('readings', {
   noted_at: timestamp({ withTimezone: true }),
 })
 
-function drizzleLibrary(db: ReturnType<typeof onNodePostgres>, close: () => Promise<unknown>): Library {
-  return {
-    close,
-    readings: ({ series, by, order }) =>
-      fromDrizzle(
-        page =>
-          db
-            .select({ ...getTableColumns(readings), ...page.place })
-            .from(readings)
-            .where(and(eq(readings.series, series), page.where))
-            .orderBy(...page.orderBy)
-            .limit(page.limit),
-        { ...(by && { by: readings[by] }), ...(order && { order }), id: readings.id, sql },
-      ),
-  }
-}
+const dialectFor = (url: string) => new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) })
 
 export const postgresLibraries: Readonly<Record<string, OpenLibrary>> = {
   'fromSql with pg': url => {
     const pool = new pg.Pool({ connectionString: url })
-    return {
+    return sqlLibrary({
+      ending: '$1; ',
+      query: async (text, values) => (await pool.query<ReadingRow>(text, values)).rows,
       close: () => pool.end(),
-      readings: ({ series, ...rest }) =>
-        fromSql({
-          ...rest,
-          select: `${selectReadings} $1; `,
-          values: [series],
-          id: 'id',
-          query: async (text, values) => (await pool.query(text, values)).rows,
-        }),
-    }
+    })
   },
   'fromSql with postgres': url => {
     const client = postgres(url)
-    return {
+    return sqlLibrary({
+      ending: '$1 -- a comment at the end',
+      query: (text, values) => client.unsafe<ReadingRow[]>(text, values as string[]),
       close: () => client.end(),
-      readings: ({ series, ...rest }) =>
-        fromSql({
-          ...rest,
-          select: `${selectReadings} $1 -- a comment at the end`,
-          values: [series],
-          id: 'id',
-          query: (text, values) => client.unsafe(text, values as string[]),
-        }),
-    }
+    })
   },
   'fromSql with Knex': url => {
     const db = knex({ client: 'pg', connection: url })
-    return {
+    return sqlLibrary({
+      ending: '?',
+      query: async (text, values) => (await db.raw<{ rows: ReadingRow[] }>(text, values as string[])).rows,
       close: () => db.destroy(),
-      readings: ({ series, ...rest }) =>
-        fromSql({
-          ...rest,
-          select: `${selectReadings} ?`,
-          values: [series],
-          id: 'id',
-          placeholder: '?',
-          query: async (text, values) => (await db.raw(text, values as string[])).rows,
-        }),
-    }
+    })
   },
-  fromKysely: url => {
-    const db = new Kysely<any>({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) }) })
-    return {
-      close: () => db.destroy(),
-      readings: ({ series, ...rest }) =>
-        fromKysely(db.selectFrom('readings').selectAll().where('series', '=', series), { ...rest, id: 'id' }),
-    }
-  },
+  fromKysely: url => kyselyLibrary(new Kysely({ dialect: dialectFor(url) })),
   'fromKysely with names in camel case, in a join': url => {
-    const dialect = new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) })
-    const db = new Kysely<any>({ dialect, plugins: [new CamelCasePlugin()] })
+    // Names of columns are put together at run time here, so no type of the table would fit.
+    const db = new Kysely<any>({ dialect: dialectFor(url), plugins: [new CamelCasePlugin()] })
     const names = { taken_at: 'takenAt', score: 'score', noted_at: 'notedAt' }
     return {
       close: () => db.destroy(),
@@ -107,10 +66,10 @@ export const postgresLibraries: Readonly<Record<string, OpenLibrary>> = {
   },
   'fromDrizzle with pg': url => {
     const pool = new pg.Pool({ connectionString: url })
-    return drizzleLibrary(onNodePostgres(pool), () => pool.end())
+    return drizzleLibrary({ db: onNodePostgres(pool), readings, close: () => pool.end() })
   },
   'fromDrizzle with postgres': url => {
     const client = postgres(url)
-    return drizzleLibrary(onPostgresJs(client) as any, () => client.end())
+    return drizzleLibrary({ db: onPostgresJs(client), readings, close: () => client.end() })
   },
 }

@@ -6,6 +6,14 @@ export interface Reading {
   readonly label: string
 }
 
+/** A row of the table; each driver has its own type for a time. */
+export interface ReadingRow extends Reading {
+  readonly series: string
+  readonly taken_at: unknown
+  readonly score: number
+  readonly noted_at: unknown
+}
+
 export interface Wanted {
   /** `taken_at` has microseconds and equal values, `score` is a number, `noted_at` may be missing. */
   readonly by?: 'taken_at' | 'score' | 'noted_at'
@@ -21,8 +29,6 @@ export interface Library {
 }
 
 export type OpenLibrary = (url: string) => Library | Promise<Library>
-
-export const selectReadings = 'select id, label, series, taken_at, score, noted_at from readings where series ='
 
 /** With the types that each database has for a time with microseconds. */
 export const createReadings = (time: string) =>

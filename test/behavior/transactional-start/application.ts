@@ -20,3 +20,20 @@ export const notesTable = 'create table application_notes (note varchar(100) not
 
 /** For libraries that want to be given a text with values. */
 export const insertNote = 'insert into application_notes (note) values (?)'
+
+interface Ends {
+  commit(): unknown
+  rollback(): unknown
+}
+
+/** For drivers that leave it to the application to end what it has begun. */
+export async function committed<T>(work: () => Promise<T>, { commit, rollback }: Ends): Promise<T> {
+  try {
+    const result = await work()
+    await commit()
+    return result
+  } catch (error) {
+    await rollback()
+    throw error
+  }
+}

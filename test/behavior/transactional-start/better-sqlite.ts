@@ -20,6 +20,10 @@ class Statement {
     return this.#statement.all(...bindable(values))
   }
 
+  iterate(...values: unknown[]): IterableIterator<unknown> {
+    return this.all(...values).values()
+  }
+
   run(...values: unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint } {
     return this.#statement.run(...bindable(values))
   }

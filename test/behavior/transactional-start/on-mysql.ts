@@ -1,13 +1,13 @@
 /** The libraries that speak to MySQL and MariaDB. */
 import { PrismaMariaDb } from '@prisma/adapter-mariadb'
-import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/mysql2'
 import knex from 'knex'
-import { CamelCasePlugin, Kysely, MysqlDialect, type Transaction } from 'kysely'
+import { CamelCasePlugin, Kysely, MysqlDialect } from 'kysely'
 import mysql from 'mysql2'
 import promises from 'mysql2/promise'
-import { insertNote, type OpenApplication } from './application.ts'
+import { committed, insertNote, type OpenApplication } from './application.ts'
 import { prismaApplication, prismaClient } from './prisma-application.ts'
+import { drizzleApplication, execute, knexApplication, kyselyApplication } from './query-builders.ts'
 
 export const mysqlLibraries: Readonly<Record<string, OpenApplication>> = {
   'a mysql2 connection with promises': async url => {
@@ -15,14 +15,10 @@ export const mysqlLibraries: Readonly<Record<string, OpenApplication>> = {
     return {
       transaction: async work => {
         await connection.beginTransaction()
-        try {
-          const result = await work(connection)
-          await connection.commit()
-          return result
-        } catch (error) {
-          await connection.rollback()
-          throw error
-        }
+        return committed(() => work(connection), {
+          commit: () => connection.commit(),
+          rollback: () => connection.rollback(),
+        })
       },
       note: (_connection, text) => connection.execute(insertNote, [text]),
       root: promises.createPool(url),
@@ -37,16 +33,10 @@ export const mysqlLibraries: Readonly<Record<string, OpenApplication>> = {
           pool.getConnection((error, found) => (error ? reject(error) : resolve(found))),
         )
         await ask(done => connection.beginTransaction(done))
-        try {
-          const result = await work(connection)
-          await ask(done => connection.commit(done))
-          return result
-        } catch (error) {
-          await ask(done => connection.rollback(() => done(null)))
-          throw error
-        } finally {
-          connection.release()
-        }
+        return committed(() => work(connection), {
+          commit: () => ask(done => connection.commit(done)),
+          rollback: () => ask(done => connection.rollback(() => done(null))),
+        }).finally(() => connection.release())
       },
       note: (connection: mysql.PoolConnection, text) =>
         ask(done => connection.query(insertNote, [text], error => done(error))),
@@ -56,33 +46,13 @@ export const mysqlLibraries: Readonly<Record<string, OpenApplication>> = {
   },
   Kysely: url => {
     const dialect = new MysqlDialect({ pool: mysql.createPool(url) })
-    const db = new Kysely<any>({ dialect, plugins: [new CamelCasePlugin()] })
-    return {
-      transaction: work => db.transaction().execute(work),
-      note: (tx: Transaction<any>, note) => tx.insertInto('applicationNotes').values({ note }).execute(),
-      root: db,
-      close: () => db.destroy(),
-    }
+    return kyselyApplication(new Kysely({ dialect, plugins: [new CamelCasePlugin()] }))
   },
   Drizzle: url => {
     const pool = promises.createPool(url)
-    const db = drizzle(pool)
-    return {
-      transaction: work => db.transaction(work),
-      note: (tx, text) => tx.execute(sql`insert into application_notes (note) values (${text})`),
-      root: db,
-      close: () => pool.end(),
-    }
+    return drizzleApplication(drizzle(pool), execute, () => pool.end())
   },
-  Knex: url => {
-    const db = knex({ client: 'mysql2', connection: url, postProcessResponse: () => 'spoilt' })
-    return {
-      transaction: work => db.transaction(work),
-      note: async (tx, note) => tx('application_notes').insert({ note }),
-      root: db,
-      close: () => db.destroy(),
-    }
-  },
+  Knex: url => knexApplication(knex({ client: 'mysql2', connection: url, postProcessResponse: () => 'spoilt' })),
   Prisma: url => {
     const adapter = new PrismaMariaDb(url.replace(/^mysql:/, 'mariadb:'))
     return prismaApplication(prismaClient('mysql', adapter), '?')

@@ -5,9 +5,21 @@
 import { getPrismaClient } from '@prisma/client/runtime/client'
 import type { Application } from './application.ts'
 
+/** Part of every runtime, but of no declarations that are loaded here. */
+const { WebAssembly } = globalThis as unknown as { WebAssembly: { Module: new (code: Uint8Array) => object } }
+
+interface PrismaTransaction {
+  $executeRawUnsafe(statement: string, ...values: unknown[]): Promise<number>
+}
+
+interface PrismaClient extends PrismaTransaction {
+  $transaction<T>(work: (transaction: PrismaTransaction) => Promise<T>): Promise<T>
+  $disconnect(): Promise<void>
+}
+
 type Provider = 'postgresql' | 'mysql' | 'sqlite'
 
-export function prismaClient(provider: Provider, adapter: object): any {
+export function prismaClient(provider: Provider, adapter: object): PrismaClient {
   const runtime = `@prisma/client/runtime/query_compiler_small_bg.${provider}`
   const Client = getPrismaClient({
     previewFeatures: [],
@@ -21,15 +33,15 @@ export function prismaClient(provider: Provider, adapter: object): any {
       getRuntime: () => import(`${runtime}.mjs`),
       getQueryCompilerWasmModule: async () => {
         const { wasm } = await import(`${runtime}.wasm-base64.mjs`)
-        return new (globalThis as any).WebAssembly.Module(Buffer.from(wasm, 'base64'))
+        return new WebAssembly.Module(Buffer.from(wasm, 'base64'))
       },
       importName: './query_compiler_small_bg.js',
     },
   } as unknown as Parameters<typeof getPrismaClient>[0])
-  return new Client({ adapter } as any)
+  return new Client({ adapter } as ConstructorParameters<typeof Client>[0]) as unknown as PrismaClient
 }
 
-export function prismaApplication(client: any, placeholder: string): Application {
+export function prismaApplication(client: PrismaClient, placeholder: string): Application<PrismaTransaction> {
   return {
     transaction: work => client.$transaction(work),
     note: (tx, text) => tx.$executeRawUnsafe(`insert into application_notes (note) values (${placeholder})`, text),

@@ -68,13 +68,13 @@ class SqliteAdapter {
 
   async queryRaw({ sql, args }: PrismaQuery) {
     const statement = this.#handle.prepare(sql)
-    const rows = statement.all(...args)
+    const rows = statement.all(...args) as Readonly<Record<string, unknown>>[]
     const columnNames = statement.columns().map(column => column.name)
-    const isNumber = (name: string) => rows.some(row => typeof (row as any)[name] === 'number')
+    const isNumber = (name: string) => rows.some(row => typeof row[name] === 'number')
     return {
       columnNames,
       columnTypes: columnNames.map(name => (isNumber(name) ? int64 : text)),
-      rows: rows.map(row => columnNames.map(name => (row as any)[name])),
+      rows: rows.map(row => columnNames.map(name => row[name])),
     }
   }
 

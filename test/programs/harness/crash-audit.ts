@@ -16,9 +16,12 @@ export interface HistoryRow {
   readonly state: string
   readonly outcome: string
   readonly owner: string | null
+  readonly createdAt: number
   readonly startedAt: number
   readonly endedAt: number
   readonly errorClass: string | null
+  /** Ids of the executions that it came after. */
+  readonly parents: readonly string[]
 }
 
 export interface CrashRows {
@@ -54,9 +57,11 @@ function historyRow(row: PlainRow): HistoryRow {
     state: String(row.state),
     outcome: String(row.outcome),
     owner: row.owner === null ? null : String(row.owner),
+    createdAt: Number(row.created_at),
     startedAt: Number(row.started_at),
     endedAt: Number(row.ended_at),
     errorClass: row.error_class === null ? null : String(row.error_class),
+    parents: String(row.parents).split(' ').filter(Boolean),
   }
 }
 
@@ -84,7 +89,7 @@ function auditHistory(id: string, history: readonly HistoryRow[], steps: readonl
       findings.push(`Workflow ${id} step ${step} has the attempts ${numbers.join()}.`)
     }
     for (const row of attempts.slice(0, -1)) {
-      if (row.outcome !== 'recovered') findings.push(`Workflow ${id} step ${step} went on after ${row.outcome}.`)
+      if (!wasLost(row)) findings.push(`Workflow ${id} step ${step} went on after ${row.outcome}.`)
     }
   }
   const ordinals = history.map(row => row.ordinal)
@@ -93,7 +98,7 @@ function auditHistory(id: string, history: readonly HistoryRow[], steps: readonl
 }
 
 /** Nothing ran after its outcome was recorded, no attempt ran twice, and nothing succeeded without having run. */
-function auditJournal({ journal, history }: CrashRows): string[] {
+export function auditJournal({ journal, history }: CrashRows): string[] {
   const late = journal.filter(entry => entry.tooLate)
   const calls = groupBy(journal, entry => entry.executionId)
   const twice = [...calls.values()].filter(entries => entries.length > 1)
@@ -106,17 +111,23 @@ function auditJournal({ journal, history }: CrashRows): string[] {
 }
 
 /** Every ended row and every finished workflow has exactly one event. */
-function auditEvents({ events, history, workflows }: CrashRows): string[] {
+export function auditEvents({ events, history, workflows }: CrashRows): string[] {
   const expected: [string, number][] = [
     ['workflow.started', workflows.size],
     ['workflow.finished', workflows.size],
     ['step.completed', history.filter(row => row.state === 'completed').length],
     ['step.failed', history.filter(row => row.state === 'failed').length],
+    ['step.skipped', history.filter(row => row.state === 'skipped').length],
   ]
   return expected.flatMap(([type, number]) => {
     const found = events.get(type) ?? 0
     return found === number ? [] : [`There are ${found} events ${type}, and ${number} rows that have one.`]
   })
+}
+
+/** Its worker was lost; at the third time in a row it was given up. */
+export function wasLost({ outcome, errorClass }: Pick<HistoryRow, 'outcome' | 'errorClass'>): boolean {
+  return outcome === 'recovered' || (outcome === 'dead_lettered' && errorClass === 'CrashLimitError')
 }
 
 /** Rows that were given up because their worker died too often in a row. */
@@ -128,7 +139,7 @@ export function parkedRows({ history }: CrashRows): HistoryRow[] {
 function auditParked(parked: HistoryRow, history: readonly HistoryRow[], deaths: readonly Death[]): string[] {
   const killed = new Set(deaths.flatMap(death => death.workerIds))
   const last = history.filter(row => row.step === parked.step && row.attempt <= parked.attempt).slice(-3)
-  const really = last.length === 3 && last.every(row => row.outcome === 'recovered' && killed.has(row.owner ?? ''))
+  const really = last.length === 3 && last.every(row => wasLost(row) && killed.has(row.owner ?? ''))
   return really ? [] : [`${describe(parked)} was given up, but its worker was not killed three times in a row.`]
 }
 
@@ -152,7 +163,7 @@ export function retakes(rows: CrashRows, deaths: readonly Death[]): Retake[] {
   const next = new Map(rows.history.map(row => [key(row.workflowId, row.step, row.attempt), row]))
   const calls = new Map(rows.journal.map(entry => [entry.executionId, entry.at]))
   return rows.history.flatMap(row => {
-    const death = row.outcome === 'recovered' ? deathOf.get(row.owner ?? '') : undefined
+    const death = wasLost(row) ? deathOf.get(row.owner ?? '') : undefined
     const again = next.get(key(row.workflowId, row.step, row.attempt + 1))
     if (!death || !again || row.errorClass !== null) return []
     const since = (micros: number) => Math.round((micros - death.at) / 1000)
@@ -171,5 +182,5 @@ export function retakes(rows: CrashRows, deaths: readonly Death[]): Retake[] {
 /** Takeovers of workers that nobody had killed: their lease lapsed because the machine was too busy. */
 export function needlessTakeovers(rows: CrashRows, deaths: readonly Death[]): number {
   const killed = new Set(deaths.flatMap(death => death.workerIds))
-  return rows.history.filter(row => row.outcome === 'recovered' && !killed.has(row.owner ?? '')).length
+  return rows.history.filter(row => wasLost(row) && !killed.has(row.owner ?? '')).length
 }

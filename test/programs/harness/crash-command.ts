@@ -3,14 +3,18 @@
  * what it found wrong; the exit code is 0 only if that is nothing.
  */
 import { parseArgs } from 'node:util'
+import { type FanInReport, fanInRun } from './fan-in-run.ts'
+import { cycleOf, wavesOf, wide } from './fan-in-waves.ts'
 import { type FreshDatabase, freshDatabase, type Places } from './fresh-database.ts'
 import { type KillReport, type KillRunOptions, killRun } from './kill-run.ts'
 import { migrateRun } from './migrate-run.ts'
 import type { DatabaseKind } from './plain-access.ts'
 import { type StopReport, stopRun } from './stop-run.ts'
+import { tickRun } from './tick-run.ts'
 
-const usage = `usage: npm run crash -- [--kills N] [--stops N] [--migrators N] [--database sqlite|postgres|mysql|all] [--seed S]
-Without a number of anything: 200 kills, 50 stops, 50 migrators, on all three databases.
+const usage = `usage: npm run crash -- [--kills N] [--stops N] [--migrators N] [--ticks N] [--fan-ins N]
+  [--database sqlite|postgres|mysql|all] [--seed S]
+Without a number of anything: 200 kills, 50 stops, 50 migrators, 1000 ticks, 500 fan-ins, on all three databases.
 `
 const kinds: readonly DatabaseKind[] = ['sqlite', 'postgres', 'mysql']
 
@@ -21,6 +25,8 @@ interface Wishes {
   readonly kills: number
   readonly stops: number
   readonly migrators: number
+  readonly ticks: number
+  readonly fanIns: number
   readonly kinds: readonly DatabaseKind[]
   readonly seed: number
 }
@@ -55,8 +61,8 @@ export async function crashCommand(
 
 function wishesFrom(args: readonly string[]): Wishes | null {
   try {
-    const names = ['kills', 'stops', 'migrators', 'seed', 'database'] as const
-    const options = Object.fromEntries(names.map(name => [name, { type: 'string' as const }]))
+    const counts = ['kills', 'stops', 'migrators', 'ticks', 'fan-ins']
+    const options = Object.fromEntries([...counts, 'seed', 'database'].map(name => [name, { type: 'string' as const }]))
     const { values } = parseArgs({ args: [...args], options })
     const number = (name: string, otherwise: number) => {
       const value = values[name]
@@ -64,7 +70,7 @@ function wishesFrom(args: readonly string[]): Wishes | null {
       if (!/^\d{1,9}$/.test(String(value))) throw new Error(`--${name} takes a number.`)
       return Number(value)
     }
-    const all = ['kills', 'stops', 'migrators'].every(name => values[name] === undefined)
+    const all = counts.every(name => values[name] === undefined)
     const database = String(values.database ?? 'all')
     const chosen = kinds.filter(kind => database === 'all' || database === kind)
     if (chosen.length === 0) throw new Error(`--database ${database} is not known.`)
@@ -72,6 +78,8 @@ function wishesFrom(args: readonly string[]): Wishes | null {
       kills: number('kills', all ? 200 : 0),
       stops: number('stops', all ? 50 : 0),
       migrators: number('migrators', all ? 50 : 0),
+      ticks: number('ticks', all ? 1000 : 0),
+      fanIns: number('fan-ins', all ? 500 : 0),
       seed: number('seed', Date.now() % 1_000_000),
       kinds: chosen,
     }
@@ -97,12 +105,17 @@ async function runOn(kind: DatabaseKind, places: Places, wishes: Wishes): Promis
     await onFresh(({ url }) => killByDefault(kind, url, wishes.seed))
   }
   if (wishes.stops > 0) await onFresh(({ url }) => stopWorkers(kind, url, wishes.stops))
+  if (wishes.ticks > 0) await onFresh(({ url }) => killSchedulers(kind, url, wishes))
   if (wishes.migrators > 0) {
     await onFresh(async ({ url }) => {
       const wrong = await migrateRun(url, wishes.migrators)
       say(`${kind}: ${wishes.migrators} processes migrated an empty database at once`)
       return wrong
     })
+  }
+  if (wishes.fanIns > 0) {
+    await onFresh(({ url }) => fanIn(kind, url, wishes))
+    await onFresh(({ url }) => fanInUnderKills(kind, url, wishes))
   }
   return findings
 }
@@ -159,6 +172,48 @@ async function stopWorkers(kind: DatabaseKind, url: string, rounds: number): Pro
   return report.findings
 }
 
+async function killSchedulers(kind: DatabaseKind, url: string, { ticks, seed }: Wishes): Promise<readonly string[]> {
+  const options = { url, ticks, seed, everyMs: 25, workers: 8, betweenMs: [50, 400] } as const
+  const report = await tickRun({ ...options, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: schedulers killed and restarted`, [
+    ['ticks, each started once', `${report.ticks}`],
+    ['kills', `${report.deaths.length}`],
+    ['late by', spread(report.lateMs)],
+    ['errors of workers', errorList(report.workerErrors)],
+    ['seconds', `${report.seconds}`],
+  ])
+  return report.findings
+}
+
+/** Diamonds and every width up to 1,000, whose parents end at the same instant in three processes. */
+async function fanIn(kind: DatabaseKind, url: string, { fanIns, seed }: Wishes): Promise<readonly string[]> {
+  const waves = wavesOf(cycleOf(fanIns))
+  const report = await fanInRun({ url, waves, kills: false, seed, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: fan-ins whose parents end at the same instant`, fanInLines(report))
+  return report.findings
+}
+
+/** A tenth as many waves, in each of which one of the processes is killed. */
+async function fanInUnderKills(kind: DatabaseKind, url: string, { fanIns, seed }: Wishes): Promise<readonly string[]> {
+  const wave = [2, 3, 5, 10, 50, 200].map(width => wide(width, true))
+  const waves = Array.from({ length: Math.ceil(fanIns / 10) }, () => wave)
+  const report = await fanInRun({ url, waves, kills: true, seed, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: fan-ins under kills`, fanInLines(report))
+  return report.findings
+}
+
+function fanInLines(report: FanInReport): Line[] {
+  const { deaths, hits, taken } = report
+  return [
+    ['fan-ins', `${report.fanIns}, of which ${report.split} with parents in several processes`],
+    ['parents', `${report.parents}`],
+    ['calls', `${report.calls}`],
+    ['from the first parent to the last', spread(report.spreadMs)],
+    ['kills', `${deaths.length}, of which ${hits} hit work under way; ${taken} attempts taken over`],
+    ['seconds', `${report.seconds}`],
+  ]
+}
+
 function killLines(report: KillReport): Line[] {
   const { deaths, retakes } = report
   const atFailpoints = deaths.filter(death => death.cause !== 'random')
@@ -174,9 +229,13 @@ function killLines(report: KillReport): Line[] {
     ['called again after', spread(retakes.flatMap(retake => retake.calledMs ?? []))],
     ['given up after three crashes', `${report.parked}`],
     ['taken over from the living', `${report.needless}`],
-    ['errors of workers', [...report.workerErrors].map(([error, count]) => `${count} x ${error}`).join('; ') || 'none'],
+    ['errors of workers', errorList(report.workerErrors)],
     ['seconds', `${report.seconds}`],
   ]
+}
+
+function errorList(errors: ReadonlyMap<string, number>): string {
+  return [...errors].map(([error, count]) => `${count} x ${error}`).join('; ') || 'none'
 }
 
 function spread(ms: readonly number[]): string {

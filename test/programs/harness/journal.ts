@@ -25,21 +25,28 @@ export async function createJournal(access: PlainAccess): Promise<void> {
   await access.query(`create table if not exists ${access.table(name)} (${columns})`)
 }
 
-export async function writeEntry(
-  access: PlainAccess,
-  entry: Pick<JournalEntry, 'workflowId' | 'executionId' | 'step' | 'attempt'>,
-): Promise<void> {
+export type Call = Pick<JournalEntry, 'workflowId' | 'executionId' | 'step' | 'attempt'>
+
+/** Durable when it resolves. Several calls that begin at once may share the write. */
+export async function writeEntries(access: PlainAccess, calls: readonly Call[]): Promise<void> {
   const history = access.table('geneva_drive_step_executions')
-  const { workflowId, executionId, step, attempt } = entry
   // PostgreSQL does not guess the types of bare parameters in a select list.
   const number = access.kind === 'postgres' ? 'cast(? as bigint)' : '?'
   const text = access.kind === 'postgres' ? 'cast(? as text)' : '?'
+  const select = `select ${number}, ${number}, ${text}, ${number}, ${number}, (select count(*) from ${history} h
+    where h.workflow_id = ? and h.node = ? and h.outcome = 'success'), ${access.now}`
   await access.query(
     `insert into ${access.table(name)} (workflow_id, execution_id, step, attempt, pid, recorded, began_at)
-     select ${number}, ${number}, ${text}, ${number}, ${number}, (select count(*) from ${history} h
-       where h.workflow_id = ? and h.node = ? and h.outcome = 'success'), ${access.now}`,
-    [Number(workflowId), Number(executionId), step, attempt, process.pid, Number(workflowId), step],
+     ${calls.map(() => select).join(' union all ')}`,
+    calls.flatMap(({ workflowId, executionId, step, attempt }) => {
+      const workflow = Number(workflowId)
+      return [workflow, Number(executionId), step, attempt, process.pid, workflow, step]
+    }),
   )
+}
+
+export function writeEntry(access: PlainAccess, call: Call): Promise<void> {
+  return writeEntries(access, [call])
 }
 
 export async function readJournal(access: PlainAccess): Promise<JournalEntry[]> {

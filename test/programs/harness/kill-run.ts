@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Geneva, type WorkerOptions } from '../../../src/index.ts'
+import { stepFailpoints } from '../../../src/primitives/failpoint.ts'
 import {
   auditRows,
   type CrashRows,
@@ -18,17 +19,8 @@ import { createJournal } from './journal.ts'
 import { FiveSteps, loadWorkflows, stepsOfLoad } from './load-workflows.ts'
 import { openAccess, type PlainAccess } from './plain-access.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
+import { until } from './until.ts'
 import { type Death, WorkerFleet } from './worker-fleet.ts'
-
-export const failpoints = [
-  'claim.before-commit',
-  'claim.after-commit',
-  'step.before',
-  'step.inside',
-  'step.after',
-  'finish.before-commit',
-  'finish.after-commit',
-] as const
 
 export interface KillRunOptions {
   readonly url: string
@@ -102,7 +94,7 @@ async function doctorFindings(geneva: Geneva): Promise<string[]> {
 
 async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<void> {
   const random = seededRandom(options.seed)
-  const named = options.atFailpoints ? failpoints : []
+  const named = options.atFailpoints ? stepFailpoints : []
   const plain = Array.from({ length: Math.max(0, options.kills - named.length) }, () => null)
   const plan = random.shuffle<string | null>([...named, ...plain])
   const dying: Promise<void>[] = []
@@ -171,34 +163,37 @@ class Load {
   }
 }
 
-async function countUnfinished(access: PlainAccess): Promise<number> {
+export async function countUnfinished(access: PlainAccess): Promise<number> {
   const workflows = access.table('geneva_drive_workflows')
   const [row] = await access.query(`select count(*) as number from ${workflows} where state <> 'finished'`)
   return Number(row?.number)
 }
 
-/** A step that was killed three times in a row is given up: a person would look, and resume it. The auditor looks later. */
-async function resumeParked(access: PlainAccess, geneva: Geneva): Promise<void> {
-  const rows = await access.query(`select id from ${access.table('geneva_drive_workflows')} where state = 'paused'`)
-  for (const row of rows) await geneva.resume(String(row.id), { by: 'crash harness' })
+/** A step that was killed three times in a row is given up: a person would look, and requeue it. The auditor looks later. */
+export async function resumeParked(access: PlainAccess, geneva: Geneva): Promise<void> {
+  const rows = await access.query(`select id from ${access.table('geneva_drive_dead_letters')} where state = 'open'`)
+  for (const row of rows) await geneva.requeue(String(row.id), { by: 'crash harness' })
 }
 
 async function waitForEnd(access: PlainAccess, geneva: Geneva, fleet: WorkerFleet): Promise<string[]> {
-  const until = performance.now() + endTimeoutMs
+  const end = performance.now() + endTimeoutMs
   while ((await countUnfinished(access)) > 0) {
-    if (performance.now() > until) return describeStuck(access)
+    if (performance.now() > end) return describeStuck(access)
     await resumeParked(access, geneva)
     await pause(50)
   }
-  for (;;) {
-    const [row] = await access.query(`select count(*) as number from ${access.table('geneva_drive_workers')}`)
-    if (Number(row?.number) === fleet.living.length) return []
-    if (performance.now() > until) return [`${row?.number} workers are registered, ${fleet.living.length} live.`]
-    await pause(50)
-  }
+  return waitForBurials(access, fleet, end - performance.now())
 }
 
-async function describeStuck(access: PlainAccess): Promise<string[]> {
+/** Waits until the dead are off the list of workers. */
+export async function waitForBurials(access: PlainAccess, fleet: WorkerFleet, ms = endTimeoutMs): Promise<string[]> {
+  const count = `select count(*) as number from ${access.table('geneva_drive_workers')}`
+  const registered = async () => Number((await access.query(count))[0]?.number)
+  if (await until(async () => (await registered()) === fleet.living.length, ms)) return []
+  return [`${await registered()} workers are registered, ${fleet.living.length} live.`]
+}
+
+export async function describeStuck(access: PlainAccess): Promise<string[]> {
   const active = access.table('geneva_drive_active_executions')
   const workers = access.table('geneva_drive_workers')
   const rows = await access.query(`select a.*, k.state as worker_state from ${active} a
@@ -207,7 +202,7 @@ async function describeStuck(access: PlainAccess): Promise<string[]> {
 }
 
 /** All have left: nobody may be registered any more. */
-async function leftWorkers(access: PlainAccess): Promise<string[]> {
+export async function leftWorkers(access: PlainAccess): Promise<string[]> {
   const rows = await access.query(`select id, state, pid from ${access.table('geneva_drive_workers')}`)
   return rows.map(row => `Worker ${row.id} of process ${row.pid} is still registered as ${row.state}.`)
 }

@@ -3,7 +3,7 @@
  * to take, channel to the test) is set by the process that runs it, and is nothing in a process that only starts them.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type AnyWorkflow, Workflow } from '../../../src/index.ts'
+import { type AnyWorkflow, defineSchedule, type Schedule, Workflow } from '../../../src/index.ts'
 
 export interface Surroundings {
   /** Writes down that a body begins. */
@@ -111,4 +111,24 @@ export class Blocker extends Workflow<null, { ms: number }> {
   }
 }
 
-export const loadWorkflows = [FiveSteps, LongStep, Killer, Blocker] as const
+/** What a schedule starts: it carries its tick, for the auditor. */
+export class Beat extends Workflow<null, { tick: number }> {
+  static {
+    this.step('mark')
+  }
+  async mark() {
+    await around.begin(this)
+  }
+}
+
+/** No tick may be left out, however long nobody was there. */
+export function beatEvery(everyMs: number): Schedule {
+  return defineSchedule('beat', {
+    every: everyMs,
+    catchUp: 'all',
+    workflow: Beat,
+    start: ({ at }) => ({ input: { tick: at.getTime() } }),
+  })
+}
+
+export const loadWorkflows = [FiveSteps, LongStep, Killer, Blocker, Beat] as const

@@ -37,7 +37,7 @@ const retakeTimeoutMs = 15_000
 export async function stopRun(options: StopRunOptions): Promise<StopReport> {
   const access = await openAccess(options.url)
   const geneva = new Geneva({ database: options.url, workflows: loadWorkflows })
-  const worker = { lease: options.leaseMs, poll: 20, concurrency: 10 }
+  const worker = { lease: options.leaseMs, poll: 50, concurrency: 10 }
   const fleet = new WorkerFleet({ url: options.url, options: worker, tellRefusals: true }, access)
   const retakenMs: number[] = []
   const failed = { blocked: 0, missed: 0 }

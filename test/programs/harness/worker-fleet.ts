@@ -33,6 +33,9 @@ export interface WorkerMessage extends Partial<WorkerError> {
   readonly attempt?: number
   /** Workflows whose step was reported on, in vain. */
   readonly refused?: readonly string[]
+  /** How many bodies of a wave stand at the barrier. */
+  readonly waiting?: number
+  readonly wave?: number
 }
 
 export class FleetWorker {
@@ -47,13 +50,9 @@ export class FleetWorker {
   stderr = ''
   isOver = false
 
-  constructor(config: CrashWorkerConfig, failpoint: string | null) {
+  constructor(program: string, config: CrashWorkerConfig, failpoint: string | null) {
     this.failpoint = failpoint
-    this.child = spawnNode(
-      'crash-worker',
-      [JSON.stringify(config)],
-      failpoint === null ? {} : { GENEVA_FAILPOINT: failpoint },
-    )
+    this.child = spawnNode(program, [JSON.stringify(config)], failpoint === null ? {} : { GENEVA_FAILPOINT: failpoint })
     this.child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (this.stderr += chunk))
     this.child.on('error', error => (this.stderr += String(error)))
     this.exited = once(this.child, 'close').then(([code, signal]) => {
@@ -79,12 +78,14 @@ export class FleetWorker {
 export class WorkerFleet {
   readonly #config: CrashWorkerConfig
   readonly #access: PlainAccess
+  readonly #program: string
   readonly #all: FleetWorker[] = []
   readonly deaths: Death[] = []
 
-  constructor(config: CrashWorkerConfig, access: PlainAccess) {
+  constructor(config: CrashWorkerConfig, access: PlainAccess, program = 'crash-worker') {
     this.#config = config
     this.#access = access
+    this.#program = program
   }
 
   get living(): readonly FleetWorker[] {
@@ -113,8 +114,9 @@ export class WorkerFleet {
     if (gone) throw new Error(`A worker has ended by itself:\n${gone.stderr}`)
   }
 
-  start(failpoint: string | null = null): FleetWorker {
-    const worker = new FleetWorker(this.#config, failpoint)
+  /** With the options of the fleet, unless it gets its own. */
+  start(failpoint: string | null = null, options = this.#config.options): FleetWorker {
+    const worker = new FleetWorker(this.#program, { ...this.#config, options }, failpoint)
     this.#all.push(worker)
     return worker
   }

@@ -42,6 +42,7 @@ describe('steps', () => {
       each: null,
       child: null,
       retry: null,
+      timeoutMs: null,
       metadata: null,
       resumable: null,
       body: 'first',

@@ -19,6 +19,7 @@ describe('a draft', () => {
       moves: [],
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
+      letters: { opened: [], closed: [] },
       wakes: false,
       events: [],
     })

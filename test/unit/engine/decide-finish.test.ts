@@ -182,6 +182,15 @@ describe('a step that threw', () => {
     expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, failures: 2, crashes: 0, due: { inMs: 50 } }])
   })
 
+  it('is tried again by its own retries before its policy is asked', () => {
+    const report = { ...threw({ action: 'cancel' }), retryMs: 250 } as StepReport
+    const { change } = finish(report, { failures: 1, crashes: 2 })
+    expect(endings(change)).toEqual(['a failed reattempted_by_exception'])
+    expect(change.endings[0]?.error).toEqual(error)
+    expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, failures: 2, crashes: 0, due: { inMs: 250 } }])
+    expect(change.update).toBeNull()
+  })
+
   it('is reattempted without end where no limit is set', () => {
     expect(begun(finish(threw({ action: 'reattempt' }), { failures: 9999 }).change)).toEqual(['a 2 scheduled'])
   })

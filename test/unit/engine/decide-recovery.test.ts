@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
-import { chain, decided, facts, halfway, planFor, row, stopTimer } from './facts.ts'
+import { chain, decided, diamond, facts, graphOf, halfway, planFor, row, stopTimer, threw } from './facts.ts'
+import { PlayedWorkflow } from './played-workflow.ts'
 
 const graph = chain('a', 'b')
 
@@ -38,20 +39,20 @@ describe('a takeover', () => {
     expect(change.update).toBeNull()
   })
 
-  it('pauses the workflow at the third crash in a row', () => {
+  it('gives the step up at the third crash in a row: a dead letter, and the next attempt held', () => {
     const lost = row({ crashes: 2, startMark: true })
     const change = takeOver(facts({ active: [lost] }), lost)
-    expect(change.endings[0]).toMatchObject({ outcome: 'recovered', error: { className: 'CrashLimitError' } })
-    expect(change.replacements).toEqual([])
-    expect(change.removals).toEqual([{ slot: '' }])
-    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'exception' })
+    expect(change.endings[0]).toMatchObject({ outcome: 'dead_lettered', error: { className: 'CrashLimitError' } })
+    expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, state: 'paused', crashes: 0 }])
+    expect(change.letters.opened).toMatchObject([{ node: 'a', attempt: 1, reason: 'crash_limit' }])
+    expect(change.update).toMatchObject({ state: 'dlq', openLetters: 1 })
   })
 
-  it('at the third crash leaves alone who had paused the workflow', () => {
+  it('at the third crash gives the step up also in a workflow that somebody has paused', () => {
     const lost = row({ crashes: 2, startMark: true })
     const change = takeOver(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost)
-    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'request', blockedBy: 'a' })
-    expect(change.removals).toEqual([{ slot: '' }])
+    expect(change.update).toMatchObject({ state: 'dlq', openLetters: 1 })
+    expect(change.replacements).toMatchObject([{ state: 'paused' }])
   })
 
   it('of a workflow that is being canceled ends it', () => {
@@ -67,6 +68,57 @@ describe('a takeover', () => {
     const change = takeOver(facts({ state: 'rolling_back', active: [row(), timer] }), timer)
     expect(change.moves).toMatchObject([{ slot: '#stop', state: 'scheduled', fence: 2, due: null }])
     expect(change.endings).toEqual([])
+  })
+})
+
+describe('a takeover in a graph', () => {
+  const pausing = threw({ action: 'pause' })
+
+  it('leaves alone what others run, and what a dead worker had of several branches goes on in each', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    wf.lose('b')
+    expect(wf.standing).toBe('b scheduled, c scheduled')
+    wf.lose('b', 'c')
+    expect(wf.rowOf('b')).toMatchObject({ attempt: 3, slot: 'b' })
+    expect(wf.rowOf('c')).toMatchObject({ attempt: 2, slot: 'c' })
+    wf.complete('b', 'c')
+    expect(wf.standing).toBe('d scheduled')
+  })
+
+  it('hashes the next attempt with the same parents', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    const before = wf.rowOf('b').ancestry
+    wf.lose('b')
+    expect(wf.rowOf('b').ancestry.parents).toEqual(before.parents)
+    expect(wf.rowOf('b').ancestry.hash).not.toBe(before.hash)
+  })
+
+  it('that is the last one holds the others at once', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: true })
+    wf.lose('b')
+    expect(wf.workflow).toMatchObject({ state: 'dlq', openLetters: 1 })
+    expect(wf.standing).toBe('b paused, c paused')
+  })
+
+  it('does not change which node is named as the one that has failed first', () => {
+    const wf = new PlayedWorkflow(diamond)
+    wf.complete('a')
+    wf.report(['c', pausing])
+    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: true })
+    wf.lose('b')
+    expect(wf.workflow).toMatchObject({ state: 'dlq', blockedBy: 'c' })
+  })
+
+  it('of a node that the code has renamed begins the next attempt under the new name', () => {
+    const wf = new PlayedWorkflow(graphOf({ old: '', b: '' }))
+    wf.begin('old')
+    wf.deploy(graphOf({ now: '', b: '' }, {}, { old: 'now' }))
+    wf.lose('old')
+    expect(wf.rowOf('now')).toMatchObject({ attempt: 2, slot: 'now' })
   })
 })
 

@@ -150,6 +150,17 @@ describe('the items of a node', () => {
     expect(change.insertions).toEqual([])
   })
 
+  it.each(['{"child":"999"}', '{"existing":"999"}', 'null', '"text"'])(
+    'are data of the application, whatever they look like: %s',
+    item => {
+      const wf = new PlayedWorkflow(graphOf({ all: '' }, { all: { kind: 'each', concurrency: 1 } }))
+      wf.report(['all', { kind: 'items', items: ['1', item] }])
+      wf.ask((draft, plan) => decideCancel(draft, asked, plan))
+      expect(wf.workflow.state).toBe('canceled')
+      expect(wf.rows.size).toBe(0)
+    },
+  )
+
   it('go with their node when the workflow is canceled', () => {
     const wf = fannedOut(3, 2)
     wf.ask((draft, plan) => decideCancel(draft, asked, plan))
@@ -206,14 +217,15 @@ describe('where only so many items may be under way', () => {
     expect(wf.standing).toBe('all waiting, all/1 scheduled, all/2 waiting')
   })
 
-  it('one that was given up after too many crashes leaves its place to the next', () => {
+  it('one that was given up after too many crashes keeps its place until it is handled', () => {
     const wf = fannedOut(2, 1)
     for (let crash = 0; crash < 3; crash++) {
       wf.rows.set(itemSlot('all', 0), { ...wf.begin('all/0'), startMark: true })
       wf.lose('all/0')
     }
     expect(wf.attemptsAt('all/0')).toHaveLength(3)
-    expect(wf.standing).toBe('all waiting, all/1 scheduled')
+    expect(wf.workflow.state).toBe('dlq')
+    expect(wf.standing).toBe('all waiting, all/0 paused, all/1 waiting')
   })
 
   it('one that gets a place while the workflow is paused is held', () => {

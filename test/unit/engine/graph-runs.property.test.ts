@@ -5,12 +5,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
+  decideCancel,
   decidePause,
   decideReattempt,
   decideResolve,
   decideResume,
   decideSkip,
 } from '../../../src/engine/decide-request.ts'
+import { isEnd } from '../../../src/engine/end-watch.ts'
 import { isSatisfied } from '../../../src/engine/heal.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import { isGenevaError } from '../../../src/errors.ts'
@@ -40,7 +42,7 @@ const anyEdges: fc.Arbitrary<Edges> = fc
 type Edges = Readonly<Record<string, string>>
 
 type Asked =
-  | { readonly kind: 'pause' | 'resume' }
+  | { readonly kind: 'pause' | 'resume' | 'cancel' }
   | { readonly kind: 'skip' | 'resolve' | 'reattempt'; readonly which?: number; readonly node?: string }
 
 type Action =
@@ -90,12 +92,21 @@ const reports: readonly StepReport[] = [
   { kind: 'pause', hold: true, reason: null },
 ]
 
+/** What ends a workflow before all is done. */
+const stops: readonly StepReport[] = [
+  { kind: 'finish', output: null, reason: null },
+  { kind: 'cancel', by: 'flow_control', reason: null },
+  threw({ action: 'cancel' }),
+]
+
 class Run {
   readonly wf: PlayedWorkflow
+  readonly #reports: readonly StepReport[]
   /** Nodes that were scheduled before, with the id of that row. */
   readonly #seen = new Map<string, string>()
 
-  constructor(edges: Edges) {
+  constructor(edges: Edges, reports: readonly StepReport[]) {
+    this.#reports = reports
     this.wf = new PlayedWorkflow(graphOf(edges, kinds))
     this.check()
   }
@@ -120,9 +131,11 @@ class Run {
   }
 
   #reportOn(row: ActiveExecution, what: number): StepReport {
-    const report = pick(reports, what) ?? completed
+    const report = pick(this.#reports, what) ?? completed
     const each = this.wf.graph.find(row.node)?.kind === 'each'
-    return each && report === completed ? { kind: 'items', items: Array.from({ length: what % 5 }, String) } : report
+    return each && report === completed
+      ? { kind: 'items', items: Array.from({ length: what % 5 }, (_, index) => String(index)) }
+      : report
   }
 
   /** What the state does not allow is refused and changes nothing. */
@@ -137,6 +150,7 @@ class Run {
       this.wf.ask((draft, plan) => {
         if (action.kind === 'pause') decidePause(draft, asked)
         if (action.kind === 'resume') decideResume(draft, asked, plan)
+        if (action.kind === 'cancel') decideCancel(draft, asked, plan)
         if (action.kind === 'skip') decideSkip(draft, node, asked, plan)
         if (action.kind === 'resolve') decideResolve(draft, { node, request: asked, output: null }, plan)
         if (action.kind === 'reattempt') decideReattempt(draft, node, asked, plan)
@@ -147,10 +161,9 @@ class Run {
   }
 
   #running(): ActiveExecution[] {
-    if (this.wf.workflow.state !== 'ready' && this.wf.workflow.state !== 'rolling_back') {
-      return [...this.wf.rows.values()].filter(({ state }) => state === 'in_progress')
-    }
-    return [...this.wf.rows.values()].filter(({ state }) => ['scheduled', 'in_progress', 'suspended'].includes(state))
+    const isOpen = this.wf.workflow.state === 'ready' || this.wf.workflow.state === 'rolling_back'
+    const states = isOpen ? ['scheduled', 'in_progress', 'suspended'] : ['in_progress']
+    return [...this.wf.rows.values()].filter(({ kind, state }) => kind === 'forward' && states.includes(state))
   }
 
   check(): void {
@@ -158,7 +171,7 @@ class Run {
     const rows = [...wf.rows.values()]
     const nodes = rows.map(({ node }) => node)
     expect(new Set(nodes).size, 'one row for a node').toBe(nodes.length)
-    if (wf.workflow.state === 'finished' || wf.workflow.state === 'canceled') {
+    if (isEnd(wf.workflow.state)) {
       expect([wf.rows.size, wf.counters.size], 'nothing is left of an ended workflow').toEqual([0, 0])
     }
     if (wf.workflow.state === 'ready') {
@@ -194,8 +207,9 @@ class Run {
   /** Counters are right wherever they are gone by. */
   #checkCounters(): void {
     const { wf } = this
-    const { state, crooked, generation, finishing } = wf.workflow
-    if ((state !== 'ready' && state !== 'paused') || crooked || finishing || generation !== wf.generation) return
+    const { state, pauseCause, crooked, generation, finishing } = wf.workflow
+    if ((state !== 'ready' && state !== 'paused') || crooked || generation !== wf.generation) return
+    if (finishing || pauseCause === 'finishing') return
     for (const { id, dependsOn } of wf.graph.nodes) {
       if (dependsOn.length < 2 || this.#hasBegun(id)) continue
       const open = dependsOn.filter(parent => !this.isDone(parent)).length
@@ -218,7 +232,7 @@ class Run {
 
   /** Skips what nobody has code for, completes whatever can run, and resumes what is paused. */
   bringToEnd(): void {
-    for (let round = 0; round < 500 && this.wf.workflow.state !== 'finished'; round++) {
+    for (let round = 0; round < 500 && !isEnd(this.wf.workflow.state); round++) {
       const before = JSON.stringify([this.wf.standing, this.wf.story, this.wf.workflow])
       const [next] = this.#running()
       const lost = this.#lost()
@@ -247,17 +261,35 @@ function pick<T>(all: readonly T[], index: number): T | undefined {
   return all.length === 0 ? undefined : all[index % all.length]
 }
 
+const anyActions = fc.array(anyAction, { maxLength: 25 })
+
 it('every run of every graph comes to its end, with every node done once or left out', () => {
   fc.assert(
-    fc.property(anyEdges, fc.array(anyAction, { maxLength: 25 }), (edges, actions) => {
-      const run = new Run(edges)
+    fc.property(anyEdges, anyActions, (edges, actions) => {
+      const run = new Run(edges, reports)
       for (const action of actions) run.act(action)
       run.bringToEnd()
       expect(run.wf.workflow.state).toBe('finished')
-      for (const { id } of run.wf.graph.nodes) {
-        if (run.wf.workflow.generation === run.wf.generation) expect(run.isDone(id), `${id} is done`).toBe(true)
-      }
+      const healed = run.wf.workflow.generation === run.wf.generation
+      for (const { id } of healed ? run.wf.graph.nodes : []) expect(run.isDone(id), `${id} is done`).toBe(true)
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
+  )
+})
+
+it('every workflow that is canceled or declared finished ends so, and leaves nothing behind', () => {
+  const stopping = fc.oneof(
+    fc.constant<Action>({ kind: 'cancel' }),
+    fc.record({ kind: fc.constant('report' as const), which: anyIndex, what: anyIndex, together: fc.nat({ max: 3 }) }),
+  )
+  fc.assert(
+    fc.property(anyEdges, anyActions, fc.array(stopping, { maxLength: 3 }), (edges, actions, last) => {
+      const run = new Run(edges, [...reports, ...stops, ...stops])
+      for (const action of [...actions, ...last]) run.act(action)
+      run.bringToEnd()
+      expect(['finished', 'canceled']).toContain(run.wf.workflow.state)
+      expect(run.wf.rows.size).toBe(0)
+    }),
+    { numRuns: 200 },
   )
 })

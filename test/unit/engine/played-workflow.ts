@@ -10,13 +10,16 @@ import { decideFinish } from '../../../src/engine/decide-finish.ts'
 import { decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
-import { IdPool } from '../../../src/engine/id-pool.ts'
+import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import type { Ending, LatestEnding, NewExecution, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution, WorkflowRecord } from '../../../src/store/records.ts'
 import type { ChangeTarget } from '../../../src/store/store.ts'
 import { completed, facts, row } from './facts.ts'
+
+/** These decisions bring their own ids. */
+const noReserve = new IdReserve({ takeIds: async () => [] })
 
 const goesOn = ['scheduled', 'in_progress', 'suspended']
 
@@ -51,7 +54,8 @@ export class PlayedWorkflow {
 
   /** Nodes and the states of their rows: `a scheduled, b paused`. */
   get standing(): string {
-    return [...this.rows.values()].map(({ node, state }) => `${node} ${state}`).join(', ')
+    const steps = [...this.rows.values()].filter(({ kind }) => kind !== 'timer')
+    return steps.map(({ node, state }) => `${node} ${state}`).join(', ')
   }
 
   /** How attempts have ended, in order: `a completed, b failed`. */
@@ -102,7 +106,7 @@ export class PlayedWorkflow {
     const requests = reports.map(([node, report]): FinishRequest => {
       const execution = this.begin(node)
       const claimed = { execution, workflow: this.workflow, input: null }
-      return { claimed, report, progress: null, runOn: null, ids: new IdPool(), repeated: false }
+      return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
     })
     const course = this.#course()
     const seen = this.#look(targetFor(course, requests))

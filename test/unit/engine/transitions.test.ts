@@ -8,7 +8,14 @@ import {
 } from '../../../src/engine/transitions.ts'
 import type { ActiveState, ExecutionState, StoredWorkflowState } from '../../../src/store/records.ts'
 
-const workflowStates: readonly StoredWorkflowState[] = ['ready', 'paused', 'rolling_back', 'finished', 'canceled']
+const workflowStates: readonly StoredWorkflowState[] = [
+  'ready',
+  'paused',
+  'dlq',
+  'rolling_back',
+  'finished',
+  'canceled',
+]
 const executionStates: readonly ExecutionState[] = [
   'scheduled',
   'in_progress',
@@ -27,6 +34,12 @@ describe('a workflow', () => {
     'new > finished',
     'ready > finished',
     'ready > paused',
+    'ready > dlq',
+    'paused > dlq',
+    'dlq > ready',
+    'dlq > finished',
+    'dlq > rolling_back',
+    'dlq > canceled',
     'ready > rolling_back',
     'ready > canceled',
     'paused > ready',

@@ -139,7 +139,7 @@ describe('a step that cancels the workflow', () => {
     const wf = underWay()
     wf.report(['a', report])
     expect(wf.workflow.state).toBe('rolling_back')
-    expect(wf.standing).toBe('b in_progress,  scheduled')
+    expect(wf.standing).toBe('b in_progress')
     expect(wf.rows.get('#stop')).toMatchObject({ kind: 'timer', queue: '' })
     expect(wf.attemptsAt('c')).toMatchObject([{ state: 'canceled', outcome: 'stopped' }])
     wf.complete('b')

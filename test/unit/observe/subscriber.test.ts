@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { EventsDroppedError } from '../../../src/errors.ts'
 import { maxBehind, Subscriber } from '../../../src/observe/subscriber.ts'
-import type { CommittedEvent } from '../../../src/store/store.ts'
+import type { CommittedEvent } from '../../../src/store/event-store.ts'
 import { gate } from '../../support/wait-for.ts'
 
 function events(count: number, from = 0): CommittedEvent[] {

@@ -56,7 +56,7 @@ function workflows(shape: Shape): Sql[] {
       `id ${type.id} not null primary key, type ${type.key} not null, hero_type ${type.key}, hero_id ${type.key},
       hero_id_kind ${type.key}, state ${type.key} not null, pause_cause ${type.key}, allow_multiple ${type.int} not null,
       idempotency_key ${type.key}, generation ${type.int} not null, frozen ${type.key}, blocked_by ${type.key},
-      finishing ${type.int} not null, crooked ${type.int} not null, watched ${type.int} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json},
+      finishing ${type.int} not null, crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json},
       created_at ${type.int} not null, paused_at ${type.int}, ended_at ${type.int}`,
     ),
     shape.table(
@@ -116,6 +116,20 @@ function history(shape: Shape): Sql[] {
       input ${type.json}, ancestry_hash ${type.key} not null, parents ${type.text} not null,
       unique (workflow_id, node, kind, attempt)`,
     ),
+    context.dialect.timeIndex({
+      name: `${context.tables.prefix}history_ended`,
+      table: shape.name('step_executions'),
+      column: 'ended_at',
+    }),
+    shape.table(
+      'dead_letters',
+      `id ${type.id} not null primary key, workflow_id ${type.id} not null, execution_id ${type.id} not null,
+      node ${type.key} not null, kind ${type.key} not null, attempt ${type.int} not null, reason ${type.key} not null,
+      error_class ${type.text}, error_message ${type.text}, error_stack ${type.text}, state ${type.key} not null,
+      created_at ${type.int} not null, handled_at ${type.int}, handled_by ${type.text}, handled_reason ${type.text}`,
+    ),
+    shape.index('dead_letters_workflow', 'dead_letters', 'workflow_id'),
+    shape.index('dead_letters_open', 'dead_letters', 'id', `state = 'open'`),
     shape.table(
       'events',
       `id ${type.serial}, workflow_id ${type.id} not null, type ${type.key} not null, execution_id ${type.id},
@@ -142,7 +156,14 @@ function processes(shape: Shape): Sql[] {
     shape.table(
       'workers',
       `id ${type.key} not null primary key, host ${type.text} not null, pid ${type.int} not null, state ${type.key} not null,
-      started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null`,
+      started_at ${type.int} not null, lease_until ${type.int} not null, handlers ${type.json} not null, serves ${type.json}`,
+    ),
+    shape.table(
+      'schedules',
+      `name ${type.key} not null primary key, type ${type.key} not null, timing ${type.text} not null,
+      catch_up ${type.key} not null, next_at ${type.int} not null, since ${type.int} not null, paused ${type.int} not null,
+      paused_by ${type.text}, pause_reason ${type.text}, last_tick_at ${type.int}, last_workflow_id ${type.id},
+      started ${type.int} not null, skipped ${type.int} not null, last_error ${type.text}`,
     ),
   ]
 }

@@ -1,0 +1,75 @@
+/**
+ * `geneva explain`: what a workflow waits for, in a sentence, and where each of its steps stands. It only looks: the tables
+ * stay as they are, also where the code is newer than they are.
+ */
+import { Command } from 'commander'
+import type { Explanation, NodeReadiness, WaitReason } from '../index.ts'
+import { loadGeneva } from './load-geneva.ts'
+
+export function explainCommand(): Command {
+  return new Command('explain')
+    .description('say what a workflow waits for, and why each of its steps does not run')
+    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
+    .argument('<id>', 'the id of the workflow')
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', '\nExample:\n  geneva explain ./dist/geneva.js 4711')
+    .action(explain)
+}
+
+async function explain(module: string, id: string, options: { readonly json?: boolean }): Promise<void> {
+  const geneva = await loadGeneva(module)
+  try {
+    const explanation = await geneva.explain(id)
+    console.log(options.json ? JSON.stringify(explanation) : textOf(explanation))
+  } finally {
+    await geneva.close()
+  }
+}
+
+function textOf({ type, workflowId, state, sentence, nodes }: Explanation): string {
+  const head = `${type === '' ? 'Workflow' : type} ${workflowId} (${state})`
+  const width = Math.max(0, ...nodes.map(node => node.name.length))
+  return [head, sentence, '', ...nodes.map(node => lineOf(node, width))].join('\n').trimEnd()
+}
+
+function lineOf({ name, state, attempt, ready, reasons }: NodeReadiness, width: number): string {
+  const stand = `${state}${attempt > 1 ? ` (attempt ${attempt})` : ''}`
+  const why = ready ? 'ready' : reasons.map(wordsFor).filter(text => text !== '')
+  return `  ${name.padEnd(width)}  ${[stand, ...[why].flat()].join(', ')}`
+}
+
+/** What the state does not say already. */
+function wordsFor(reason: WaitReason): string {
+  switch (reason.kind) {
+    case 'done':
+    case 'left_out':
+    case 'ended':
+    case 'paused':
+    case 'stopping':
+      return ''
+    case 'dependencies':
+      return `waits for ${reason.open.join(', ')}`
+    case 'failed':
+      return reason.error === null ? '' : `${reason.error.className}: ${reason.error.message.split('\n')[0]}`
+    case 'claimed':
+      return `by worker ${reason.worker}${reason.alive ? '' : ', which has fallen silent'}`
+    case 'child':
+      return `for workflow ${reason.workflowId}`
+    case 'items':
+      return `for ${reason.open} of its items`
+    case 'place':
+      return 'for a place'
+    case 'backoff':
+      return `failure ${reason.failures}, again at ${reason.until.toISOString()}`
+    case 'time':
+      return `until ${reason.until.toISOString()}`
+    case 'no_worker':
+      return `due since ${reason.since.toISOString()}, no live worker has its code`
+    case 'lost':
+      return 'not in the code any more'
+    case 'outside':
+      return 'for something outside'
+    case 'not_scheduled':
+      return 'not scheduled yet'
+  }
+}

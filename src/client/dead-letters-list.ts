@@ -1,0 +1,79 @@
+/** Dead letters as people see them: work that was given up, with why, and what became of it. */
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { typesOf } from '../engine/courses.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { toDate, toOptionalDate } from '../primitives/to-date.ts'
+import type { LetterReason, LetterRecord, LetterState } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { RequestOptions } from './request-options.ts'
+
+export interface DeadLetter {
+  readonly id: string
+  readonly workflowId: string
+  /** The stored name of the class; empty for a graph that was built at run time. */
+  readonly workflowType: string
+  readonly executionId: string
+  readonly step: string
+  readonly attempt: number
+  readonly reason: LetterReason
+  readonly error: ErrorRecord | null
+  readonly state: LetterState
+  readonly createdAt: Date
+  readonly handledAt: Date | null
+  readonly handledBy: string | null
+  readonly handledReason: string | null
+}
+
+export interface DeadLetterOptions {
+  /** Default: `open`. */
+  readonly state?: LetterState | 'all'
+  readonly workflowId?: string
+  readonly step?: string
+  readonly reason?: LetterReason
+  /** How many at most, 1 to 1,000. Default 100. */
+  readonly limit?: number
+  /** Letters older than this one: the last of the page before. */
+  readonly before?: string
+}
+
+export interface DiscardOptions extends RequestOptions {
+  /** What becomes of the workflow: it is canceled (the default), or goes on without the step. */
+  readonly then?: 'cancel' | 'skip'
+}
+
+const maxLimit = 1000
+
+/** Newest first. */
+export async function listDeadLetters(
+  store: Store,
+  definition: WorkflowDefinition | null,
+  options: DeadLetterOptions = {},
+): Promise<DeadLetter[]> {
+  const { state = 'open', workflowId, step, reason, limit = 100, before } = options
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxLimit) {
+    throw new InvalidArgumentError(`The limit of dead letters must be a whole number from 1 to ${maxLimit}.`)
+  }
+  for (const id of [workflowId, before]) {
+    if (id !== undefined && !store.isId(id)) throw new InvalidArgumentError(`${JSON.stringify(id)} is no id.`)
+  }
+  const letters = await store.listLetters({
+    limit,
+    ...(state === 'all' ? {} : { state }),
+    ...(workflowId === undefined ? {} : { workflowId }),
+    ...(step === undefined ? {} : { node: step }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(before === undefined ? {} : { before }),
+    ...(definition === null ? {} : { types: typesOf(definition) }),
+  })
+  return letters.map(fromRecord)
+}
+
+function fromRecord({ node, kind: _, ...letter }: LetterRecord): DeadLetter {
+  return {
+    ...letter,
+    step: node,
+    createdAt: toDate(letter.createdAt),
+    handledAt: toOptionalDate(letter.handledAt),
+  }
+}

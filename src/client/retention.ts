@@ -1,0 +1,75 @@
+/**
+ * How long workflows are kept after they have ended, and removing them by hand. What has not ended is never removed, and
+ * neither is a part of a family.
+ */
+import { InvalidArgumentError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import type { EndedWorkflowState, RetentionAges } from '../store/housekeeping-store.ts'
+import type { Store } from '../store/store.ts'
+
+/** For all ends alike, or for each its own; a state that is not named is kept for ever. */
+export type RetentionOptions = Duration | { readonly [State in EndedWorkflowState]?: Duration }
+
+export interface PruneOptions {
+  /** Only workflows that ended at least so long ago. */
+  readonly olderThan: Duration
+  /** Only workflows that ended so. Default: all that have ended. */
+  readonly states?: EndedWorkflowState | readonly EndedWorkflowState[]
+  /** Stop when so many are gone. A family that is larger goes as a whole. Default: no limit. */
+  readonly limit?: number
+  /** Count only. */
+  readonly dryRun?: boolean
+}
+
+export interface PruneReport {
+  /** How many workflows were removed, or would be. */
+  readonly workflows: number
+  /** False when the limit was reached before everything was looked at. */
+  readonly complete: boolean
+}
+
+const endedStates: readonly EndedWorkflowState[] = ['finished', 'failed', 'canceled', 'aborted']
+
+export function retentionAges(options: RetentionOptions | undefined): RetentionAges {
+  if (options === undefined) return new Map()
+  const byState = typeof options === 'object' && endedStates.some(state => state in options)
+  const entries = byState
+    ? Object.entries(options as object)
+    : endedStates.map((state): [string, unknown] => [state, options])
+  return new Map(
+    entries.map(([state, age]) => [
+      checkState(state),
+      toMilliseconds(age as Duration, `The retention of ${state} workflows`),
+    ]),
+  )
+}
+
+export async function prune(store: Store, options: PruneOptions): Promise<PruneReport> {
+  const { olderThan, states = endedStates, limit = Number.MAX_SAFE_INTEGER, dryRun = false } = options ?? {}
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new InvalidArgumentError(`The limit of prune must be a whole number above 0, not ${String(limit)}.`)
+  }
+  const ageMs = toMilliseconds(olderThan, '`olderThan` of prune')
+  const ages = new Map([states].flat().map(state => [checkState(state), ageMs]))
+  let workflows = 0
+  let cursor: string | null = null
+  do {
+    const step: { pruned: number; cursor: string | null } = await store.housekeeping.prune({
+      ages,
+      cursor,
+      limit: limit - workflows,
+      dryRun,
+    })
+    workflows += step.pruned
+    cursor = step.cursor
+  } while (cursor !== null && workflows < limit)
+  return { workflows, complete: cursor === null }
+}
+
+function checkState(state: unknown): EndedWorkflowState {
+  const known = endedStates.find(each => each === state)
+  if (known !== undefined) return known
+  throw new InvalidArgumentError(
+    `Workflows cannot be removed while they are ${JSON.stringify(state)}. The states that last are ${endedStates.join(', ')}.`,
+  )
+}

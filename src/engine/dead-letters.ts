@@ -1,0 +1,78 @@
+/**
+ * Work that is given up until a person handles it: the workflow stands still at once, running siblings record their
+ * results, and the next attempt waits, held, for whoever requeues it. Pure changes to a draft.
+ */
+import { InvalidStateError } from '../errors.ts'
+import type { ErrorRecord } from '../primitives/describe-error.ts'
+import type { ActiveExecution, LetterReason, LetterRecord } from '../store/records.ts'
+import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
+import { currentName, type Plan } from './plan.ts'
+import { repeat } from './schedule.ts'
+import { cancelWorkflow, holdRows } from './wind-down.ts'
+
+export function deadLetter(
+  draft: ChangeDraft,
+  plan: Plan,
+  row: ActiveExecution,
+  { error, reason }: { readonly error: ErrorRecord | null; readonly reason: LetterReason },
+): void {
+  draft.end(row, 'failed', 'dead_lettered', { error })
+  if (draft.state !== 'dlq') {
+    holdRows(draft)
+    draft.moveWorkflow('dlq', { by: null, reason: error?.message ?? reason })
+  }
+  const { id: executionId, node, kind, attempt } = row
+  draft.openLetter({ id: plan.takeId(), executionId, node, kind, attempt, reason, error })
+  repeat(draft, plan, row, { due: { inMs: 0 }, failures: 0, crashes: 0, keepsInput: true })
+}
+
+/** The work of a letter goes on, and everything else that was held with it. What a person has paused stays held. */
+export function decideRequeue(draft: ChangeDraft, letterId: string, request: Request, plan: Plan): void {
+  const letter = openLetter(draft, letterId, 'requeue')
+  draft.closeLetter(letter, 'requeued', request)
+  goOnFromLetters(draft, plan, request)
+}
+
+/** Lets go what no open letter holds. The workflow comes back here when nothing goes on and another letter is open. */
+export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request): void {
+  const left = draft.letters()
+  draft.setWorkflow({ blockedBy: left[0]?.node ?? draft.workflow.blockedBy })
+  if (left.length === 0) draft.setWorkflow({ blockedBy: null })
+  if (draft.state === 'dlq') draft.moveWorkflow('ready', request)
+  if (draft.state !== 'ready') return
+  for (const row of draft.rows())
+    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
+}
+
+/** Its own letter must be handled first. */
+export function isHeldByLetter(draft: ChangeDraft, plan: Plan, row: LiveRow): boolean {
+  const name = currentName(plan, row.node)
+  return draft.letters().some(letter => currentName(plan, letter.node) === name)
+}
+
+/** What becomes of the workflow when a letter is given up for good. */
+export type AfterDiscard = 'cancel' | 'skip'
+
+export function discardLetter(draft: ChangeDraft, letterId: string, request: Request): LetterRecord {
+  const letter = openLetter(draft, letterId, 'discard')
+  draft.closeLetter(letter, 'discarded', request)
+  return letter
+}
+
+/** With the end of a workflow nothing is left to be handled. */
+export function closeAllLetters(draft: ChangeDraft, request: Request): void {
+  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+}
+
+export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Plan): void {
+  closeAllLetters(draft, request)
+  cancelWorkflow(draft, request, plan)
+}
+
+function openLetter(draft: ChangeDraft, id: string, verb: string): LetterRecord {
+  const { workflow } = draft.facts
+  const found = draft.letters().find(letter => letter.id === id)
+  if (found && (draft.state === 'ready' || draft.isHeld)) return found
+  const remedy = found ? 'It is ending or has ended.' : `Its dead letter ${id} has been handled already.`
+  throw new InvalidStateError(workflow.id, workflow.state, `${verb} a dead letter of`, remedy)
+}

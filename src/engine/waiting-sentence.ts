@@ -1,0 +1,186 @@
+/**
+ * One sentence about a workflow: what it waits for, until when, and who can do something about it. It puts into words what
+ * readiness has found, and finds nothing itself.
+ */
+import { describeSpan } from '../primitives/describe-span.ts'
+import { toDate } from '../primitives/to-date.ts'
+import type { WorkflowStanding } from '../store/readiness-facts.ts'
+import { isEnd } from './end-watch.ts'
+import type { NodeReadiness } from './readiness.ts'
+import type { WaitReason } from './wait-reason.ts'
+
+export function waitingSentence(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: number): string {
+  const clauses = clausesFor(standing, nodes, toDate(now))
+  const text = clauses.join('; ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: Date): string[] {
+  const { workflow, change } = standing
+  if (isEnd(workflow.state)) return [endClause(standing)]
+  const steps = findings(nodes, now)
+  const asked = askedBy(change?.by ?? null, change?.reason ?? null)
+  if (workflow.state === 'rolling_back') return [`it is being canceled${asked}`, ...stopClauses(steps, nodes)]
+  if (workflow.finishing)
+    return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
+  if (workflow.state === 'paused') return pauseClauses(standing, steps)
+  if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
+  return [mainClause(steps), ...steps.slice(1).filter(isAlarming).slice(0, 1).map(textOf)]
+}
+
+function endClause({ workflow, change }: WorkflowStanding): string {
+  const at = workflow.endedAt === null ? '' : ` at ${timeText(toDate(workflow.endedAt))}`
+  const asked = askedBy(change?.by ?? null, change?.reason ?? null)
+  return workflow.state === 'finished' ? `it finished${at}` : `it was ${workflow.state}${at}${asked}`
+}
+
+function askedBy(by: string | null, reason: string | null): string {
+  return `${by === null ? '' : ` by ${by}`}${reason === null ? '' : `: ${trimmed(reason)}`}`
+}
+
+function stopClauses(steps: readonly Finding[], nodes: readonly NodeReadiness[]): string[] {
+  const [stopping] = nodes.flatMap(node => node.reasons).filter(reason => reason.kind === 'stopping')
+  const until = stopping?.kind === 'stopping' ? stopping.until : null
+  const grace = until === null ? [] : [`it is given until ${timeText(until)} to stop`]
+  return [...steps.slice(0, 1).map(textOf), ...grace]
+}
+
+function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
+  const { by = null, reason = null } = change ?? {}
+  const at = workflow.pausedAt === null ? '' : ` at ${timeText(toDate(workflow.pausedAt))}`
+  const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
+  const failure = steps
+    .filter(({ kind }) => kind === 'lost' || kind === 'failed')
+    .slice(0, 1)
+    .map(textOf)
+  switch (workflow.pauseCause) {
+    case 'exception':
+      return [`it was paused${at}, because ${failure[0] ?? reason ?? 'a step has failed'}`, ...running.map(textOf)]
+    case 'flow_control':
+      return [`it was paused${at} by a step of its own${askedBy(null, reason)}`, ...running.map(textOf)]
+    default: {
+      const meanwhile = workflow.pauseCause === 'finishing' ? ', and a step has declared it finished since' : ''
+      return [`it was paused${at}${askedBy(by ?? 'somebody', reason)}${meanwhile}`, ...running.map(textOf), ...failure]
+    }
+  }
+}
+
+interface Finding {
+  readonly kind: WaitReason['kind'] | 'ready'
+  readonly text: string
+  readonly until: number
+}
+
+/** What counts for the workflow as a whole comes first; among equals, what comes soonest. */
+const precedence: readonly Finding['kind'][] = [
+  'claimed',
+  'ready',
+  'no_worker',
+  'lost',
+  'backoff',
+  'time',
+  'child',
+  'items',
+  'outside',
+  'failed',
+]
+
+function findings(nodes: readonly NodeReadiness[], now: Date): Finding[] {
+  return nodes
+    .map(node => findingOf(node, now))
+    .filter(({ kind }) => precedence.includes(kind))
+    .toSorted((a, b) => precedence.indexOf(a.kind) - precedence.indexOf(b.kind) || a.until - b.until)
+}
+
+function findingOf(node: NodeReadiness, now: Date): Finding {
+  if (node.ready) return { kind: 'ready', text: `step ${node.name} is due, and a worker will take it`, until: 0 }
+  // Whatever keeps the workflow as a whole is said already.
+  const own = node.reasons.filter(({ kind }) => kind !== 'paused' && kind !== 'stopping')
+  const reason = own.find(({ kind }) => precedence.includes(kind)) ?? own[0] ?? node.reasons[0]
+  if (reason === undefined) return { kind: 'done', text: '', until: 0 }
+  const until = 'until' in reason && reason.until !== null ? reason.until.getTime() : 0
+  return { kind: reason.kind, text: clauseOf(node, reason, now), until }
+}
+
+function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
+  const step = `step ${node.name}`
+  switch (reason.kind) {
+    case 'claimed':
+      return runningClause(step, node.attempt, reason)
+    case 'no_worker':
+      return `${step} has been due for ${spanText(reason.since, now)}, and no live worker has its code (${reason.handler}, generation ${reason.generation}, queue ${reason.queue})`
+    case 'lost':
+      return `${step} is not in the code any more: bring it back, name it in \`renamed\`, or skip it`
+    case 'backoff':
+      return `${step} is tried again at ${timeText(reason.until)}, in ${spanText(now, reason.until)}, after failure ${reason.failures}${reason.attempts === null ? '' : ` of ${reason.attempts}`}${errorText(reason.error)}`
+    case 'time':
+      return `${step} waits until ${timeText(reason.until)}, for ${spanText(now, reason.until)} more`
+    case 'child':
+      return `${step} waits for workflow ${reason.workflowId}${childText(reason)}`
+    case 'items':
+      return `${step} waits for ${reason.open} of its items`
+    case 'failed':
+      return failureClause(step, reason)
+    case 'dependencies':
+      return `${step} waits for ${reason.open.join(', ')}`
+    default:
+      return `${step} waits for something outside`
+  }
+}
+
+function runningClause(step: string, attempt: number, reason: Extract<WaitReason, { kind: 'claimed' }>): string {
+  const where = `worker ${reason.worker}${reason.host === null ? '' : ` on ${reason.host}`}`
+  const since = reason.since === null ? '' : ` since ${timeText(reason.since)}`
+  if (!reason.alive) return `${step} was run by ${where}, which has fallen silent; another worker takes it over`
+  return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
+}
+
+function failureClause(step: string, reason: Extract<WaitReason, { kind: 'failed' }>): string {
+  const { why, attempt, error } = reason
+  if (why === 'paused_itself') return `${step} has paused the workflow itself`
+  if (why === 'crash_limit') return `${step} has lost its worker too often${errorText(error)}`
+  const how = {
+    attempts_exhausted: `at its last attempt, number ${attempt}`,
+    not_retryable: `at attempt ${attempt} with an error that is not retried`,
+    not_retried: `at attempt ${attempt}`,
+  }[why]
+  return `${step} has failed ${how}${errorText(error)}`
+}
+
+function childText({ type, state }: Extract<WaitReason, { kind: 'child' }>): string {
+  const known = [type ?? [], state ?? []].flat().filter(part => part !== '')
+  return known.length === 0 ? '' : ` (${known.join(', ')})`
+}
+
+function mainClause(steps: readonly Finding[]): string {
+  const [first] = steps
+  const alike = steps.filter(step => step.kind === first?.kind).length - 1
+  return `${first?.text ?? ''}${alike > 0 ? `, and ${alike} more like it` : ''}`
+}
+
+/** Worth saying even where something else goes on. */
+function isAlarming({ kind }: Finding): boolean {
+  return kind === 'failed' || kind === 'no_worker' || kind === 'lost'
+}
+
+function textOf({ text }: Finding): string {
+  return text
+}
+
+function errorText(error: { readonly className: string; readonly message: string } | null): string {
+  return error === null ? '' : `: ${error.className}: ${trimmed(error.message)}`
+}
+
+/** The first line, cut to a length that leaves one sentence one sentence, without the stop that follows anyway. */
+function trimmed(text: string): string {
+  const line = (text.split('\n')[0] ?? '').trim().replace(/\.$/, '')
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line
+}
+
+function timeText(time: Date): string {
+  return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+function spanText(from: Date, to: Date): string {
+  return describeSpan(Math.max(0, to.getTime() - from.getTime()))
+}

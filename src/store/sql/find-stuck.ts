@@ -1,0 +1,94 @@
+/**
+ * What stands still: due and not claimed, claimed by nobody alive, paused for long. Looks at rows that have not ended only,
+ * so it does not matter how much history there is.
+ */
+import type { QueueDepth, StuckKind, StuckRow } from '../housekeeping-store.ts'
+import type { SqlContext } from './context.ts'
+import { int, json, optionalText, text } from './decode.ts'
+import type { Row } from './dialect.ts'
+import { rareStateCondition } from './rare-states.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+const idle = raw(`a.sort_key is not null and a.state in ('scheduled', 'suspended')`)
+
+export async function findStuck(
+  context: SqlContext,
+  forMs: number,
+  limit: number,
+): Promise<{ readonly now: number; readonly rows: readonly StuckRow[] }> {
+  const { active, workers, workflows } = context.tables
+  const columns = raw('a.workflow_id, w.type, a.node, a.queue, a.handler, a.owner')
+  const before = sql`${context.now} - ${forMs * 1000}`
+  const read = async (kind: StuckKind, statement: Sql) =>
+    (await context.read(statement)).map(row => stuckRow(kind, row))
+  const unclaimed = await read(
+    'not_claimed',
+    sql`select ${columns}, a.due_at as since from ${active} a join ${workflows} w on w.id = a.workflow_id
+      where ${idle} and a.due_at <= ${before} order by a.due_at limit ${limit}`,
+  )
+  const lost = await read(
+    'lease_lost',
+    sql`select ${columns}, coalesce(k.lease_until, a.started_at, a.due_at) as since from ${active} a
+      join ${workflows} w on w.id = a.workflow_id left join ${workers} k on k.id = a.owner
+      where a.owner is not null and (k.id is null or k.state <> 'alive' or k.lease_until < ${context.leaseNow})
+        and coalesce(k.lease_until, a.started_at, a.due_at) <= ${context.leaseNow} - ${forMs * 1000}
+      order by a.workflow_id limit ${limit}`,
+  )
+  const paused = await read(
+    'paused',
+    sql`select w.id as workflow_id, w.type, w.blocked_by as node, coalesce(w.paused_at, w.created_at) as since
+      from ${workflows} w where w.${raw(rareStateCondition)} and coalesce(w.paused_at, w.created_at) <= ${before}
+      order by w.id limit ${limit}`,
+  )
+  const served = await servedHandlers(context)
+  const classified = unclaimed.map(row =>
+    served.has(row.handler ?? '') ? row : { ...row, kind: 'no_worker' as const },
+  )
+  const clock = await context.read(sql`select ${context.now} as database_now`)
+  return { now: clock[0] ? int(clock[0], 'database_now') : 0, rows: [...classified, ...lost, ...paused] }
+}
+
+function stuckRow(kind: StuckKind, row: Row): StuckRow {
+  return {
+    kind,
+    workflowId: text(row, 'workflow_id'),
+    type: text(row, 'type'),
+    node: optionalText(row, 'node'),
+    queue: optionalText(row, 'queue'),
+    handler: optionalText(row, 'handler'),
+    owner: optionalText(row, 'owner'),
+    since: int(row, 'since'),
+  }
+}
+
+/** What workers that are alive have code for. Every worker serves timers. */
+async function servedHandlers(context: SqlContext): Promise<Set<string>> {
+  const rows = await context.read(
+    sql`select k.handlers from ${context.tables.workers} k where k.state = 'alive' and k.lease_until >= ${context.leaseNow}`,
+  )
+  const all = rows.flatMap(row => JSON.parse(json(row, 'handlers') ?? '[]') as string[])
+  return new Set(rows.length > 0 ? [...all, '#timer'] : all)
+}
+
+export async function queueDepths(context: SqlContext): Promise<QueueDepth[]> {
+  const rows = await context.read(
+    sql`select a.queue, a.handler, count(*) as due, min(a.due_at) as oldest from ${context.tables.active} a
+      where ${idle} and a.due_at <= ${context.now} group by a.queue, a.handler order by min(a.due_at)`,
+  )
+  return rows.map(row => ({
+    queue: text(row, 'queue'),
+    handler: text(row, 'handler'),
+    due: int(row, 'due'),
+    oldestDueAt: int(row, 'oldest'),
+  }))
+}
+
+export async function workerCounts(context: SqlContext): Promise<{ alive: number; lapsed: number }> {
+  const { leaseNow, tables } = context
+  const rows = await context.read(
+    sql`select coalesce(sum(case when k.lease_until >= ${leaseNow} then 1 else 0 end), 0) as alive,
+      coalesce(sum(case when k.lease_until < ${leaseNow} then 1 else 0 end), 0) as lapsed
+      from ${tables.workers} k where k.state = 'alive'`,
+  )
+  return { alive: rows[0] ? int(rows[0], 'alive') : 0, lapsed: rows[0] ? int(rows[0], 'lapsed') : 0 }
+}

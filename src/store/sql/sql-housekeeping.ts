@@ -1,0 +1,33 @@
+/** Housekeeping on a SQL database: each verb in a file of its own, gathered here behind the interface. */
+import type { HousekeepingStore, PruneCall } from '../housekeeping-store.ts'
+import type { SqlContext } from './context.ts'
+import { findStuck, queueDepths, workerCounts } from './find-stuck.ts'
+import { failureCounts, nodeTimes } from './measure-history.ts'
+import { pruneFamilies } from './prune-families.ts'
+
+export class SqlHousekeeping implements HousekeepingStore {
+  readonly #context: SqlContext
+
+  constructor(context: SqlContext) {
+    this.#context = context
+  }
+
+  prune(call: PruneCall) {
+    return pruneFamilies(this.#context, call)
+  }
+  findStuck(forMs: number, limit: number) {
+    return findStuck(this.#context, forMs, limit)
+  }
+  queueDepths() {
+    return queueDepths(this.#context)
+  }
+  nodeTimes(since: number, limit: number) {
+    return nodeTimes(this.#context, since, limit)
+  }
+  failureCounts(since: number, limit: number) {
+    return failureCounts(this.#context, since, limit)
+  }
+  workerCounts() {
+    return workerCounts(this.#context)
+  }
+}

@@ -1,0 +1,37 @@
+/** What the store is asked for when a workflow is to be started. */
+import type { Ending, FanIn, NewEvent, NewExecution } from './change.ts'
+import type { HeroKey, ParentKey } from './records.ts'
+
+/** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
+export interface StartOrder {
+  readonly id: string
+  readonly type: string
+  readonly hero: HeroKey | null
+  readonly input: string | null
+  readonly allowMultiple: boolean
+  readonly idempotencyKey: string | null
+  /** Other names under which a workflow would stand in its way: those that the class had before. */
+  readonly formerTypes: readonly string[]
+  readonly tags: readonly string[]
+  readonly generation: number
+  /** A graph of its own, which then takes precedence over the class. */
+  readonly graph: StoredFrozenGraph | null
+  readonly parent: (ParentKey & { readonly timerId: string }) | null
+  /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
+  readonly first: readonly NewExecution[]
+  /** What it takes over from an earlier workflow. */
+  readonly taken: TakenOver | null
+}
+
+/** Nodes that are done as soon as the workflow exists, and what follows from that. */
+export interface TakenOver {
+  readonly endings: readonly Ending[]
+  readonly fanIns: readonly FanIn[]
+  readonly events: readonly NewEvent[]
+}
+
+/** A graph that was frozen at creation, encoded. */
+export interface StoredFrozenGraph {
+  readonly signature: string
+  readonly graph: string
+}

@@ -1,0 +1,168 @@
+/** Dead letters: work that is given up stands still at once, and goes on when somebody handles it. */
+import { beforeEach, expect, it } from 'vitest'
+import { Workflow } from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { useGeneva } from '../support/use-geneva.ts'
+import { gate } from '../support/wait-for.ts'
+
+const ran: string[] = []
+let failing = new Set<string>()
+/** Both are under way when the first of them is given up: what has not begun by then is held. */
+let together: (step: 'pack' | 'label') => Promise<void> = async () => {}
+
+function meeting(): typeof together {
+  const begun = { pack: gate(), label: gate() }
+  return async step => {
+    if (step === 'pack' && !ran.includes('pack')) return
+    begun[step].open()
+    await Promise.all([begun.pack.passed, begun.label.passed])
+  }
+}
+
+function run(name: string): string {
+  ran.push(name)
+  if (failing.has(name)) throw new Error(`${name} broke`)
+  return name
+}
+
+class Shipping extends Workflow {
+  static {
+    this.named('shipping')
+    this.step('begin')
+    this.task('pack', { dependsOn: 'begin', onException: 'dlq', retry: { attempts: 2, backoff: 'fixed', delay: 0 } })
+    this.task('label', { dependsOn: 'begin', onException: 'dlq' })
+    this.task('later', { dependsOn: 'begin', wait: '1 day' })
+    this.step('ship', { dependsOn: ['pack', 'label'] })
+  }
+  async begin() {
+    run('begin')
+  }
+  async pack() {
+    await together('pack')
+    return run('pack')
+  }
+  async label() {
+    await together('label')
+    return run('label')
+  }
+  async later() {
+    run('later')
+  }
+  async ship() {
+    return run('ship')
+  }
+}
+
+forEachDatabase('a dead letter', database => {
+  const under = useGeneva(database, { workflows: [Shipping] })
+
+  beforeEach(async () => {
+    ran.length = 0
+    failing = new Set()
+    together = async () => {}
+    for (const letter of await under.geneva.deadLetters()) await under.geneva.discard(letter.id)
+  })
+
+  it('is opened when retries are used up: the workflow stands still, and the rest is held', async () => {
+    failing.add('pack')
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('dlq')
+    const [letter, ...others] = await under.geneva.deadLetters(Shipping)
+    expect(others).toEqual([])
+    expect(letter).toMatchObject({
+      workflowId: wf.id,
+      workflowType: 'shipping',
+      step: 'pack',
+      attempt: 2,
+      reason: 'retries_exhausted',
+      state: 'open',
+      error: { className: 'Error', message: 'pack broke' },
+    })
+    const states = (await wf.nodesWithState()).map(node => [node.name, node.state])
+    expect(states).toContainEqual(['pack', 'paused'])
+    expect(states).toContainEqual(['later', 'paused'])
+    expect((await wf.history()).find(row => row.outcome === 'dead_lettered')).toMatchObject({
+      step: 'pack',
+      attempt: 2,
+    })
+    await expect(wf.resume()).rejects.toMatchObject({ code: 'INVALID_STATE' })
+    await expect(wf.pause()).rejects.toMatchObject({ code: 'INVALID_STATE' })
+  })
+
+  it('that is requeued goes on with fresh retries, with everything that was held', async () => {
+    failing.add('pack')
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    const [letter] = await under.geneva.deadLetters()
+    failing.clear()
+    await under.geneva.requeue(letter?.id ?? '', { by: 'ann', reason: 'fixed' })
+    expect((await wf.refresh()).state).toBe('ready')
+    await under.runDue()
+    await under.setClock(25 * 3_600_000)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    await under.setClock(0)
+    expect(ran.filter(name => name === 'ship')).toHaveLength(1)
+    expect(await wf.verifyHistory()).toBeNull()
+    const [handled] = await under.geneva.deadLetters({ state: 'requeued', workflowId: wf.id })
+    expect(handled).toMatchObject({ id: letter?.id, handledBy: 'ann', handledReason: 'fixed' })
+    await expect(under.geneva.requeue(letter?.id ?? '')).rejects.toMatchObject({ code: 'INVALID_STATE' })
+  })
+
+  it('keeps its workflow while another one is open', async () => {
+    failing = new Set(['pack', 'label'])
+    together = meeting()
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    const letters = await under.geneva.deadLetters()
+    expect(letters.map(letter => letter.step).toSorted()).toEqual(['label', 'pack'])
+    failing.clear()
+    together = async () => {}
+    const pack = letters.find(letter => letter.step === 'pack')
+    await under.geneva.requeue(pack?.id ?? '')
+    await under.runDue()
+    const states = new Map((await wf.nodesWithState()).map(node => [node.name, node.state]))
+    expect(states.get('pack')).toBe('completed')
+    expect(states.get('label')).toBe('paused')
+    await under.geneva.skip(wf.id, 'later')
+    expect((await wf.refresh()).state).toBe('dlq')
+    await under.geneva.resolve(wf.id, 'label', { output: 'by hand' })
+    expect((await wf.refresh()).state).toBe('ready')
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(await under.geneva.deadLetters()).toEqual([])
+  })
+
+  it('that is discarded cancels its workflow, or leaves out its step', async () => {
+    failing.add('label')
+    const first = await under.geneva.start(Shipping)
+    await under.runDue()
+    const [one] = await under.geneva.deadLetters({ workflowId: first.id })
+    expect(one?.reason).toBe('policy')
+    await under.geneva.discard(one?.id ?? '', { by: 'ann' })
+    expect((await first.refresh()).state).toBe('canceled')
+    const second = await under.geneva.start(Shipping)
+    await under.runDue()
+    const [two] = await under.geneva.deadLetters({ workflowId: second.id })
+    await under.geneva.discard(two?.id ?? '', { then: 'skip' })
+    await second.skip('later')
+    await under.runDue()
+    expect((await second.refresh()).state).toBe('finished')
+  })
+
+  it('is closed with a workflow that is canceled', async () => {
+    failing.add('pack')
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    await wf.cancel({ by: 'ann' })
+    expect((await wf.refresh()).state).toBe('canceled')
+    expect(await under.geneva.deadLetters()).toEqual([])
+    expect(await under.geneva.deadLetters({ state: 'discarded', workflowId: wf.id })).toHaveLength(1)
+  })
+
+  it('that does not exist is refused', async () => {
+    await expect(under.geneva.requeue('999999999')).rejects.toMatchObject({ code: 'LETTER_NOT_FOUND' })
+    await expect(under.geneva.discard('nonsense')).rejects.toMatchObject({ code: 'LETTER_NOT_FOUND' })
+  })
+})

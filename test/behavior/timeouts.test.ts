@@ -1,0 +1,89 @@
+/** Step timeouts: the signal is aborted, the attempt has failed, and what the code still does is ignored. */
+import { expect, it } from 'vitest'
+import { defineJob, Workflow } from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { useGeneva } from '../support/use-geneva.ts'
+import { gate } from '../support/wait-for.ts'
+
+const seen = { calls: 0, reasons: [] as unknown[], slowFor: 1 }
+let late = gate()
+
+async function slow(signal: AbortSignal): Promise<string> {
+  if (++seen.calls > seen.slowFor) return 'quick'
+  await new Promise(resolve => signal.addEventListener('abort', resolve))
+  seen.reasons.push(signal.reason)
+  // It goes on all the same, and returns when nobody asks any more.
+  await late.passed
+  return 'late'
+}
+
+class Timed extends Workflow {
+  static {
+    this.named('timed')
+    this.step('work', { timeout: '30ms', retry: { attempts: 2, backoff: 'fixed', delay: 0 } })
+    this.step('after')
+  }
+  async work() {
+    return slow(this.signal)
+  }
+  async after() {
+    return this.output(this.work)
+  }
+}
+
+class ByDefault extends Workflow {
+  static {
+    this.named('timed-by-default')
+    this.defaults({ timeout: '30ms' })
+    this.step('work')
+    this.step('patient', { timeout: '1 hour' })
+  }
+  async work() {
+    return slow(this.signal)
+  }
+  async patient() {}
+}
+
+const slowJob = defineJob('slow', { timeout: '30ms', onException: 'skip' }, (_args, job) => slow(job.signal))
+
+forEachDatabase('a timeout', database => {
+  const under = useGeneva(database, { workflows: [Timed, ByDefault], jobs: [slowJob] })
+
+  function begin(slowFor: number): void {
+    Object.assign(seen, { calls: 0, reasons: [], slowFor })
+    late = gate()
+  }
+
+  it('fails the attempt, and the next one counts, whatever the first still returns', async () => {
+    begin(1)
+    const wf = await under.geneva.start(Timed)
+    await under.runDue()
+    late.open()
+    expect(await wf.waitUntilFinished({ timeout: '5s' })).toBe('quick')
+    expect(seen.reasons).toEqual(['timed out'])
+    expect((await wf.history()).map(row => [row.step, row.attempt, row.state, row.outcome])).toEqual([
+      ['work', 1, 'failed', 'timed_out'],
+      ['work', 2, 'completed', 'success'],
+      ['after', 1, 'completed', 'success'],
+    ])
+    expect((await wf.history())[0]?.error).toMatchObject({ className: 'StepTimeoutError' })
+  })
+
+  it('of the class counts for steps that have none, and pauses when nothing else is said', async () => {
+    begin(9)
+    const wf = await under.geneva.start(ByDefault)
+    await under.runDue()
+    late.open()
+    expect((await wf.refresh()).state).toBe('paused')
+    expect((await wf.history()).at(-1)).toMatchObject({ step: 'work', outcome: 'timed_out' })
+  })
+
+  it('of a job counts for its nodes', async () => {
+    begin(9)
+    const wf = await under.geneva.startGraph(under.geneva.build(w => w.node('only', { job: slowJob })))
+    await under.runDue()
+    late.open()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect((await wf.history())[0]).toMatchObject({ state: 'skipped', outcome: 'skipped_by_exception' })
+  })
+})

@@ -1,0 +1,62 @@
+/**
+ * Random graphs with random failures, skips, reattempts, requests and deaths of workers against the model: a short version
+ * of `npm run simulate`, which plays as many seeds as it is asked for. A seed that fails prints how to play it again.
+ */
+import { expect, it } from 'vitest'
+import { openAccess } from '../programs/harness/plain-access.ts'
+import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { reportLines } from './report-lines.ts'
+import { simulate } from './simulate.ts'
+
+/** Most on the quickest; the others have their own locks and their own ways to lose a race. */
+const seedCounts = { sqlite: 20, postgres: 8, mysql: 8 }
+const firstSeed = 411
+
+async function play(database: TestDatabase, seeds: readonly number[]): Promise<string[]> {
+  const { url } = await database.isolated()
+  const access = await openAccess(url)
+  try {
+    for (const seed of seeds) {
+      const report = await simulate({ url, access }, seed)
+      if (report.findings.length === 0) continue
+      const again = `again with: npm run simulate -- --seed ${seed} --database ${database.name}`
+      return [...reportLines(report), again]
+    }
+    return []
+  } finally {
+    await access.close()
+  }
+}
+
+forEachDatabase('a seed', database => {
+  it('plays the same again', { timeout: 30_000 }, async () => {
+    const { url } = await database.isolated()
+    const access = await openAccess(url)
+    const logs: string[][] = []
+    for (let round = 0; round < 2; round++) {
+      const log: string[] = []
+      for (let seed = firstSeed; seed < firstSeed + 4; seed++) {
+        log.push(...((await simulate({ url, access }, seed)).play?.log ?? []))
+      }
+      logs.push(log)
+    }
+    await access.close()
+    expect(logs[0]?.length).toBeGreaterThan(20)
+    expect(logs[1]).toEqual(logs[0])
+  })
+})
+
+forEachDatabase('the engine', database => {
+  const count = seedCounts[database.name]
+
+  it(`does what the model says for ${count} seeds`, { timeout: 90_000 }, async () => {
+    const seeds = Array.from({ length: count }, (_, index) => firstSeed + index)
+    expect((await play(database, seeds)).join('\n')).toBe('')
+  })
+
+  it('does what the model says for a seed that nobody has chosen', { timeout: 30_000 }, async () => {
+    const seed = Date.now() % 1_000_000_000
+    console.info(`simulation on ${database.name}: seed ${seed}`)
+    expect((await play(database, [seed])).join('\n')).toBe('')
+  })
+})

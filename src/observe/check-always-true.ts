@@ -4,7 +4,6 @@
  */
 import { isEnd } from '../engine/end-watch.ts'
 import { wakeSlotPrefix } from '../engine/plan.ts'
-import { findFlaw } from '../engine/verify-history.ts'
 import { childOf } from '../engine/wind-down.ts'
 import type { WorkflowFile } from '../store/event-store.ts'
 import type { ActiveExecution, WorkflowRecord } from '../store/records.ts'
@@ -19,7 +18,6 @@ export function checkAlwaysTrue(file: WorkflowFile, others: ReadonlyMap<string, 
     ...file.active.flatMap(row => checkRow(file, row)),
     ...rows.flatMap(row => checkWaiting(file, row, others)),
     ...checkLetters(file),
-    ...checkAncestry(file),
   ]
 }
 
@@ -111,15 +109,6 @@ function checkWaiting(
 /** The workflow that a row waits for. */
 export function awaitedBy(row: ActiveExecution): string | null {
   return childOf(row)?.workflowId ?? null
-}
-
-function checkAncestry({ history, active }: WorkflowFile): Complaint[] {
-  const flaw = findFlaw(history, active)
-  if (flaw === null) return []
-  const { executionId, node, attempt, reason } = flaw
-  return [
-    { kind: 'ancestry', problem: `Step ${node} attempt ${attempt}: ${reason}`, executionId, node, remedy: byHand },
-  ]
 }
 
 function about(row: ActiveExecution, said: Pick<Complaint, 'problem' | 'remedy'>): Complaint {

@@ -6,19 +6,24 @@ import type { Graph } from '../definition/graph.ts'
 import { ChangeDraft } from '../engine/change-draft.ts'
 import { heal, isSatisfied, mustHeal } from '../engine/heal.ts'
 import { currentName, endNode, type Plan } from '../engine/plan.ts'
+import { findFlaw } from '../engine/verify-history.ts'
 import type { LatestEnding, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { WorkflowFile } from '../store/event-store.ts'
 import type { Outcome } from '../store/records.ts'
-import type { Complaint } from './complaint.ts'
+import { byHand, type Complaint } from './complaint.ts'
 
 const healing =
   'Deploy any change of its graph, or `importDag` it again: both write rows and counters anew. Then please report it.'
 
 export function compareWithGraph(file: WorkflowFile, graph: Graph): Complaint[] {
+  return [...comparePlaces(file, graph), ...checkAncestry(file, graph)]
+}
+
+function comparePlaces(file: WorkflowFile, graph: Graph): Complaint[] {
   const { workflow } = file
   if (workflow.state === 'finished') return checkFinished(file, graph)
-  // Its rows are known not to stand as the graph would have them, and its counters are not used.
-  if (workflow.crooked) return []
+  // Its rows are known not to stand as the graph would have them, or its end is declared: its counters are not used.
+  if (workflow.crooked || workflow.pauseCause === 'finishing') return []
   const plan = planFor(graph, file)
   const draft = new ChangeDraft(factsOf(file), { counts: true })
   if (!mustHeal(draft, plan)) return []
@@ -84,6 +89,16 @@ function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {
       },
     ]
   })
+}
+
+/** Hashes are computed by names, and a step may have had others. */
+function checkAncestry({ history, active }: WorkflowFile, { renamed }: Graph): Complaint[] {
+  const flaw = findFlaw(history, active, renamed)
+  if (flaw === null) return []
+  const { executionId, node, attempt, reason } = flaw
+  return [
+    { kind: 'ancestry', problem: `Step ${node} attempt ${attempt}: ${reason}`, executionId, node, remedy: byHand },
+  ]
 }
 
 function latestOf(history: WorkflowFile['history'], { renamed }: Graph): Map<string, LatestEnding> {

@@ -288,8 +288,16 @@ export class Play {
       ...compareWithModel(this.model, tables),
       ...auditTables(this.#audited, tables, this.#declared),
       ...errors.map(error => `A worker says: ${(error as Error)?.stack ?? error}`),
+      ...(await this.#askDoctor()),
     ]
     if (findings.length > 0) throw new Wrong(findings.join('\n'))
+  }
+
+  /** What is stored is what the events lead to. */
+  async #askDoctor(): Promise<string[]> {
+    const { geneva, workflowId } = this.#parts
+    const { findings } = await geneva.doctor({ workflow: workflowId })
+    return findings.map(({ problem }) => `The doctor says: ${problem}`)
   }
 
   /** What can be told of the history only as a whole. */

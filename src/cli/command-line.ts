@@ -7,6 +7,7 @@ import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
 import { doctorCommand } from './doctor-command.ts'
+import { eventsCommand } from './events-command.ts'
 import { explainCommand } from './explain-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
@@ -26,6 +27,7 @@ const program = new Command('geneva')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
   .addCommand(doctorCommand())
+  .addCommand(eventsCommand())
   .addCommand(explainCommand())
   .addCommand(pruneCommand())
   .addCommand(stuckCommand())

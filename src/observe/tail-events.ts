@@ -20,6 +20,8 @@ export interface EventsOptions<K extends EventName = EventName> {
   readonly types?: readonly K[]
   /** Only events of the workflow with this id. */
   readonly workflow?: string
+  /** `false`: the loop ends when it has told what was there when it began. Default true. */
+  readonly follow?: boolean
   /** How often the database is asked while nothing comes. Default one second. */
   readonly poll?: Duration
   /** Ends the loop. */
@@ -96,6 +98,7 @@ class Tail {
   async *events(): AsyncGenerator<GenevaEvent, void, undefined> {
     const { poll, types, workflow } = this.#options
     const pollMs = poll === undefined ? defaultPollMs : toMilliseconds(poll, 'The poll of events')
+    const end = await this.#end()
     let read: EventRead = {
       after: await this.#begin(),
       limit: pageSize,
@@ -106,10 +109,12 @@ class Tail {
     while (!this.#isOver) {
       const page = await this.#ask(store => store.readEvents(read))
       for (const event of page?.events ?? []) {
+        if (Number(event.id) > end) return
         yield fromStored(event)
         if (this.#isOver) return
       }
       if (page !== null) read = { ...read, after: page.position, memory: page.memory }
+      if (read.after >= end || (page?.next === 'later' && end < Number.POSITIVE_INFINITY)) return
       // Also where the database answers at once, others get their turn.
       if (page?.next === 'at once') await nextTurn()
       else await this.#bell.wait(page?.next === 'soon' ? soonMs : pollMs)
@@ -123,6 +128,11 @@ class Tail {
 
   get #isOver(): boolean {
     return this.#parts.source.closed || this.#options.signal?.aborted === true
+  }
+
+  async #end(): Promise<number> {
+    if (this.#options.follow !== false) return Number.POSITIVE_INFINITY
+    return (await this.#ask(store => store.lastEvent())) ?? 0
   }
 
   /** Begins after the last event; what is under way with a lower number is waited for, since it is not after now. */

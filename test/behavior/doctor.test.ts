@@ -38,6 +38,17 @@ class Quick extends Workflow {
   second() {}
 }
 
+class Doomed extends Workflow {
+  static {
+    this.task('fails', { onException: 'dlq' })
+    this.task('apart', { wait: '1 day' })
+  }
+  fails() {
+    throw new Error('no')
+  }
+  apart() {}
+}
+
 class Parent extends Workflow {
   static {
     this.child('wait', { workflow: () => Pair, start: () => ({}) })
@@ -48,7 +59,7 @@ class Parent extends Workflow {
 }
 
 forEachDatabase('the doctor', database => {
-  const under = useGeneva(database, { workflows: [Pair, Join, Quick, Parent] })
+  const under = useGeneva(database, { workflows: [Pair, Join, Quick, Doomed, Parent] })
   let plain: PlainConnection
 
   beforeAll(async () => {
@@ -70,7 +81,9 @@ forEachDatabase('the doctor', database => {
     return findings.map((finding: DoctorFinding) => `${finding.kind}: ${finding.problem}`)
   }
 
-  const started = async <W extends typeof Pair | typeof Join | typeof Quick | typeof Parent>(workflow: W) => {
+  const started = async <W extends typeof Pair | typeof Join | typeof Quick | typeof Doomed | typeof Parent>(
+    workflow: W,
+  ) => {
     const { id } = await under.geneva.start(workflow as never)
     await under.runDue()
     return id as string
@@ -83,8 +96,12 @@ forEachDatabase('the doctor', database => {
     await under.geneva.cancel(await started(Parent))
     await under.runDue()
     await under.geneva.skip(await started(Join), 'slow')
+    await started(Doomed)
+    const handled = await started(Doomed)
+    const [letter] = await under.geneva.deadLetters({ workflowId: handled })
+    await under.geneva.discard(letter?.id ?? '', { then: 'skip', by: 'ann' })
     const report = await under.geneva.doctor()
-    expect(report).toEqual({ ok: true, findings: [], omitted: 0, workflows: 9 })
+    expect(report).toEqual({ ok: true, findings: [], omitted: 0, workflows: 11 })
     expect(await under.geneva.doctor({ active: true, limit: 2 })).toMatchObject({ ok: true, workflows: 2 })
   })
 
@@ -165,6 +182,26 @@ forEachDatabase('the doctor', database => {
     const [row] = await plain.query(`select id from geneva_drive_workflows where parent_id = ${parent}`)
     await update('workflows', `state = 'finished'`, String(row?.id))
     expect(await problems(parent)).toEqual([`rule: Step wait waits for workflow ${row?.id}, which is finished.`])
+  })
+
+  it('names dead letters that nobody opened, and those that are gone', async () => {
+    const gone = await started(Doomed)
+    expect(await problems(gone)).toEqual([])
+    await remove('dead_letters', gone)
+    expect(await problems(gone)).toEqual([
+      'letter: A dead letter is open by its events, but not stored so.',
+      'letter: It is stored with 1 open dead letters, but has 0.',
+      'letter: The workflow is in the dlq, but no dead letter is open: nobody can requeue it.',
+    ])
+    const open = await started(Doomed)
+    const [letter] = await under.geneva.deadLetters({ workflowId: open })
+    await under.geneva.discard(letter?.id ?? '')
+    await update('dead_letters', `state = 'open'`, open)
+    expect(await problems(open)).toEqual([
+      'letter: A dead letter is open, but its events do not say so.',
+      'letter: It is stored with 0 open dead letters, but has 1.',
+      'letter: The workflow is canceled, but the dead letter of step fails is open.',
+    ])
   })
 
   it('names events that were removed', async () => {

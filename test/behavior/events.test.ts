@@ -23,6 +23,15 @@ class Order extends Workflow {
   }
 }
 
+class Doomed extends Workflow {
+  static {
+    this.step('fail', { onException: 'dlq' })
+  }
+  fail() {
+    throw new Error('no')
+  }
+}
+
 class Quiet extends Workflow {
   static {
     this.step('only')
@@ -44,7 +53,7 @@ const shipping = defineJob('shipping', async (_args: object, job) => {
 })
 
 forEachDatabase('events', database => {
-  const under = useGeneva(database, { workflows: [Order, Quiet, Rude], jobs: [shipping] })
+  const under = useGeneva(database, { workflows: [Order, Quiet, Rude, Doomed], jobs: [shipping] })
   const listeners: (() => void)[] = []
   const heard: GenevaEvent[] = []
 
@@ -88,6 +97,7 @@ forEachDatabase('events', database => {
     expect(completed?.ranMs).toBeGreaterThanOrEqual(0)
     const finished = events.find(event => event.type === 'workflow.finished')
     expect(finished?.lastedMs).toBeGreaterThanOrEqual(0)
+    expect(finished?.decision).toBe('all_complete')
   })
 
   it('of the application are written with the outcome, and what a failed attempt said is forgotten', async () => {
@@ -117,10 +127,32 @@ forEachDatabase('events', database => {
     })
   })
 
+  it('say what the engine has concluded, who asked and why', async () => {
+    const wf = await under.geneva.start(Doomed)
+    await under.runDue()
+    const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+    await under.geneva.requeue(letter?.id ?? '', { by: 'ann', reason: 'try again' })
+    await under.geneva.pause(wf.id, { by: 'bob', reason: 'not now' })
+    await under.geneva.resume(wf.id)
+    await waitFor(() => typesOf(wf.id).filter(type => type === 'workflow.resumed').length === 2)
+    const changes = allOf(wf.id).filter(({ type }) => /^(workflow|letter)\./.test(type))
+    expect(changes).toMatchObject([
+      { type: 'workflow.started', from: null, to: 'ready' },
+      { type: 'workflow.dlq', from: 'ready', to: 'dlq', decision: 'blocked_by_failures', reason: 'no' },
+      { type: 'letter.opened', step: 'fail', attempt: 1, reason: 'policy' },
+      { type: 'letter.requeued', step: 'fail', attempt: 1, by: 'ann', reason: 'try again' },
+      { type: 'workflow.resumed', from: 'dlq', to: 'ready', by: 'ann', reason: 'try again', pausedMs: null },
+      { type: 'workflow.paused', cause: 'request', decision: null, by: 'bob', reason: 'not now' },
+      { type: 'workflow.resumed', from: 'paused', pausedMs: expect.any(Number) },
+    ])
+  })
+
   it('with a name that belongs to the engine are refused, and the step fails', async () => {
     const wf = await under.geneva.start(Rude)
     await under.runDue()
     expect((await wf.refresh()).state).toBe('paused')
+    await waitFor(() => typesOf(wf.id).includes('workflow.paused'))
+    expect(allOf(wf.id).at(-1)).toMatchObject({ cause: 'exception', decision: 'blocked_by_failures' })
     expect((await wf.history())[0]?.error?.message).toMatch(/names that begin with step\. are kept for the engine/)
   })
 
@@ -204,6 +236,16 @@ forEachDatabase('the record of events', database => {
     const wf = await startUntil(next)
     expect((await next).value?.workflowId).toBe(wf)
     await iterator.return?.()
+  })
+
+  it('ends with what is there, where it is not to follow', async () => {
+    const wf = await under.geneva.start(Quiet)
+    await wf.waitUntilFinished()
+    const told: string[] = []
+    for await (const { type } of under.geneva.events({ workflow: wf.id, follow: false })) told.push(type)
+    expect(told.at(-1)).toBe('workflow.finished')
+    expect(told).toHaveLength(5)
+    for await (const event of under.geneva.events({ after: 'now', follow: false })) expect(event).toBeNull()
   })
 
   it('wakes at once when this process has written', async () => {

@@ -57,6 +57,15 @@ describe('the fold of events', () => {
     expect(folded.executions.get('8')).toMatchObject({ node: 'pay', state: 'scheduled' })
   })
 
+  it('counts dead letters that are open', () => {
+    expect([...fold(started, ['letter.opened', null, null]).letters]).toEqual(['8'])
+    const closed = fold(started, ['letter.opened', null, null], ['letter.requeued', null, null])
+    expect(closed).toMatchObject({ flaws: [], letters: new Set() })
+    expect(fold(started, ['letter.discarded', null, null]).flaws).toMatchObject([
+      { problem: 'Event 2 (letter.discarded) does not follow: it closes a dead letter that was not open.' },
+    ])
+  })
+
   it('leaves out what says nothing about states', () => {
     const folded = fold(started, scheduled, ['order.shipped', null, null], ['workflow.healed', null, null])
     expect(folded).toMatchObject({ state: 'ready', flaws: [] })

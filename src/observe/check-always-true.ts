@@ -87,7 +87,13 @@ function checkLetters({ workflow, letters }: WorkflowFile): Complaint[] {
   }
   for (const { node, executionId } of isEnd(state) ? letters : []) {
     const problem = `The workflow is ${state}, but the dead letter of step ${node} is open.`
-    complaints.push({ kind: 'letter', problem, node, executionId, remedy: 'Nothing waits for it: discard it.' })
+    complaints.push({
+      kind: 'letter',
+      problem,
+      node,
+      executionId,
+      remedy: 'Nothing waits for it: set it to discarded by hand. Then please report it.',
+    })
   }
   return complaints
 }

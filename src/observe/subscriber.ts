@@ -7,8 +7,10 @@ import type { CommittedEvent } from '../store/event-store.ts'
 import { fromCommitted } from './event-from.ts'
 import type { GenevaEvent } from './events.ts'
 
-/** How many events a handler may be behind. Then the oldest are dropped. */
+/** How many events a handler may be behind. Then the oldest are dropped. A large payload counts for several. */
 export const maxBehind = 10_000
+/** So many characters of a payload count as one event more. */
+const payloadShare = 4096
 /** So long handlers may keep others from their turn. */
 const turnMs = 5
 
@@ -21,9 +23,11 @@ export interface Subscription {
 export class Subscriber {
   readonly #subscription: Subscription
   readonly #onError: (error: unknown, event: GenevaEvent | null) => void
-  #queue: CommittedEvent[] = []
-  /** What stands before this place in the queue has been heard. */
+  #queue: (CommittedEvent | null)[] = []
+  /** What stood before this place in the queue has been heard, or was dropped. */
   #next = 0
+  /** What is still to be heard, by weight. */
+  #behind = 0
   #dropped = 0
   #working: Promise<void> | null = null
 
@@ -36,10 +40,8 @@ export class Subscriber {
     for (const event of events) {
       if (!this.#subscription.accepts(event)) continue
       this.#queue.push(event)
-      if (this.#queue.length - this.#next > maxBehind) {
-        this.#next++
-        this.#dropped++
-      }
+      this.#behind += weightOf(event)
+      while (this.#behind > maxBehind && this.#skip() !== null) this.#dropped++
     }
     if (this.#next > maxBehind) this.#tidy()
     if (this.#next < this.#queue.length) this.#working ??= this.#work()
@@ -54,6 +56,7 @@ export class Subscriber {
   end(): void {
     this.#queue = []
     this.#next = 0
+    this.#behind = 0
   }
 
   async #work(): Promise<void> {
@@ -78,19 +81,23 @@ export class Subscriber {
     try {
       event = fromCommitted(committed)
       const returned = this.#subscription.handle(event)
-      if (returned instanceof Promise) await returned
+      if (isThenable(returned)) await returned
     } catch (error) {
       this.#onError(error, event)
     }
   }
 
   #take(): CommittedEvent | null {
-    const event = this.#queue[this.#next]
-    if (event === undefined) {
-      this.#tidy()
-      return null
-    }
-    this.#next++
+    const event = this.#skip()
+    if (event === null) this.#tidy()
+    return event
+  }
+
+  #skip(): CommittedEvent | null {
+    const event = this.#queue[this.#next] ?? null
+    if (event === null) return null
+    this.#queue[this.#next++] = null
+    this.#behind -= weightOf(event)
     return event
   }
 
@@ -98,6 +105,15 @@ export class Subscriber {
     this.#queue = this.#queue.slice(this.#next)
     this.#next = 0
   }
+}
+
+function weightOf({ event }: CommittedEvent): number {
+  return 1 + Math.floor((event.payload?.length ?? 0) / payloadShare)
+}
+
+/** Also of another library, or of another realm. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }
 
 function nextTurn(): Promise<void> {

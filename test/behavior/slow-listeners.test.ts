@@ -75,8 +75,9 @@ forEachDatabase('listeners of which one throws and one is slow', database => {
     expect(slow.map(event => event.type)).toEqual(Array(3).fill('workflow.started'))
     await waitFor(() => under.errors.filter(({ error }) => (error as Error).message === 'listener').length === thrown)
     expect(thrown).toBeGreaterThan(3 * batch)
-    // Were the engine to wait for either, it would take for ever; half as much again is what a busy machine may add.
-    expect(heard).toBeLessThan(alone * 1.5 + 100)
+    // An engine that waited for the slow one would never come to an end. What is left is the time of the listeners
+    // themselves, which a busy machine has little of.
+    expect(heard).toBeLessThan(alone * 2 + 1000)
     expect(await under.geneva.doctor()).toMatchObject({ ok: true, workflows: 7 * batch })
     never.open()
   })

@@ -288,7 +288,7 @@ export class Play {
       ...compareWithModel(this.model, tables),
       ...auditTables(this.#audited, tables, this.#declared),
       ...errors.map(error => `A worker says: ${(error as Error)?.stack ?? error}`),
-      ...(await this.#askDoctor()),
+      ...(this.log.length % 4 === 0 ? await this.#askDoctor() : []),
     ]
     if (findings.length > 0) throw new Wrong(findings.join('\n'))
   }
@@ -306,6 +306,7 @@ export class Play {
     const flaw = await geneva.verifyHistory(workflowId)
     const findings = [
       ...auditEvents(this.#audited, await this.#read(), await this.#events()),
+      ...(await this.#askDoctor()),
       ...(flaw ? [`${this.#nameOf(flaw.node)}#${flaw.attempt} does not fit: ${flaw.reason}`] : []),
     ]
     if (findings.length > 0) throw new Wrong(findings.join('\n'))

@@ -78,6 +78,25 @@ describe('a subscriber', () => {
     expect(errors[0]).toBeInstanceOf(EventsDroppedError)
   })
 
+  it('may be less far behind where events carry much', async () => {
+    const first = gate()
+    const heard: number[] = []
+    const { subscriber, errors } = listening(id => {
+      heard.push(id)
+      return id === 0 ? first.passed : null
+    })
+    const large = JSON.stringify('x'.repeat(40_000))
+    const heavy = events(2000).map(item => ({ ...item, event: { ...item.event, payload: large } }))
+    subscriber.offer(heavy.slice(0, 1))
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    subscriber.offer(heavy.slice(1))
+    first.open()
+    await subscriber.idle()
+    expect(heard).toHaveLength(1 + maxBehind / 10)
+    expect(errors).toMatchObject([{ code: 'EVENTS_DROPPED', count: 999 }])
+  })
+
   it('hears nothing more once it has ended', async () => {
     const heard: number[] = []
     const { subscriber } = listening(id => heard.push(id))

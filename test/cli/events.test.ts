@@ -24,7 +24,7 @@ class Signup extends Workflow {
 forEachDatabase('geneva events', database => {
   const under = useGeneva(database, { workflows: [Signup] })
 
-  it('prints what happened, and what happens', async () => {
+  it('prints what happened, and what happens', { timeout: 60_000 }, async () => {
     const { id } = await under.geneva.start(Signup)
     await under.runDue()
     const module = join(folder, `${database.name}.mjs`)
@@ -56,9 +56,8 @@ forEachDatabase('geneva events', database => {
 
     const watching = run('events', module, '--follow', '--after', finished.position, '--json')
     const next = await under.geneva.start(Signup)
-    await waitFor(() => watching.printed().includes(`"workflowId":"${next.id}"`))
+    await waitFor(() => watching.printed().includes(`"workflowId":"${next.id}"`), 30_000)
     watching.stop()
-    expect((await run('events', module, '--type', 'step.faild').ended).stderr).toContain('no event "step.faild"')
   })
 })
 

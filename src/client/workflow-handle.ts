@@ -31,9 +31,16 @@ import {
   type ProgressFacts,
   type WorkflowEvent,
 } from './execution.ts'
-import { type DecideOptions, decide, type RecordedDecision, recorded, type SignalOptions, signal } from './messages.ts'
 import { type NodeWithState, nodesWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import {
+  type DecideOptions,
+  decide,
+  type RecordedDecision,
+  recorded,
+  type SignalOptions,
+  signal,
+} from './tell-workflow.ts'
 import type { Waiters } from './waiters.ts'
 
 export interface HandleParts {

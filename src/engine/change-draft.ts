@@ -8,7 +8,6 @@ import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
   Continuation,
-  Due,
   Ending,
   EndingRow,
   LatestEnding,
@@ -31,14 +30,14 @@ import type {
   LetterRecord,
   Outcome,
   PauseCause,
-  Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
 import { isEnd } from './end-watch.ts'
-import { eventName, moveName } from './event-names.ts'
-import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { endingFacts, eventName, moveName, pauseFacts, rowEvent } from './event-names.ts'
+import type { LiveRow, NextExecution } from './live-row.ts'
+import { LiveRows, type MoveDetails } from './live-rows.ts'
 import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
@@ -58,25 +57,13 @@ export interface EndingDetails {
   readonly by?: string | null
 }
 
-export interface MoveDetails {
-  readonly heldFrom?: RowMove['heldFrom']
-  readonly progress?: Progress
-  readonly due?: Due
-  readonly input?: string
-  readonly reason?: string | null
-}
-
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
 export class ChangeDraft {
   readonly facts: WorkflowFacts
-  /** The rows of the workflow as they will be, by slot, as far as the facts show them. */
-  readonly #live: Map<string, LiveRow>
-  readonly #existing: ReadonlySet<string>
+  readonly #live: LiveRows
   readonly #endings: Ending[] = []
   readonly #ended = new Map<string, LatestEnding>()
-  readonly #next = new Map<string, NewExecution>()
-  readonly #moves = new Map<string, RowMove>()
   readonly #counters: Counters
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
@@ -99,8 +86,7 @@ export class ChangeDraft {
     this.facts = facts
     this.#counters = new Counters(facts.fanIns, counts)
     this.#undo = new UndoView(facts)
-    this.#live = new Map(facts.active.map(row => [row.slot, row]))
-    this.#existing = new Set(this.#live.keys())
+    this.#live = new LiveRows(facts)
     const { state, pauseCause, blockedBy, finishing, rollback, partial, rounds } = facts.workflow
     const { crooked, openLetters, generation, frozen } = facts.workflow
     this.#update = {
@@ -137,11 +123,11 @@ export class ChangeDraft {
 
   /** Steps and their like, without the timers of the engine. */
   rows(): LiveRow[] {
-    return [...this.#live.values()].filter(row => row.kind !== 'timer')
+    return this.#live.all().filter(row => row.kind !== 'timer')
   }
 
   rowIn(slot: string): LiveRow | null {
-    return this.#live.get(slot) ?? null
+    return this.#live.in(slot)
   }
 
   /** Something can go on by itself: a row is scheduled, running or suspended. */
@@ -184,29 +170,22 @@ export class ChangeDraft {
   /** The row is over: it leaves the active rows and enters history. */
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
-    this.#forget(row)
-    this.#record(row, row.state, { state, outcome, details })
+    this.#live.forget(row)
+    this.#record(row, row.state, { ...details, state, outcome })
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
   insertEnded(row: EndingRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, 'new', state)
-    this.#record(row, 'new', { state, outcome, details })
+    this.#record(row, null, { ...details, state, outcome })
   }
 
-  #record(row: EndingRow, from: string, end: { state: EndedState; outcome: Outcome; details: EndingDetails }): void {
-    const { state, outcome, details } = end
-    const reason = details.reason ?? null
-    this.#endings.push({
-      execution: row,
-      state,
-      outcome,
-      error: details.error ?? null,
-      reason,
-      output: details.output ?? null,
-    })
+  #record(row: EndingRow, from: string | null, end: EndingDetails & { state: EndedState; outcome: Outcome }): void {
+    const { state, outcome, error = null, reason = null, output = null, by = null } = end
+    const ending: Ending = { execution: row, state, outcome, error, reason, output }
+    this.#endings.push(ending)
     if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome, reason })
-    this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
+    this.#event(rowEvent(row.kind, state), row, { from, to: state, by, reason, ...endingFacts(ending) })
   }
 
   /** Ended forward attempts as they will be, newest first. The facts must show history. */
@@ -229,15 +208,17 @@ export class ChangeDraft {
   /** A new row, in the slot of one that has ended where there is one. */
   insert(execution: NextExecution): NewExecution {
     checkExecutionTransition(execution.id, 'new', execution.state)
-    const there = this.#live.get(execution.slot)
+    const there = this.#live.in(execution.slot)
     invariant(
-      there === undefined,
+      there === null,
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
-    const row = this.#put(execution)
-    this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
-      to: execution.state,
-      by: execution.owner,
+    const row = this.#live.put(execution)
+    const { kind, state, owner, due } = execution
+    this.#event(rowEvent(kind, kind === 'timer' ? 'scheduled' : eventName(state)), row, {
+      to: state,
+      by: owner,
+      since: state === 'in_progress' && 'at' in due ? due.at : null,
     })
     return row
   }
@@ -245,22 +226,9 @@ export class ChangeDraft {
   /** The same row in another state: held, let go, released, or waiting. */
   move(row: LiveRow, state: RowMove['state'], details: MoveDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
-    const heldFrom = state === 'paused' ? (details.heldFrom ?? 'scheduled') : null
-    const fresh = this.#next.get(row.slot)
-    if (fresh) {
-      this.#put({ ...fresh, state, owner: null, due: details.due ?? fresh.due })
-    } else {
-      const fence = row.state === 'in_progress' ? row.fence + 1 : row.fence
-      const before = this.#moves.get(row.slot)
-      const progress = details.progress ?? before?.progress ?? null
-      const input = details.input ?? before?.input ?? null
-      const due = details.due ?? before?.due ?? null
-      this.#moves.set(row.slot, { slot: row.slot, state, fence, heldFrom, progress, due, input })
-      const changed = { progress: progress ?? row.progress, input: input ?? row.input }
-      this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
-    }
+    this.#live.move(row, state, details)
     const reason = details.reason ?? null
-    this.#event(`${row.kind === 'timer' ? 'timer' : 'step'}.${moveName(row.state, state)}`, row, {
+    this.#event(rowEvent(row.kind, moveName(row.state, state)), row, {
       from: row.state,
       to: state,
       reason,
@@ -269,14 +237,14 @@ export class ChangeDraft {
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
   withdraw(row: LiveRow, reason: string): void {
-    this.#forget(row)
+    this.#live.forget(row)
     this.#event('step.withdrawn', row, { from: row.state, reason })
   }
 
   /** The same attempt under another name or in another slot, which its code has for it now. */
   rename(row: LiveRow, next: NextExecution): void {
-    this.#forget(row)
-    this.#put(next)
+    this.#live.forget(row)
+    this.#live.put(next)
     if (row.node === next.node) return
     this.#event(
       'step.renamed',
@@ -285,15 +253,18 @@ export class ChangeDraft {
     )
   }
 
-  /** A timer that is no longer needed, or that has done its work. */
+  /** Timers that are no longer needed, or have done their work. */
   dropTimers(): void {
-    for (const row of [...this.#live.values()]) if (row.kind === 'timer') this.#forget(row)
+    for (const { slot } of this.#live.all()) this.dropTimer(slot)
   }
 
-  /** A timer that has done its work. */
+  /** One that was claimed has done its work. */
   dropTimer(slot: string): void {
-    const row = this.#live.get(slot)
-    if (row?.kind === 'timer') this.#forget(row)
+    const row = this.#live.in(slot)
+    if (row?.kind !== 'timer') return
+    this.#live.forget(row)
+    const to = row.state === 'in_progress' ? 'completed' : 'canceled'
+    this.#event(`timer.${to}`, row, { from: row.state, to })
   }
 
   /** How many parents of the node are open; `null` while none has arrived. */
@@ -326,6 +297,8 @@ export class ChangeDraft {
       to,
       by,
       reason,
+      since: isEnd(to) ? this.facts.workflow.createdAt : to === 'ready' ? this.facts.workflow.pausedAt : null,
+      ...pauseFacts(pauseCause),
     }
     this.#events.push(this.#moved)
   }
@@ -345,13 +318,15 @@ export class ChangeDraft {
   openLetter(letter: NewLetter): void {
     this.#opened.push(letter)
     this.setWorkflow({ openLetters: this.#update.openLetters + 1 })
-    this.note('letter.opened', { node: letter.node, executionId: letter.executionId, reason: letter.reason })
+    const { node, executionId, attempt, reason } = letter
+    this.note('letter.opened', { node, executionId, attempt, reason })
   }
 
   closeLetter(letter: LetterRecord, state: ClosedLetter['state'], request: Request): void {
     this.#closed.push({ id: letter.id, state, ...request })
     this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
-    this.note(`letter.${state}`, { node: letter.node, executionId: letter.executionId, ...request })
+    const { node, executionId, attempt } = letter
+    this.note(`letter.${state}`, { node, executionId, attempt, ...request })
   }
 
   /** From now on this graph counts, whatever the class says. */
@@ -366,28 +341,22 @@ export class ChangeDraft {
   }
 
   /** An event of the workflow as a whole, or of a node that has no row. */
-  note(type: string, rest: Partial<NewEvent> = {}): void {
+  note(type: NewEvent['type'], rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
     const continuation = continuationIn(this, this.#continuation)
     if (continuation?.stage === 'begun') this.#events.push(...continuationEvents(this.workflowId, continuation.as.id))
-    const next = [...this.#next.values()]
-    const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
     // Seen or not, its timer goes with the workflow.
-    if (isEnd(this.state) && this.facts.workflow.deadlineAt !== null && !gone.includes(deadlineSlot))
-      gone.push(deadlineSlot)
+    const gone = isEnd(this.state) && this.facts.workflow.deadlineAt !== null ? [deadlineSlot] : []
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
       endings: this.#undo.applied(this.#endings),
       undone: this.#undo.before(this.#endings),
       dropped: this.facts.outworn,
-      replacements: next.filter(row => this.#existing.has(row.slot)),
-      insertions: next.filter(row => !this.#existing.has(row.slot)),
-      removals: gone.map(slot => ({ slot })),
-      moves: [...this.#moves.values()],
+      ...this.#live.build(gone),
       fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
       messages: this.messages,
@@ -402,20 +371,7 @@ export class ChangeDraft {
     return isEnd(this.state) && !isEnd(this.facts.workflow.state)
   }
 
-  #put(execution: NextExecution): NewExecution {
-    const row = freshRow(this.workflowId, execution)
-    this.#next.set(row.slot, row)
-    this.#live.set(row.slot, row)
-    return row
-  }
-
-  #forget(row: LiveRow): void {
-    this.#live.delete(row.slot)
-    this.#next.delete(row.slot)
-    this.#moves.delete(row.slot)
-  }
-
-  #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
+  #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
   }

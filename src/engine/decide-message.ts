@@ -28,7 +28,7 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, giv
     )
   }
   draft.messages.decisions.push({ id: plan.takeId(), executionId: row.id, node: row.node, ...given })
-  draft.note(`step.${given.decision}`, {
+  draft.note(`decision.${given.decision}`, {
     node: row.node,
     executionId: row.id,
     attempt: row.attempt,

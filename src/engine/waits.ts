@@ -79,7 +79,7 @@ export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecu
     endWait(draft, plan, row, { came: 'nothing' })
     return
   }
-  draft.note('step.escalated', { node: row.node, executionId: row.id, reason: `to ${now.tell.join(', ')}` })
+  draft.note('decision.escalated', { node: row.node, executionId: row.id, reason: `to ${now.tell.join(', ')}` })
   if (next === undefined) return
   const at = timer.dueAt + (next.afterMs - now.afterMs) * 1000
   insertWaitTimer(draft, plan, row, { index: index + 1, due: { at } })

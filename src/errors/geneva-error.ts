@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'STEP_TIMEOUT'
   | 'NOTHING_CAME'
   | 'ITERATION_LIMIT'
+  | 'EVENTS_DROPPED'
   | 'RETRYABLE'
   | 'PERMANENT'
   | 'DRIVER_MISSING'

@@ -196,7 +196,7 @@ forEachDatabase('a step that waits', database => {
     await under.runDue()
     await under.setClock(2.1 * hour)
     await under.runDue()
-    const told = (await wf.events()).filter(event => event.type === 'step.escalated')
+    const told = (await wf.events()).filter(event => event.type === 'decision.escalated')
     expect(told.map(({ reason }) => reason)).toEqual(['to team lead', 'to manager, director'])
     expect((await wf.refresh()).state).toBe('ready')
     await under.setClock(3.1 * hour)

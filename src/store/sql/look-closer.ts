@@ -9,9 +9,9 @@ import type { SqlContext } from './context.ts'
 import { activeExecution, latestEnding, text, workflowRecord } from './decode.ts'
 import type { Transaction } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
-import { decisionsOn, keptSignals } from './messages.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
+import { decisionsOn, keptSignals } from './stored-messages.ts'
 import { undoFacts } from './undo-rows.ts'
 
 /** How many ended attempts one change removes at most. */

@@ -8,10 +8,10 @@ import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
-import { insertDecisions, insertSignals, takeSignals } from './messages.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { insertWakes } from './watches.ts'
+import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
+import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
@@ -112,6 +112,7 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
       piece => takeSignals(context, piece),
     ),
     ...write(woken, piece => insertWakes(context, piece)),
+    ...write(woken, piece => insertWakeEvents(context, piece)),
     ...write(
       changes.flatMap(change => change.events),
       piece => insertEvents(context, piece),

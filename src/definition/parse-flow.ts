@@ -118,7 +118,7 @@ function humanIn(json: unknown, where: string, known: KnownNames): FrozenHuman {
       })
     : escalations
   const wait = humanWait({ prompt, assignTo, quorum, onReject, escalate }, where)
-  return { ...frozenHuman(wait), ...(form === undefined ? {} : { form: formIn(form, where, known) }) }
+  return frozenHuman(form === undefined ? wait : { ...wait, form: formIn(form, where, known) })
 }
 
 function formIn(form: unknown, where: string, { knowsForm }: KnownNames): string {

@@ -15,6 +15,7 @@ import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
+import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
@@ -30,6 +31,7 @@ import { Connection, type GenevaOptions } from './connection.ts'
 import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
+import { type DecideOptions, decideOn, type SignalOptions, signal } from './messages.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
@@ -180,6 +182,26 @@ export class Geneva {
 
   async cancel(id: string, options?: RequestOptions): Promise<void> {
     await (await this.#connection.open()).engine.cancel(id, requestFrom(options))
+  }
+
+  /** Ends a workflow at once: nothing is undone, and nothing that runs is waited for. */
+  async abort(id: string, options?: RequestOptions): Promise<void> {
+    await (await this.#connection.open()).engine.abort(id, requestFrom(options))
+  }
+
+  /** Decides on an execution that waits for people: the untyped form, for inboxes. See `handle.decide`. */
+  async decide(executionId: string, options: DecideOptions): Promise<void> {
+    await decideOn((await this.#connection.open()).engine, executionId, options)
+  }
+
+  /** Sends a message to a step that waits for it, or will. See `handle.signal`. */
+  async signal(id: string, step: string, payload?: unknown, options: SignalOptions = {}): Promise<void> {
+    await signal((await this.#connection.open()).engine, id, step, { ...options, payload })
+  }
+
+  /** What a cancel, or a failure now, would undo, in order. */
+  async previewRollback(id: string, kind: 'cancel' | 'failure' = 'cancel'): Promise<RollbackStep[]> {
+    return previewRollback((await this.#connection.open()).engine, id, kind)
   }
 
   async skip(id: string, step: string, options?: RequestOptions): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
+import type { DeadlineAction } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
@@ -46,6 +47,8 @@ export interface Declarations {
   retry: RetryPolicy | null
   timeoutMs: number | null
   stopGraceMs: number
+  deadlineMs: number | null
+  onDeadline: DeadlineAction
   queue: string
   priority: number
   allowMultiple: boolean
@@ -138,6 +141,8 @@ function emptyDeclarations(className: string): Declarations {
     retry: null,
     timeoutMs: null,
     stopGraceMs: defaultStopGraceMs,
+    deadlineMs: null,
+    onDeadline: 'cancel',
     queue: 'default',
     priority: 0,
     allowMultiple: false,

@@ -6,6 +6,7 @@ import { normalizeRules } from './exception-policy.ts'
 import type { HeroType } from './hero.ts'
 import { mistakeInStoredName } from './node-name.ts'
 import {
+  definedDeadline,
   definedDuration,
   definedPriority,
   definedQueue,
@@ -86,11 +87,16 @@ export function declareDefaults(workflowClass: DeclaringClass, options: unknown)
   const where = `${declarations.className}, defaults`
   if (typeof options !== 'object' || options === null)
     throw new DefinitionError(`${where}: the options must be an object.`)
-  refuseUnknownKeys(options, ['retry', 'timeout', 'stopGrace'], where)
-  const { retry, timeout, stopGrace } = options as Record<string, unknown>
+  refuseUnknownKeys(options, ['retry', 'timeout', 'stopGrace', 'deadline', 'onDeadline'], where)
+  const { retry, timeout, stopGrace, deadline, onDeadline } = options as Record<string, unknown>
   if (stopGrace !== undefined) declarations.stopGraceMs = definedDuration(stopGrace, 'the stopGrace', where)
   if (timeout !== undefined) declarations.timeoutMs = definedTimeout(timeout, where)
   if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
+  if (deadline !== undefined) declarations.deadlineMs = definedDeadline(deadline, where)
+  if (onDeadline === undefined) return
+  if (onDeadline !== 'cancel' && onDeadline !== 'pause')
+    throw new DefinitionError(`${where}: onDeadline must be 'cancel' or 'pause', not ${JSON.stringify(onDeadline)}.`)
+  declarations.onDeadline = onDeadline
 }
 
 export function declareNamed(workflowClass: DeclaringClass, type: unknown, formerTypes: readonly unknown[]): void {

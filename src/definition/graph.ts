@@ -45,6 +45,8 @@ export interface GraphCompensation {
   readonly name: string
   /** Also undoes an attempt that has failed. */
   readonly afterFailure: boolean
+  /** It is never called twice by the engine. */
+  readonly once?: boolean
 }
 
 /** What becomes of a workflow when a person says no. */
@@ -92,6 +94,9 @@ export interface GraphNode {
   readonly once?: { readonly reconciles: boolean }
 }
 
+/** What happens to a workflow that has not ended by its deadline. */
+export type DeadlineAction = 'cancel' | 'pause'
+
 /** A graph as it is stored: plain data, dependencies resolved. */
 export interface GraphData {
   /** The stored name of the class; `null` for a graph that was built at run time. */
@@ -101,6 +106,10 @@ export interface GraphData {
   readonly nodes: readonly GraphNode[]
   /** Former names of nodes, each with the present one. */
   readonly renamed?: Readonly<Record<string, string>>
+  /** How long workflows may take that are started by it; without it, as long as they like. */
+  readonly deadlineMs?: number
+  /** Without it, they are canceled. */
+  readonly onDeadline?: DeadlineAction
 }
 
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */
@@ -118,6 +127,8 @@ export class Graph {
   readonly leaves: readonly GraphNode[]
   /** One node after the other: at most one can be active. */
   readonly isChain: boolean
+  /** Something in it can be undone. */
+  readonly isSaga: boolean
   /** Former names of nodes, each with the present one. */
   readonly renamed: ReadonlyMap<string, string>
 
@@ -132,6 +143,7 @@ export class Graph {
         else this.#children.set(parent, [node])
       }
     }
+    this.isSaga = data.nodes.some(node => node.compensation !== undefined)
     this.entries = data.nodes.filter(node => node.dependsOn.length === 0)
     this.leaves = data.nodes.filter(node => !this.#children.has(node.id))
     this.isChain =

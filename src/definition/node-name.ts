@@ -14,6 +14,7 @@ const members = [
   'pause',
   'skip',
   'finish',
+  'restart',
   'reattempt',
 ] as const
 

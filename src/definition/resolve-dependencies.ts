@@ -23,9 +23,17 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
       `${declarations.className}: its steps wait for each other in a circle: ${cycle.join(' → ')}. Take one of the dependencies away.`,
     )
   }
-  const { queue, priority } = declarations
+  const { queue, priority, deadlineMs, onDeadline } = declarations
   const renamed = renamedIn(declarations)
-  const graph = new Graph({ type, queue, priority, nodes, ...(renamed === null ? {} : { renamed }) })
+  const graph = new Graph({
+    type,
+    queue,
+    priority,
+    nodes,
+    ...(renamed === null ? {} : { renamed }),
+    ...(deadlineMs === null ? {} : { deadlineMs }),
+    ...(onDeadline === 'cancel' ? {} : { onDeadline }),
+  })
   const mistake = mistakeInBackTo(graph)
   if (mistake !== null) throw new DefinitionError(`${declarations.className}, ${mistake}`)
   return graph

@@ -143,6 +143,8 @@ export interface NodeDefinition {
 export interface StepInfo {
   readonly name: string
   readonly attempt: number
+  /** Set when the step is being undone. */
+  readonly kind?: 'compensate'
 }
 
 export type BeforeHook = (workflow: any, step: StepInfo) => unknown

@@ -7,14 +7,20 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
+  Continuation,
   Due,
   Ending,
   EndingRow,
   LatestEnding,
+  NewDecision,
   NewEvent,
   NewExecution,
   NewLetter,
+  NewSignal,
   RowMove,
+  TakenSignal,
+  TriedUndo,
+  UndoRow,
   WorkflowChange,
   WorkflowFacts,
   WorkflowUpdate,
@@ -28,9 +34,16 @@ import type {
   Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
+import { continuationEvents, continuationIn } from './continuation.ts'
+import { Counters } from './counters.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
-import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
+import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { deadlineSlot } from './plan.ts'
+import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
+import { UndoView } from './undo-view.ts'
+
+export type { LiveRow, NextExecution } from './live-row.ts'
 
 /** Who asked for a change from outside, and why. */
 export interface Request {
@@ -53,14 +66,6 @@ export interface MoveDetails {
   readonly reason?: string | null
 }
 
-export type NextExecution = Omit<NewExecution, 'workflowId'>
-
-/** A row as it will be. One that this change inserts has no times yet. */
-export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
-  readonly createdAt: number | null
-  readonly dueAt: number | null
-}
-
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
 export class ChangeDraft {
@@ -72,24 +77,45 @@ export class ChangeDraft {
   readonly #ended = new Map<string, LatestEnding>()
   readonly #next = new Map<string, NewExecution>()
   readonly #moves = new Map<string, RowMove>()
-  readonly #fanIns = new Map<string, number>()
+  readonly #counters: Counters
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
   readonly #closed: ClosedLetter[] = []
-  readonly #counts: boolean
+  /** What came from outside, to be kept. */
+  readonly messages: { decisions: NewDecision[]; signals: NewSignal[]; taken: TakenSignal[] } = {
+    decisions: [],
+    signals: [],
+    taken: [],
+  }
+  readonly #undo: UndoView
   #update: WorkflowUpdate
   #updated = false
   #moved: NewEvent | null = null
   #graph: WorkflowChange['graph'] = null
+  #continuation: Continuation | null = null
 
   /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
     this.facts = facts
-    this.#counts = counts
+    this.#counters = new Counters(facts.fanIns, counts)
+    this.#undo = new UndoView(facts)
     this.#live = new Map(facts.active.map(row => [row.slot, row]))
     this.#existing = new Set(this.#live.keys())
-    const { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = facts.workflow
-    this.#update = { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen }
+    const { state, pauseCause, blockedBy, finishing, rollback, partial, rounds } = facts.workflow
+    const { crooked, openLetters, generation, frozen } = facts.workflow
+    this.#update = {
+      state,
+      pauseCause,
+      blockedBy,
+      finishing,
+      rollback,
+      partial,
+      rounds,
+      crooked,
+      openLetters,
+      generation,
+      frozen,
+    }
   }
 
   get workflowId(): string {
@@ -127,6 +153,21 @@ export class ChangeDraft {
 
   /** The latest ended attempt of a node, as far as the facts show it. */
   latestOf(node: string): LatestEnding | null {
+    const found = this.#latest(node)
+    return found !== null && found.attempt > this.attemptsBefore(node) ? found : null
+  }
+
+  /** Of any round. */
+  lastAttemptAt(node: string): number {
+    return this.#latest(node)?.attempt ?? this.attemptsBefore(node)
+  }
+
+  /** How many attempts at the node belong to earlier rounds. */
+  attemptsBefore(node: string): number {
+    return this.#update.rounds?.[node] ?? 0
+  }
+
+  #latest(node: string): LatestEnding | null {
     return this.#ended.get(node) ?? this.facts.latest?.get(node) ?? this.facts.parents.get(node) ?? null
   }
 
@@ -164,8 +205,25 @@ export class ChangeDraft {
       reason,
       output: details.output ?? null,
     })
-    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
+    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome, reason })
     this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
+  }
+
+  /** Ended forward attempts as they will be, newest first. The facts must show history. */
+  undoRows(): UndoRow[] {
+    return this.#undo.rows(this.#endings)
+  }
+
+  /** Compensations that have ended, those of this change included. */
+  triedUndos(): TriedUndo[] {
+    return this.#undo.tried(this.#endings)
+  }
+
+  /** A rollback moves an ended row on. Its outcome stays what it is. */
+  moveEnded(row: UndoRow, state: 'compensating' | 'rolled_back' | 'failed'): void {
+    checkUndoTransition(row.id, row.state, state)
+    this.#undo.move(row.id, state)
+    this.#event(`step.${state}`, row, { from: row.state, to: state })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
@@ -202,7 +260,11 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
+    this.#event(`${row.kind === 'timer' ? 'timer' : 'step'}.${moveName(row.state, state)}`, row, {
+      from: row.state,
+      to: state,
+      reason,
+    })
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
@@ -236,17 +298,17 @@ export class ChangeDraft {
 
   /** How many parents of the node are open; `null` while none has arrived. */
   openParents(node: string): number | null {
-    return this.#fanIns.get(node) ?? this.facts.fanIns.get(node) ?? null
+    return this.#counters.open(node)
   }
 
   /** Zero means that the counter is not needed any more. */
   setOpenParents(node: string, open: number): void {
-    this.#fanIns.set(node, open)
+    this.#counters.set(node, open)
   }
 
   /** Counters that the facts show. */
   knownFanIns(): string[] {
-    return [...new Set([...this.facts.fanIns.keys(), ...this.#fanIns.keys()])]
+    return this.#counters.known()
   }
 
   moveWorkflow(to: StoredWorkflowState, request: Request | null = null, pauseCause: PauseCause | null = null): void {
@@ -298,41 +360,46 @@ export class ChangeDraft {
     this.setWorkflow({ frozen: graph.signature, generation: 0 })
   }
 
+  /** It goes on as another workflow once it has finished. */
+  continueAs(continuation: Continuation): void {
+    this.#continuation = continuation
+  }
+
   /** An event of the workflow as a whole, or of a node that has no row. */
   note(type: string, rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
+    const continuation = continuationIn(this, this.#continuation)
+    if (continuation?.stage === 'begun') this.#events.push(...continuationEvents(this.workflowId, continuation.as.id))
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
+    // Seen or not, its timer goes with the workflow.
+    if (isEnd(this.state) && this.facts.workflow.deadlineAt !== null && !gone.includes(deadlineSlot))
+      gone.push(deadlineSlot)
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
-      endings: this.#endings,
+      endings: this.#undo.applied(this.#endings),
+      undone: this.#undo.before(this.#endings),
+      dropped: this.facts.outworn,
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
-      fanIns: this.#buildFanIns(),
+      fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
+      messages: this.messages,
       graph: this.#graph,
-      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
+      continuation,
+      wakes: this.#ends() && this.facts.workflow.watched && continuation?.stage !== 'begun',
       events: this.#events,
     }
   }
 
-  /** What is left when a workflow ends is of no use to anybody. */
-  #buildFanIns(): WorkflowChange['fanIns'] {
-    const known = (node: string) => this.facts.fanIns.has(node)
-    const entries = [...this.#fanIns].map(([node, open]) => ({ node, open }))
-    const all = isEnd(this.state)
-    return {
-      inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
-      updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
-      removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
-      cleared: all && (this.#counts || this.facts.fanIns.size > 0),
-    }
+  #ends(): boolean {
+    return isEnd(this.state) && !isEnd(this.facts.workflow.state)
   }
 
   #put(execution: NextExecution): NewExecution {
@@ -351,39 +418,5 @@ export class ChangeDraft {
   #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
-  }
-}
-
-/**
- * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
- * and an object that is made by spreading so many fields is several times slower and larger.
- */
-function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
-  return {
-    workflowId,
-    slot: execution.slot,
-    id: execution.id,
-    node: execution.node,
-    kind: execution.kind,
-    attempt: execution.attempt,
-    ordinal: execution.ordinal,
-    state: execution.state,
-    queue: execution.queue,
-    handler: execution.handler,
-    generation: execution.generation,
-    priority: execution.priority,
-    due: execution.due,
-    owner: execution.owner,
-    fence: execution.fence,
-    failures: execution.failures,
-    crashes: execution.crashes,
-    progress: execution.progress,
-    input: execution.input,
-    ancestry: execution.ancestry,
-    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
-    startMark: false,
-    createdAt: null,
-    dueAt: null,
-    startedAt: null,
   }
 }

@@ -7,8 +7,9 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type { ActiveExecution, LetterReason, LetterRecord } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { currentName, type Plan } from './plan.ts'
+import { requeueCompensation } from './requeue-compensation.ts'
 import { repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows } from './wind-down.ts'
+import { cancelWorkflow, holdRows, letGoDeadline } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -29,6 +30,10 @@ export function deadLetter(
 /** The work of a letter goes on, and everything else that was held with it. What a person has paused stays held. */
 export function decideRequeue(draft: ChangeDraft, letterId: string, request: Request, plan: Plan): void {
   const letter = openLetter(draft, letterId, 'requeue')
+  if (letter.kind === 'compensate') {
+    requeueCompensation(draft, letter, request, plan)
+    return
+  }
   draft.closeLetter(letter, 'requeued', request)
   goOnFromLetters(draft, plan, request)
 }
@@ -40,6 +45,7 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   if (left.length === 0) draft.setWorkflow({ blockedBy: null })
   if (draft.state === 'dlq') draft.moveWorkflow('ready', request)
   if (draft.state !== 'ready') return
+  letGoDeadline(draft)
   for (const row of draft.rows())
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
 }
@@ -72,7 +78,7 @@ export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Pl
 function openLetter(draft: ChangeDraft, id: string, verb: string): LetterRecord {
   const { workflow } = draft.facts
   const found = draft.letters().find(letter => letter.id === id)
-  if (found && (draft.state === 'ready' || draft.isHeld)) return found
+  if (found && (draft.state === 'ready' || draft.isHeld || found.kind === 'compensate')) return found
   const remedy = found ? 'It is ending or has ended.' : `Its dead letter ${id} has been handled already.`
   throw new InvalidStateError(workflow.id, workflow.state, `${verb} a dead letter of`, remedy)
 }

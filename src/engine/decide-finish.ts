@@ -6,13 +6,17 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
+import { continuationOf } from './continue-workflow.ts'
 import { deadLetter } from './dead-letters.ts'
+import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
+import { rollbackOf } from './rollback.ts'
 import { arrive, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
-import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
+import { beginWait } from './waits.ts'
+import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
 
 /**
  * The caller has made sure that `row` is in progress under the reporter's fence. A resumable step brings its progress,
@@ -24,9 +28,10 @@ export function decideFinish(
   report: StepReport,
   { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
 ): NewExecution | null {
+  if (row.kind === 'compensate') return decideCompensated(draft, row, report, { plan, runOn })
   const { finishing, pauseCause } = draft.workflow
   if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
-    endStopped(draft, row, report)
+    endStopped(draft, row, report, plan)
     return null
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
@@ -50,18 +55,23 @@ class Applying {
     const draft = this.#draft
     switch (report.kind) {
       case 'completed':
-        draft.end(row, 'completed', 'success', { output: report.output })
+        draft.end(row, 'completed', report.confirmed ? 'confirmed' : 'success', {
+          output: report.output,
+          reason: report.result === undefined ? null : String(report.result),
+        })
         return this.#satisfied(row)
       case 'skip':
         draft.end(row, 'skipped', `skipped_by_${report.by}`, { reason: report.reason })
         return this.#satisfied(row)
       case 'items':
         return this.#fanOut(row, report.items)
+      case 'wait':
+        return beginWait(draft, this.#plan, row)
       case 'child':
         waitForChild(draft, row, report.order)
         return []
       case 'watch':
-        waitForOther(draft, row, report.workflowId)
+        waitForOther(draft, this.#plan, row, report.workflowId)
         return []
       case 'reattempt':
         draft.end(row, 'completed', 'reattempted', { reason: report.reason })
@@ -71,6 +81,11 @@ class Applying {
         return []
       case 'finish':
         draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
+        finishWorkflow(draft, this.#plan)
+        return []
+      case 'restart':
+        draft.end(row, 'completed', 'success', { reason: 'restarted the workflow' })
+        draft.continueAs(continuationOf(this.#plan, report))
         finishWorkflow(draft, this.#plan)
         return []
       case 'cancel':
@@ -111,6 +126,9 @@ class Applying {
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)
       case 'rollback':
+        draft.end(row, 'failed', timedOut ?? 'rolled_back_by_exception', { error })
+        rollBack(draft, this.#plan, rollbackOf('failure', error.message))
+        return []
       case 'cancel':
         draft.end(row, 'failed', timedOut ?? 'canceled_by_exception', { error })
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
@@ -166,15 +184,15 @@ function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['
 }
 
 /** The workflow is being ended: a step that completed all the same is recorded so, any other was stopped. */
-function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
-  const completed = report.kind === 'completed' || report.kind === 'finish'
+function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport, plan: Plan): void {
+  const completed = report.kind === 'completed' || report.kind === 'finish' || report.kind === 'restart'
   const canceling = draft.state === 'rolling_back'
   const isKept = completed && draft.isHeld
   const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : isKept ? 'success' : 'superseded'
   draft.end(row, completed ? 'completed' : canceling ? 'skipped' : 'canceled', outcome, {
-    output: completed ? report.output : null,
+    output: 'output' in report ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
   })
   // Declared finished while somebody keeps it paused: it ends when that is over.
-  if (!draft.isHeld) endIfNothingRuns(draft)
+  if (!draft.isHeld) endIfNothingRuns(draft, plan)
 }

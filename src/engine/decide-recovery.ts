@@ -5,15 +5,13 @@ import { CrashLimitError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { deadLetter } from './dead-letters.ts'
+import { decideLostCompensation } from './decide-compensated.ts'
 import type { Plan } from './plan.ts'
+import { lateReason, lostReason } from './rollback.ts'
 import { repeat } from './schedule.ts'
 import { endIfNothingRuns, stopTimerSlot } from './wind-down.ts'
-
-/** How many takeovers in a row a step survives. */
-export const crashLimit = 3
-/** After so many the next one is the last. */
-export const lastChance = crashLimit - 1
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
 export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
@@ -21,11 +19,15 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     draft.move(row, 'scheduled')
     return
   }
-  const reason = `worker ${row.owner} was lost`
+  const reason = lostReason(row.owner)
+  if (row.kind === 'compensate') {
+    decideLostCompensation(draft, row, plan)
+    return
+  }
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
     if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
     else draft.end(row, 'canceled', 'superseded', { reason })
-    endIfNothingRuns(draft)
+    endIfNothingRuns(draft, plan)
     return
   }
   const crashes = crashesAfter(row)
@@ -39,20 +41,15 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
 }
 
-/** Without a start mark it is not known whether this step ran at all, so its neighbours' deaths count once at most. */
-export function crashesAfter(row: Pick<ActiveExecution, 'crashes' | 'startMark'>): number {
-  return row.startMark ? row.crashes + 1 : Math.max(row.crashes, 1)
-}
-
 /** The time to stop is over: what still runs loses its claim, and the end that was asked for is there. */
-export function decideStopTimer(draft: ChangeDraft): void {
+export function decideStopTimer(draft: ChangeDraft, plan: Plan): void {
   draft.dropTimer(stopTimerSlot)
   const { finishing } = draft.workflow
   if (draft.state !== 'rolling_back' && !finishing) return
-  const reason = 'it did not stop in time'
+  const reason = lateReason
   for (const row of draft.rows().filter(each => each.state === 'in_progress')) {
     if (finishing) draft.end(row, 'canceled', 'superseded', { reason })
     else draft.end(row, 'skipped', 'stopped', { reason })
   }
-  endIfNothingRuns(draft)
+  endIfNothingRuns(draft, plan)
 }

@@ -4,14 +4,18 @@
  */
 import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
+import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
+import { isEnd } from './end-watch.ts'
 import { heal, mustHeal } from './heal.ts'
+import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
-import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { arrive, repeat } from './schedule.ts'
+import { abortWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -34,6 +38,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
   draft.moveWorkflow('ready', request)
+  if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
   letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
@@ -59,6 +64,7 @@ function endDeclared(draft: ChangeDraft, request: Request): void {
 
 /** What waits for a dead letter to be handled stays held. */
 function letGo(draft: ChangeDraft, plan: Plan): void {
+  letGoDeadline(draft)
   for (const row of draft.rows()) {
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
   }
@@ -66,10 +72,27 @@ function letGo(draft: ChangeDraft, plan: Plan): void {
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */
 export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): void {
-  const { state } = draft
-  if (state === 'rolling_back') return
+  const { state, workflow } = draft
+  if (state === 'rolling_back') {
+    cancelRollback(draft, workflow.rollback, request)
+    return
+  }
   if (state !== 'ready' && !draft.isHeld) throw refusal(draft.facts, 'cancel', 'It has ended.')
   cancelFromLetters(draft, request, plan)
+}
+
+/** The rollback of a failure goes on to the start. A second cancel does nothing. */
+function cancelRollback(draft: ChangeDraft, rollback: Rollback | null, { by, reason }: Request): void {
+  if (rollback?.kind !== 'failure') return
+  draft.setWorkflow({ rollback: { ...rollback, kind: 'cancel', by, message: reason ?? rollback.message } })
+  draft.note('workflow.cancel_requested', { by, reason })
+}
+
+/** At once, whatever runs: nothing is undone, and nothing is waited for. */
+export function decideAbort(draft: ChangeDraft, request: Request, plan: Plan): void {
+  if (isEnd(draft.state)) throw refusal(draft.facts, 'abort', 'It has ended.')
+  closeAllLetters(draft, request)
+  abortWorkflow(draft, request, plan)
 }
 
 /** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */

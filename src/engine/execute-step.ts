@@ -15,7 +15,7 @@ import type {
   Test,
   WorkflowDefinition,
 } from '../definition/workflow-definition.ts'
-import { ChildNotFinishedError, InvalidArgumentError, StepMissingError } from '../errors.ts'
+import { ChildNotFinishedError, InvalidArgumentError, isGenevaError, StepMissingError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
@@ -26,10 +26,13 @@ import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
 import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
+import type { MessageReader } from './message-reader.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
+import { encodeInput } from './start-orders.ts'
 import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { cameIn } from './waits.ts'
 import { childKey } from './wind-down.ts'
 
 /** More would be one transaction of that size. */
@@ -45,6 +48,8 @@ export interface StepJob {
   timeOut(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
+  /** What nodes that wait for people or a message need of the engine. */
+  readonly messages: MessageReader
   /** What resumable steps need of the worker. */
   readonly host: IterationHost
   /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
@@ -63,7 +68,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const policies = {
     retry: node.retry ?? definition.retry,
     failures: claimed.execution.failures,
-    policyFor: (thrown: unknown) => resolvePolicy(definition, node, thrown),
+    policyFor: (thrown: unknown) => resolvePolicy(definition, rulesAfter(node, thrown), thrown),
   }
   let context: ReturnType<typeof stepContext>
   try {
@@ -75,9 +80,17 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const encode = (value: unknown) => encodeOutput(job, value)
   const timeoutMs = node.timeoutMs ?? definition.timeoutMs
   const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
-  const rules = { ...policies, context, isResumable: core !== null, encode, timeout }
+  const restartInput = (value: unknown) => encodeInput(definition, value, job.maxOutputBytes)
+  const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   return { ...outcome, progress: core === null ? null : await core.end() }
+}
+
+/** What follows when nothing came in time may be said apart. */
+function rulesAfter(node: NodeDefinition, thrown: unknown): NodeDefinition {
+  const onTimeout = node.waitsFor?.onTimeout ?? []
+  const nothingCame = onTimeout.length > 0 && isGenevaError(thrown, 'NOTHING_CAME')
+  return nothingCame ? { ...node, onException: onTimeout } : node
 }
 
 /** Flow control that comes after its time is not recorded: the context has been reported on. */
@@ -108,7 +121,8 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
   // Whether an item runs, or what waited for a child, was asked when its node was reached.
-  const hasWaited = node.child !== null && claimed.execution.input !== null
+  const came = node.waitsFor === null ? null : cameIn(claimed.execution.input)
+  const hasWaited = (node.child !== null && claimed.execution.input !== null) || came !== null
   const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
@@ -118,18 +132,28 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   const child = node.child === null ? null : await runChild(job, node.child, workflow)
   if (child !== null && 'kind' in child) return child
+  if (node.waitsFor !== null && came === null) return { kind: 'wait' }
+  const message = node.waitsFor === null || came === null ? null : await job.messages.read(node, node.waitsFor, came)
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
-  const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? iteration)
-  const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt, argument })
+  const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? message ?? iteration)
+  const output = await runBody({
+    definition,
+    node,
+    workflow,
+    step: { name: node.name, attempt: claimed.execution.attempt },
+    argument,
+  })
   failpoint?.('step.after')
-  return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
+  if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }
+  const confirmed = node.kind === 'human' ? { confirmed: true } : {}
+  return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output), ...confirmed }
 }
 
 /** A node by the name in its row, which may be a former one, or that of an item. */
-function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
+export function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
   const id = currentName({ renamed: graph.renamed }, name)
   return nodes[nodeIndex.get(graph.eachOf(id)?.id ?? id) ?? -1]
 }
@@ -182,8 +206,7 @@ async function runChild(
   }
   if ('workflowId' in what) {
     const workflowId = String(what.workflowId)
-    await children.watch(workflowId)
-    return { kind: 'watch', workflowId }
+    return { kind: 'watch', workflowId: await children.watch(workflowId) }
   }
   return { kind: 'child', order: await children.prepare(workflowClass(), what) }
 }

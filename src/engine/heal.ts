@@ -7,13 +7,13 @@
 import type { GraphNode } from '../definition/graph.ts'
 import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
 import type { LatestEnding } from '../store/change.ts'
-import { noProgress } from '../store/records.ts'
-import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, itemsIn } from './each-items.ts'
+import { latestUnder } from './parents.ts'
+import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
-import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
+import { endWorkflow, insertFirst } from './schedule.ts'
 import { childOf } from './wind-down.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
@@ -76,42 +76,21 @@ function settleNode(
 ): number {
   const parents = node.dependsOn
   const allLeftOut = parents.length > 0 && parents.every(id => standing.wasLeftOut(id))
-  if (standing.isPassed(node) || allLeftOut) {
-    leaveOut(draft, plan, node)
+  if (allLeftOut || standing.isKeptOut(node)) {
+    leaveOut(draft, plan, node, 'it lies on a way that was not taken')
+    return 0
+  }
+  if (standing.isPassed(node)) {
+    leaveOut(draft, plan, node, 'it was added behind the point that the workflow had reached')
     return 0
   }
   const open = parents.filter(id => !standing.isDone(id)).length
   // While a node that the code has lost is not settled, nobody knows whether what took its place has happened already.
-  if (open === 0 && !waits) insertFirst(draft, plan, node)
+  if (open === 0 && !waits) {
+    if (isPassive(node)) passNode(draft, plan, node)
+    else insertFirst(draft, plan, node)
+  }
   return open
-}
-
-function leaveOut(draft: ChangeDraft, plan: Plan, node: GraphNode): void {
-  const parents = parentsOf(draft, plan, node)
-  draft.insertEnded(
-    {
-      workflowId: draft.workflowId,
-      id: plan.takeId(),
-      node: node.id,
-      kind: 'forward',
-      attempt: 1,
-      ordinal: Math.max(0, ...parents.map(parent => parent.ordinal)) + 1,
-      startedAt: null,
-      owner: null,
-      createdAt: null,
-      dueAt: null,
-      progress: noProgress,
-      input: null,
-      ancestry: ancestryOf(
-        node.id,
-        1,
-        parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-      ),
-    },
-    'skipped',
-    'not_taken',
-    { reason: 'it was added behind the point that the workflow had reached' },
-  )
 }
 
 /** A row that nobody has begun goes back to waiting for parents that it did not have when it was scheduled. */
@@ -173,6 +152,13 @@ class Standing {
 
   wasLeftOut(id: string): boolean {
     return !this.#rows.has(id) && this.#latest(id)?.outcome === 'not_taken'
+  }
+
+  /** Its condition came out otherwise, or was left out. */
+  isKeptOut(node: GraphNode): boolean {
+    const { guard } = node
+    if (guard === undefined || !this.isDone(guard.condition)) return false
+    return !isGuardOpen(node, resultOf(this.#latest(guard.condition)))
   }
 
   #isSatisfied(id: string): boolean {

@@ -19,6 +19,8 @@ export interface ContextSource {
   readonly mayOutliveHero: boolean
   readonly signal: AbortSignal
   readonly readOutput: OutputReader
+  /** It is undone: a call of its own, with a key of its own. */
+  readonly undoes?: boolean
 }
 
 export function stepContext(source: ContextSource): EngineContext {
@@ -48,7 +50,7 @@ class EngineContext implements StepContext {
       id: execution.id,
       node: execution.node,
       attempt: execution.attempt,
-      idempotencyKey: idempotencyKey(workflow, execution.node),
+      idempotencyKey: idempotencyKey(workflow, source.undoes ? `${execution.node}#undo` : execution.node),
     })
   }
 
@@ -71,6 +73,7 @@ class EngineContext implements StepContext {
 
 /** The same for every attempt at a node; another for every workflow, also where two databases give the same ids. */
 function idempotencyKey(workflow: WorkflowRecord, node: string): string {
-  const text = JSON.stringify([workflow.id, workflow.createdAt, node])
+  const round = workflow.rounds?.[node]
+  const text = JSON.stringify([workflow.id, workflow.createdAt, node, ...(round === undefined ? [] : [round])])
   return createHash('sha256').update(text).digest('hex').slice(0, 40)
 }

@@ -10,11 +10,12 @@ import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, planOf } from './courses.ts'
+import { deadlineOf, deadlineRow } from './deadlines.ts'
 import type { Engine } from './engine.ts'
 import { heal, isSatisfied } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
+import { parentsOf } from './parents.ts'
 import { currentName, type Plan } from './plan.ts'
-import { parentsOf } from './schedule.ts'
 
 export async function rerunOrder(engine: Engine, id: string, given: readonly string[]): Promise<StartOrder> {
   const { store } = engine
@@ -30,13 +31,17 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     store.tags(id),
     workflow.frozen === null ? null : store.frozenGraphs([id]),
   ])
-  const [newId = ''] = await store.takeIds(1)
+  const [newId = '', timerId = ''] = await store.takeIds(2)
   const pool = new IdPool(engine.ids)
   const change = await withEnoughIds(engine.ids, async () => {
     pool.rewind()
     const taken = takenOver(course.graph, history, from)
     return firstChange(workflow, course, { newId, taken, outputs, takeId: () => pool.take() })
   })
+  const isOver = change.insertions.length === 0
+  const deadline = isOver ? null : deadlineOf(course.graph, { delayMs: 0, at: null })
+  const { onDeadline } = course.graph.data
+  const timers = deadline === null ? [] : [deadlineRow(newId, timerId, deadline, onDeadline)]
   return {
     id: newId,
     type: workflow.type,
@@ -49,7 +54,8 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     generation: course.generation,
     graph: graphs?.get(id) ?? null,
     parent: null,
-    first: change.insertions,
+    first: [...change.insertions, ...timers],
+    deadline,
     taken: { endings: change.endings, fanIns: change.fanIns.inserted, events: change.events },
   }
 }
@@ -103,8 +109,15 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     crooked: false,
     blockedBy: null,
     finishing: false,
+    rollback: null,
+    partial: false,
+    rounds: null,
     openLetters: 0,
     watched: false,
+    continuation: null,
+    continuedAs: null,
+    continues: null,
+    deadlineAt: null,
     parent: null,
   }
   const plan = { ...planOf({ ...course, workflow }, takeover.takeId), heals: true }
@@ -157,6 +170,10 @@ function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     latest: new Map(),
     parents: new Map(),
     letters: [],
+    undo: null,
+    outworn: [],
+    decisions: [],
+    signals: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),

@@ -7,7 +7,9 @@ import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { chainSlot, currentName, endNode, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
+import { latestUnder, parentsOf } from './parents.ts'
+import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
+import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -21,18 +23,39 @@ export interface Arrived {
 }
 
 /**
- * The node is satisfied: counts down what depends on it, and inserts what falls due by that. The first of those that the
- * worker serves begins at once.
+ * The node is satisfied: counts down what depends on it, and inserts what falls due by that, past nodes that do nothing
+ * themselves and ways that are not taken. The first that the worker serves begins at once.
  */
 export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: RunOn | null): NewExecution[] {
   const { graph } = plan
-  const node = currentName(plan, before.node)
-  const children = graph.childrenOf(node)
-  const due = children.filter(child => countDown(draft, child.id, child.dependsOn.length))
-  const fence = (before.fence ?? 0) + 1
-  const rows = due.map(child => insertFirst(draft, plan, child, { fence, runOn }))
-  if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) endWorkflow(draft)
+  const rows: NewExecution[] = []
+  const ended = [currentName(plan, before.node)]
+  const options = { fence: (before.fence ?? 0) + 1, runOn }
+  let isOver = false
+  // Grows while it is walked: what is passed or left out has ended as well.
+  for (const id of ended) {
+    const children = graph.childrenOf(id)
+    for (const child of children) {
+      const fate = fateOf(draft, plan, child, id)
+      if (fate === 'waits') continue
+      if (fate === 'due') rows.push(insertFirst(draft, plan, child, options))
+      else ended.push(child.id)
+      if (fate === 'passed') passNode(draft, plan, child)
+      else if (fate === 'left out') leaveOut(draft, plan, child, 'it lies on a way that was not taken')
+    }
+    if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) isOver = true
+  }
+  if (isOver) endWorkflow(draft)
   return rows
+}
+
+/** A parent of the node has ended. A node that a condition keeps from running waits for nothing else. */
+function fateOf(draft: ChangeDraft, plan: Plan, node: GraphNode, parent: string) {
+  const { guard } = node
+  if (guard?.condition === parent && !isGuardOpen(node, resultOf(latestUnder(draft, plan, parent)))) return 'left out'
+  if (!countDown(draft, node.id, node.dependsOn.length)) return 'waits'
+  if (isCutOff(draft, plan, node)) return 'left out'
+  return isPassive(node) ? 'passed' : 'due'
 }
 
 /** True when this was the last parent. A node with one parent needs no counter. */
@@ -59,7 +82,7 @@ export interface FirstOptions {
 export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, options: FirstOptions = {}): NewExecution {
   return insertForward(draft, plan, {
     node,
-    attempt: 1,
+    attempt: draft.attemptsBefore(node.id) + 1,
     fence: options.fence ?? 1,
     due: { inMs: node.waitMs },
     failures: 0,
@@ -69,40 +92,6 @@ export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, opt
     runOn: options.runOn ?? null,
     ...(options.state === undefined ? {} : { state: options.state }),
   })
-}
-
-/** What an execution comes after: the latest attempts of the parents that were taken. */
-export function parentsOf(
-  draft: ChangeDraft,
-  plan: Plan,
-  node: GraphNode,
-): Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] {
-  // An item begins while the node that it belongs to waits, which may have been a step of a chain until now.
-  if (node.kind === 'item') {
-    return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? draft.rowIn(chainSlot) ?? []].flat()
-  }
-  return node.dependsOn.flatMap(id => {
-    const parent = namesOf(plan, id)
-      .map(name => draft.latestOf(name))
-      .find(ending => ending !== null)
-    if (!parent || parent.outcome === 'not_taken') return []
-    // The items of an `each` node stand between it and what comes after it.
-    return plan.graph.find(id)?.kind === 'each' ? { ...parent, ordinal: parent.ordinal + 1 } : parent
-  })
-}
-
-/** The name of a node and those that it had before. */
-export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
-  if (renamed.size === 0) return [id]
-  const name = ownerOf(id) ?? id
-  const item = id.slice(name.length)
-  return [id, ...[...renamed].filter(([, now]) => now === name).map(([before]) => `${before}${item}`)]
-}
-
-/** The latest ended attempt of a node, whatever its name was then. */
-export function latestUnder(draft: ChangeDraft, plan: Pick<Plan, 'renamed'>, id: string): LatestEnding | null {
-  const all = namesOf(plan, id).map(name => draft.latestOf(name))
-  return all.find(ending => ending !== null) ?? null
 }
 
 export interface Again {

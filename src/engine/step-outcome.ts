@@ -6,7 +6,7 @@ import type { FlowControl } from '../definition/flow-control.ts'
 import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
 import { resolveRetry } from '../definition/retry-policy.ts'
-import { StepTimeoutError } from '../errors.ts'
+import { isGenevaError, StepTimeoutError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import type { StepReport } from './step-report.ts'
 
@@ -24,6 +24,8 @@ export interface OutcomeRules {
   readonly isResumable: boolean
   /** Throws for a value that cannot be stored. */
   encode(value: unknown): string | null
+  /** Checks and encodes what the workflow is to be continued with; only where the code belongs to a class. */
+  restartInput?(value: unknown): Promise<string | null>
   readonly retry: RetryPolicy | null
   /** Failures in a row before this attempt. */
   readonly failures: number
@@ -65,18 +67,18 @@ export async function outcomeOf(rules: OutcomeRules, run: () => Promise<StepRepo
   const { context } = rules
   try {
     const report = await withinTime(rules.timeout, run)
-    return { report: context.flowControl ? steered(rules, context.flowControl) : report, errors: [] }
+    return { report: context.flowControl ? await steered(rules, context.flowControl) : report, errors: [] }
   } catch (thrown) {
     if (context.flowControl === null) return failed(rules, thrown)
     try {
-      return { report: steered(rules, context.flowControl), errors: [] }
+      return { report: await steered(rules, context.flowControl), errors: [] }
     } catch (unstorable) {
       return failed(rules, unstorable)
     }
   }
 }
 
-function steered({ isResumable, encode }: OutcomeRules, flow: FlowControl): StepReport {
+async function steered({ isResumable, encode, restartInput }: OutcomeRules, flow: FlowControl): Promise<StepReport> {
   const { reason } = flow
   switch (flow.action) {
     case 'cancel':
@@ -89,6 +91,8 @@ function steered({ isResumable, encode }: OutcomeRules, flow: FlowControl): Step
       return { kind: 'suspend', waitMs: flow.waitMs, reason }
     case 'reattempt':
       return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
+    case 'restart':
+      return { kind: 'restart', input: (await restartInput?.(flow.result)) ?? null, waitMs: flow.waitMs }
     case 'finish':
       return { kind: 'finish', output: encode(flow.result), reason }
   }
@@ -124,7 +128,7 @@ export async function failed(
 /** Anything can be thrown, also what cannot be looked at. */
 function isTimeout(thrown: unknown): boolean {
   try {
-    return thrown instanceof StepTimeoutError
+    return thrown instanceof StepTimeoutError || isGenevaError(thrown, 'NOTHING_CAME')
   } catch {
     return false
   }

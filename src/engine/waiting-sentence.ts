@@ -6,11 +6,12 @@ import { describeSpan } from '../primitives/describe-span.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { WorkflowStanding } from '../store/readiness-facts.ts'
 import { isEnd } from './end-watch.ts'
+import { deadlineSlot } from './plan.ts'
 import type { NodeReadiness } from './readiness.ts'
 import type { WaitReason } from './wait-reason.ts'
 
 export function waitingSentence(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: number): string {
-  const clauses = clausesFor(standing, nodes, toDate(now))
+  const clauses = [...clausesFor(standing, nodes, toDate(now)), ...deadlineClauses(standing, now)]
   const text = clauses.join('; ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
@@ -28,10 +29,23 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
   return [mainClause(steps), ...steps.slice(1).filter(isAlarming).slice(0, 1).map(textOf)]
 }
 
+/** Only where it may soon be what ends the wait. */
+const nearUs = 24 * 3_600_000_000
+
+function deadlineClauses({ workflow, active }: WorkflowStanding, now: number): string[] {
+  const { deadlineAt, state } = workflow
+  const timer = active.find(row => row.slot === deadlineSlot)
+  if (deadlineAt === null || timer === undefined || isEnd(state) || deadlineAt - now > nearUs) return []
+  const at = timeText(toDate(deadlineAt))
+  if (deadlineAt > now) return [`its deadline is at ${at}, in ${spanText(toDate(now), toDate(deadlineAt))}`]
+  return [`its deadline, ${at}, has passed, which counts when it goes on`]
+}
+
 function endClause({ workflow, change }: WorkflowStanding): string {
   const at = workflow.endedAt === null ? '' : ` at ${timeText(toDate(workflow.endedAt))}`
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
-  return workflow.state === 'finished' ? `it finished${at}` : `it was ${workflow.state}${at}${asked}`
+  const next = workflow.continuedAs === null ? '' : `, and goes on as workflow ${workflow.continuedAs}`
+  return workflow.state === 'finished' ? `it finished${at}${next}` : `it was ${workflow.state}${at}${asked}`
 }
 
 function askedBy(by: string | null, reason: string | null): string {

@@ -7,6 +7,7 @@ import type {
   ActiveExecution,
   ActiveState,
   Ancestry,
+  DecisionRecord,
   EndedState,
   EventRecord,
   ExecutionKind,
@@ -15,6 +16,8 @@ import type {
   Outcome,
   PauseCause,
   Progress,
+  Rollback,
+  SignalRecord,
   StoredWorkflowState,
   WorkflowRecord,
 } from './records.ts'
@@ -105,11 +108,33 @@ export interface ClosedLetter {
   readonly reason: string | null
 }
 
+/** A workflow that goes on where another has finished: of the same class, for the same hero, with an input of its own. */
+export interface Continuation {
+  readonly id: string
+  /** Encoded. */
+  readonly input: string | null
+  readonly generation: number
+  readonly first: readonly NewExecution[]
+  /** When it must have ended. The row of the timer for that is among the first. */
+  readonly deadline: Due | null
+}
+
+export type NewDecision = Omit<DecisionRecord, 'workflowId' | 'at'>
+export type NewSignal = Omit<SignalRecord, 'workflowId' | 'at'>
+
+export interface TakenSignal {
+  readonly id: string
+  readonly executionId: string
+}
+
 export interface WorkflowUpdate {
   readonly state: StoredWorkflowState
   readonly pauseCause: PauseCause | null
   readonly blockedBy: string | null
   readonly finishing: boolean
+  readonly rollback: Rollback | null
+  readonly partial: boolean
+  readonly rounds: Readonly<Record<string, number>> | null
   readonly crooked: boolean
   readonly openLetters: number
   readonly generation: number
@@ -122,6 +147,10 @@ export interface WorkflowChange {
   /** What the workflow's own row becomes, if it changes. */
   readonly update: WorkflowUpdate | null
   readonly endings: readonly Ending[]
+  /** Ended rows that a rollback moves on. */
+  readonly undone: readonly { readonly id: string; readonly state: EndedState }[]
+  /** Ended attempts that leave history, by id. */
+  readonly dropped: readonly string[]
   /** Rows that go on in the slot of an ended or idle row. */
   readonly replacements: readonly NewExecution[]
   readonly insertions: readonly NewExecution[]
@@ -140,8 +169,16 @@ export interface WorkflowChange {
     readonly opened: readonly NewLetter[]
     readonly closed: readonly ClosedLetter[]
   }
+  /** What came from outside. */
+  readonly messages: {
+    readonly decisions: readonly NewDecision[]
+    readonly signals: readonly NewSignal[]
+    readonly taken: readonly TakenSignal[]
+  }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
+  /** `planned`: kept until the workflow has finished. `begun`: it has, and whoever watches it watches the other one. */
+  readonly continuation: { readonly stage: 'planned' | 'begun'; readonly as: Continuation } | null
   /** The workflow has ended and is watched: its watchers are woken. */
   readonly wakes: boolean
   readonly events: readonly NewEvent[]
@@ -157,8 +194,16 @@ export interface WorkflowFacts {
   readonly othersGoOn: boolean | null
   /** The latest ended forward attempt of each node, where the caller asked for it. */
   readonly latest: ReadonlyMap<string, LatestEnding> | null
+  /** Ended attempts that are not kept any longer, by id, where it was asked for them: so many as one change removes. */
+  readonly outworn: readonly string[]
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
+  /** What a rollback goes by, where it was asked for. */
+  readonly undo: UndoFacts | null
+  /** Decisions on the executions that were asked about, in order. */
+  readonly decisions: readonly DecisionRecord[]
+  /** Signals for the nodes that were asked about which nobody has taken, oldest first. */
+  readonly signals: readonly SignalRecord[]
   /** Open dead letters, where the latest attempts were asked for. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
@@ -185,7 +230,30 @@ export interface LatestEnding {
   readonly ordinal: number
   readonly state: EndedState
   readonly outcome: Outcome
+  /** Why it ended so; of a condition, what it came to. */
+  readonly reason: string | null
   readonly progress: Progress
   readonly input: string | null
   readonly ancestry: Ancestry
+}
+
+/** An ended forward attempt, as a rollback sees it. */
+export type UndoRow = Pick<
+  LatestEnding,
+  'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
+> & { readonly startedAt: number | null }
+
+/** A compensation that has ended, and the execution that it was to undo. */
+export interface TriedUndo {
+  readonly id: string
+  readonly node: string
+  readonly attempt: number
+  readonly outcome: Outcome
+  readonly undoes: string
+}
+
+export interface UndoFacts {
+  /** In the order of their ends, newest first. */
+  readonly rows: readonly UndoRow[]
+  readonly tried: readonly TriedUndo[]
 }

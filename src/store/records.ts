@@ -73,6 +73,16 @@ export interface ParentKey {
   readonly node: string
 }
 
+/** Why a workflow is being undone, and how far it goes back. */
+export interface Rollback {
+  /** After a failure it goes back to the last save point and ends `failed`; after a cancel to the start, and ends `canceled`. */
+  readonly kind: 'failure' | 'cancel'
+  /** A compensation was given up, so it ends `failed` in any case. */
+  readonly givenUp: boolean
+  readonly message: string | null
+  readonly by: string | null
+}
+
 export interface WorkflowRecord {
   readonly id: string
   readonly type: string
@@ -89,6 +99,12 @@ export interface WorkflowRecord {
   readonly blockedBy: string | null
   /** A step has declared the workflow finished, and what still runs is waited for. */
   readonly finishing: boolean
+  /** Set once it is rolled back. */
+  readonly rollback: Rollback | null
+  /** A join went on without a branch that had failed. */
+  readonly partial: boolean
+  /** Attempts at nodes, by name, up to which they belong to an earlier round: somebody has sent the workflow back. */
+  readonly rounds: Readonly<Record<string, number>> | null
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
@@ -96,6 +112,14 @@ export interface WorkflowRecord {
   readonly openLetters: number
   /** Somebody wants to know when it has ended. */
   readonly watched: boolean
+  /** Encoded: what it is continued as when it has finished, while what still runs is waited for. */
+  readonly continuation: string | null
+  /** The workflow that goes on where this one has finished. */
+  readonly continuedAs: string | null
+  /** The workflow that this one goes on from. */
+  readonly continues: string | null
+  /** When it must have ended; it has a timer then. */
+  readonly deadlineAt: number | null
   readonly createdAt: number
   readonly pausedAt: number | null
   readonly endedAt: number | null
@@ -236,4 +260,33 @@ export interface LetterRecord {
   readonly handledAt: number | null
   readonly handledBy: string | null
   readonly handledReason: string | null
+}
+
+/** What one person said about a node that waits for people. */
+export interface DecisionRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly executionId: string
+  readonly node: string
+  readonly by: string
+  readonly decision: 'confirmed' | 'rejected'
+  readonly comment: string | null
+  /** Encoded. */
+  readonly data: string | null
+  readonly at: number
+}
+
+/** A message from outside, kept until its node waits for it. */
+export interface SignalRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly node: string
+  /** Encoded. */
+  readonly payload: string | null
+  readonly by: string | null
+  /** A second signal with the same key is the same signal. */
+  readonly key: string | null
+  /** The execution that it went to. */
+  readonly takenBy: string | null
+  readonly at: number
 }

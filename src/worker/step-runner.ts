@@ -5,11 +5,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { childHost } from '../engine/child-host.ts'
 import { jobOf } from '../engine/courses.ts'
-import { lastChance } from '../engine/decide-recovery.ts'
+import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
+import { executeCompensation } from '../engine/execute-compensation.ts'
 import { executeJob } from '../engine/execute-job.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
+import { messageReader } from '../engine/message-reader.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import { InvariantError } from '../errors.ts'
@@ -144,12 +146,15 @@ export class StepRunner {
     if (job !== null && course.frozen !== null) {
       return executeJob({ ...shared, frozen: course.frozen, job: engine.jobs.find(job) })
     }
-    return executeStep({
+    const methods = {
       ...shared,
       definition: engine.registry.definitionFor(execution.handler),
       children: childHost(engine, { workflowId: workflow.id, node: execution.node }, maxOutputBytes),
       host: iterationHost(engine.store, step, this.#maxItems),
-    })
+      messages: messageReader(engine.store, claimed),
+    }
+    if (execution.kind !== 'compensate') return executeStep(methods)
+    return executeCompensation({ ...methods, readUndone: id => engine.store.findEnded(id) })
   }
 
   #mayBegin(step: RunningStep): boolean | Promise<boolean> {

@@ -3,7 +3,7 @@
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
 
-import { lastChance } from '../engine/decide-recovery.ts'
+import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
 import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'

@@ -80,7 +80,7 @@ forEachDatabase('readiness', database => {
     await store.start([child, other])
     await store.change([{ workflowId: parent.id }], ({ workflow, active: [row] }) => {
       if (!row) throw new Error('no row')
-      const { blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
+      const { blockedBy, finishing, rollback, partial, rounds, crooked, openLetters, generation, frozen } = workflow
       return {
         workflowId: parent.id,
         update: {
@@ -88,11 +88,16 @@ forEachDatabase('readiness', database => {
           pauseCause: 'request',
           blockedBy,
           finishing,
+          rollback,
+          partial,
+          rounds,
           crooked,
           openLetters,
           generation,
           frozen,
         },
+        undone: [],
+        messages: { decisions: [], signals: [], taken: [] },
         endings: [
           {
             execution: { ...row, id: child.first[0]?.id ?? '', node: 'zero', attempt: 4 },
@@ -105,9 +110,11 @@ forEachDatabase('readiness', database => {
         ],
         replacements: [],
         insertions: [],
+        dropped: [],
         removals: [],
         moves: [],
         fanIns: { inserted: [{ node: 'end', open: 2 }], updated: [], removed: [], cleared: false },
+        continuation: null,
         wakes: false,
         graph: null,
         letters: { opened: [], closed: [] },

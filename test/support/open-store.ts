@@ -63,6 +63,7 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     graph: null,
     parent: null,
     taken: null,
+    deadline: null,
     ...rest,
     first: given.map((more, index) => ({ ...execution, id: executionIds[index] ?? '', ...more })),
   }
@@ -89,12 +90,16 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     workflowId,
     update: null,
     endings: [],
+    undone: [],
+    dropped: [],
     replacements: [],
     insertions: [],
     removals: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
     letters: { opened: [], closed: [] },
+    continuation: null,
+    messages: { decisions: [], signals: [], taken: [] },
     wakes: false,
     graph: null,
     events: [],
@@ -104,9 +109,22 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
 
 /** As if its rows had completed and the workflow with them. */
 export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const { pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
+  const { pauseCause, blockedBy, finishing, rollback, partial, rounds, crooked, openLetters, generation, frozen } =
+    workflow
+  const update = {
+    pauseCause,
+    blockedBy,
+    finishing,
+    rollback,
+    partial,
+    rounds,
+    crooked,
+    openLetters,
+    generation,
+    frozen,
+  }
   return changeOf(workflow.id, {
-    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen },
+    update: { state: 'finished', ...update },
     endings: active.map(execution => ended(execution)),
     removals: active.map(({ slot }) => ({ slot })),
   })
@@ -119,7 +137,7 @@ export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): E
 
 /** A second look that asks for nothing, to be filled in. */
 export function closerLookOf(more: Partial<CloserLook>): CloserLook {
-  return { parents: [], waiting: [], starts: [], states: [], others: false, ...more }
+  return { parents: [], waiting: [], starts: [], states: [], others: false, outworn: [], ...more }
 }
 
 /** What a decision about the workflow is shown; nothing is changed. */

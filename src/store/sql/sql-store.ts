@@ -27,6 +27,7 @@ import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { listLetters } from './letters.ts'
+import { decisionsOf, decisionsOn, findSignal, signalsOf } from './messages.ts'
 import { checkSchema, migrate } from './migrate.ts'
 import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
@@ -187,6 +188,22 @@ export class SqlStore implements Store {
   }
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)
+  }
+  findActive(executionId: string) {
+    return reads.findActive(this.#context, executionId)
+  }
+  async decisions(of: { readonly workflowId: string } | { readonly executionId: string }) {
+    if ('workflowId' in of) return decisionsOf(this.#context, of.workflowId)
+    return decisionsOn(this.#context, statement => this.#context.read(statement), [of.executionId])
+  }
+  signals(workflowId: string) {
+    return signalsOf(this.#context, workflowId)
+  }
+  findSignal(id: string) {
+    return findSignal(this.#context, id)
+  }
+  findEnded(executionId: string) {
+    return reads.findEnded(this.#context, executionId)
   }
   findOutputs(workflowId: string, prefix: string) {
     return reads.findOutputs(this.#context, workflowId, prefix)

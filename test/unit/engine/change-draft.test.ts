@@ -13,6 +13,8 @@ describe('a draft', () => {
       workflowId: '7',
       update: null,
       endings: [],
+      undone: [],
+      dropped: [],
       replacements: [],
       insertions: [],
       removals: [],
@@ -20,6 +22,8 @@ describe('a draft', () => {
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
       letters: { opened: [], closed: [] },
+      continuation: null,
+      messages: { decisions: [], signals: [], taken: [] },
       wakes: false,
       events: [],
     })

@@ -12,8 +12,16 @@ import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
+import { undoSlot } from '../../../src/engine/rollback.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import type { Ending, LatestEnding, NewExecution, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
+import type {
+  Ending,
+  LatestEnding,
+  NewExecution,
+  UndoFacts,
+  WorkflowChange,
+  WorkflowFacts,
+} from '../../../src/store/change.ts'
 import type { ActiveExecution, WorkflowRecord } from '../../../src/store/records.ts'
 import type { ChangeTarget } from '../../../src/store/store.ts'
 import { completed, facts, row } from './facts.ts'
@@ -60,11 +68,13 @@ export class PlayedWorkflow {
 
   /** How attempts have ended, in order: `a completed, b failed`. */
   get story(): string {
-    return this.history.map(({ execution, state }) => `${execution.node} ${state}`).join(', ')
+    return this.history
+      .map(({ execution, state }) => `${execution.kind === 'compensate' ? 'undo ' : ''}${execution.node} ${state}`)
+      .join(', ')
   }
 
   attemptsAt(node: string): Ending[] {
-    return this.history.filter(ending => ending.execution.node === node)
+    return this.history.filter(({ execution }) => execution.node === node && execution.kind === 'forward')
   }
 
   rowOf(node: string): ActiveExecution {
@@ -97,17 +107,37 @@ export class PlayedWorkflow {
     return running
   }
 
+  /** A worker claims the compensation that is due. */
+  beginUndo(): ActiveExecution {
+    const idle = this.rows.get(undoSlot)
+    if (idle === undefined) throw new Error(`nothing is being undone; there are: ${this.standing}`)
+    const running = { ...idle, state: 'in_progress' as const, owner: 'worker', fence: idle.fence + 1, startedAt: 2000 }
+    this.rows.set(undoSlot, running)
+    return running
+  }
+
+  /** Tells the node whose compensation has ended so. */
+  undo(report: StepReport = completed): string {
+    const execution = this.beginUndo()
+    this.#finish([this.#request(execution, report)])
+    return execution.node
+  }
+
   /** Claims what is to be claimed, and reports that it has completed: all in one transaction. */
   complete(...nodes: string[]): void {
     this.report(...nodes.map(node => [node, completed] as const))
   }
 
   report(...reports: readonly (readonly [node: string, report: StepReport])[]): void {
-    const requests = reports.map(([node, report]): FinishRequest => {
-      const execution = this.begin(node)
-      const claimed = { execution, workflow: this.workflow, input: null }
-      return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
-    })
+    this.#finish(reports.map(([node, report]) => this.#request(this.begin(node), report)))
+  }
+
+  #request(execution: ActiveExecution, report: StepReport): FinishRequest {
+    const claimed = { execution, workflow: this.workflow, input: null }
+    return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
+  }
+
+  #finish(requests: readonly FinishRequest[]): void {
     const course = this.#course()
     const seen = this.#look(targetFor(course, requests))
     const look = closerLook(course, seen, requests)
@@ -141,6 +171,13 @@ export class PlayedWorkflow {
     })
   }
 
+  /** The worker of the compensation is lost in mid-call. */
+  loseUndo(): void {
+    const lost = { ...this.beginUndo(), startMark: true }
+    this.rows.set(undoSlot, lost)
+    this.ask((draft, plan) => decideTakeover(draft, lost, plan))
+  }
+
   #decide(seen: WorkflowFacts, decide: (draft: ChangeDraft) => void): void {
     const draft = new ChangeDraft(seen, { counts: mayHaveCounters(this.#course()) })
     decide(draft)
@@ -167,8 +204,20 @@ export class PlayedWorkflow {
 
   #latest(): Map<string, LatestEnding> {
     return new Map(
-      this.history.map(({ execution, state, outcome }) => [execution.node, { ...execution, state, outcome }]),
+      this.history
+        .filter(({ execution }) => execution.kind === 'forward')
+        .map(({ execution, state, outcome, reason }) => [execution.node, { ...execution, state, outcome, reason }]),
     )
+  }
+
+  #undo(): UndoFacts {
+    const rows = this.history.toReversed().map(ending => ({ ...ending.execution, ...ending }))
+    return {
+      rows: rows.filter(row => row.kind === 'forward'),
+      tried: rows
+        .filter(row => row.kind === 'compensate')
+        .map(row => ({ ...row, undoes: row.ancestry.parents[0] ?? '' })),
+    }
   }
 
   #sorted(): ActiveExecution[] {
@@ -187,18 +236,25 @@ export class PlayedWorkflow {
         slots !== undefined &&
         all.some(({ slot, kind, state }) => !slots.includes(slot) && kind !== 'timer' && goesOn.includes(state)),
       latest: withLatest ? this.#latest() : null,
+      undo: this.graph.isSaga ? this.#undo() : null,
       fanIns: new Map(counters),
     }
   }
 
   #apply(change: WorkflowChange): void {
     for (const ending of change.endings) {
-      const { node, attempt } = ending.execution
+      const { node, attempt, kind } = ending.execution
       refuse(
-        this.attemptsAt(node).some(({ execution }) => execution.attempt === attempt),
+        this.history.some(({ execution: e }) => e.node === node && e.kind === kind && e.attempt === attempt),
         `attempt ${attempt} at ${node} ends twice`,
       )
       this.history.push(ending)
+    }
+    for (const { id, state } of change.undone) {
+      const index = this.history.findIndex(({ execution }) => execution.id === id)
+      const before = this.history[index]
+      if (before === undefined) throw new Error(`no ended row ${id} to move`)
+      this.history[index] = { ...before, state }
     }
     for (const { slot } of change.removals) refuse(!this.rows.delete(slot), `no row to remove in ${slot}`)
     for (const next of change.replacements) {

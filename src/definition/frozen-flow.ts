@@ -2,7 +2,7 @@
  * What a node of a stored graph says beyond its edges: branches, joins, people, messages and compensations, as they stand
  * in the JSON. Reading them from outside is `parse-flow.ts`, which checks everything.
  */
-import type { GraphNode, Guard, HumanWait, Join } from './graph.ts'
+import type { GraphCompensation, GraphNode, Guard, HumanWait, Join } from './graph.ts'
 import type { StoredRetry } from './retry-in-graph.ts'
 import type { PolicyNotation } from './step-options.ts'
 
@@ -54,9 +54,7 @@ export function flowOfFrozen(node: FrozenFlow): GraphFlow {
     ...(guard && { guard }),
     ...(join && { join }),
     ...(test === undefined ? {} : { test }),
-    ...(compensation && {
-      compensation: { name: compensation.name, afterFailure: compensation.after_failure ?? true },
-    }),
+    ...(compensation && { compensation: compensationOf(compensation) }),
     ...(human && { human: humanOf(human) }),
     ...(waitTimeoutMs === undefined ? {} : { waitTimeoutMs }),
     ...(once && { once: { reconciles: once.reconciles } }),
@@ -69,13 +67,19 @@ export function frozenFlowOf(node: GraphFlow): FrozenFlow {
     ...(guard && { guard }),
     ...(join && { join }),
     ...(test === undefined ? {} : { test }),
-    ...(compensation && {
-      compensation: { name: compensation.name, ...(compensation.afterFailure ? {} : { after_failure: false }) },
-    }),
+    ...(compensation && { compensation: frozenCompensation(compensation) }),
     ...(human && { human: frozenHuman(human) }),
     ...(waitTimeoutMs === undefined ? {} : { wait_timeout_ms: waitTimeoutMs }),
     ...(once && { once: { reconciles: once.reconciles } }),
   }
+}
+
+function compensationOf({ name, after_failure = true, idempotent = true }: FrozenCompensation): GraphCompensation {
+  return { name, afterFailure: after_failure, ...(idempotent ? {} : { once: true }) }
+}
+
+function frozenCompensation({ name, afterFailure, once }: GraphCompensation): FrozenCompensation {
+  return { name, ...(afterFailure ? {} : { after_failure: false }), ...(once ? { idempotent: false } : {}) }
 }
 
 function humanOf({ prompt, form, assign_to, quorum, on_reject = 'abort', escalations }: FrozenHuman): HumanWait {

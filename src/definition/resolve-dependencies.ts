@@ -7,8 +7,8 @@ import { DefinitionError } from '../errors.ts'
 import { mistakeInBackTo } from './back-to.ts'
 import { type Bound, bindBranches, type FlowNode, joinSuffix } from './bind-branches.ts'
 import type { Declarations } from './declarations.ts'
-import { cycleIn, Graph, type GraphNode } from './graph.ts'
-import type { Dependency, NodeDefinition } from './workflow-definition.ts'
+import { cycleIn, Graph, type GraphCompensation, type GraphNode } from './graph.ts'
+import type { CompensationSettings, Dependency, NodeDefinition } from './workflow-definition.ts'
 
 export function graphFrom(declarations: Declarations, type: string): Graph {
   const refuse = ({ name, kind }: FlowNode, mistake: string) =>
@@ -109,11 +109,15 @@ function furtherShape({ guard, join, test, compensation, human, once }: GraphNod
     ...(guard && { guard: [guard.condition, guard.when] }),
     ...(join && { join: [join.rule, join.branches.map(branch => branch.toSorted()).toSorted()] }),
     ...(test !== undefined && { test }),
-    ...(compensation && { compensation: [compensation.name, compensation.afterFailure] }),
+    ...(compensation && { compensation }),
     ...(human && { human }),
     ...(once && { once: once.reconciles }),
   }
   return Object.keys(further).length === 0 ? [] : [further]
+}
+
+function compensationOf({ method, afterFailure, idempotent }: CompensationSettings): GraphCompensation {
+  return { name: method, afterFailure, ...(idempotent ? {} : { once: true }) }
 }
 
 function graphNode(declarations: Declarations, node: NodeDefinition, bound: Bound): GraphNode {
@@ -131,7 +135,7 @@ function graphNode(declarations: Declarations, node: NodeDefinition, bound: Boun
     ...(metadata ? { metadata } : {}),
     ...(guard ? { guard } : {}),
     ...(join ? { join } : {}),
-    ...(compensation ? { compensation: { name: compensation.method, afterFailure: compensation.afterFailure } } : {}),
+    ...(compensation ? { compensation: compensationOf(compensation) } : {}),
     ...(human ? { human } : {}),
     ...(waitsFor?.timeoutMs ? { waitTimeoutMs: waitsFor.timeoutMs } : {}),
     ...(node.idempotent ? {} : { once: { reconciles: node.reconcile !== null } }),

@@ -43,7 +43,20 @@ export type {
   WaitForOptions,
 } from './definition/flow-options.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
-export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
+export type {
+  DescribeGraphBranch,
+  FanOutOptions,
+  GraphBranch,
+  GraphBuilder,
+  GraphCompensationOptions,
+  GraphConditionBranches,
+  GraphForkOptions,
+  GraphHumanOptions,
+  GraphJoinOptions,
+  GraphWaitForOptions,
+  NodeOptions,
+  NodeSettings,
+} from './definition/graph-builder.ts'
 export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType } from './definition/hero.ts'
 export type {
   FetchPage,

@@ -2,7 +2,9 @@
  * One instance's hold on a database: opened when it is first needed, closed once. It also knows the code of this process:
  * classes, jobs and templates.
  */
+import type { Form } from '../definition/define-form.ts'
 import type { Schedule } from '../definition/define-schedule.ts'
+import { FormRegistry } from '../definition/form-registry.ts'
 import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
 import type { Job } from '../definition/job.ts'
@@ -31,6 +33,8 @@ export interface GenevaOptions {
   readonly workflows?: readonly WorkflowClass<any>[]
   /** Code for the nodes of graphs that are built at run time. */
   readonly jobs?: readonly Job[]
+  /** What the data of decisions must fit, for graphs that are built at run time. */
+  readonly forms?: readonly Form[]
   /** Graphs that are described once, under a name. */
   readonly templates?: readonly Template[]
   /** Workflows that are started by a cron expression or an interval, by whichever worker is there. */
@@ -66,6 +70,7 @@ const defaultBytes = 1024 * 1024
 export class Connection {
   readonly registry: Registry
   readonly jobs: JobRegistry
+  readonly forms: FormRegistry
   readonly schedules: ScheduleRegistry
   readonly retention: RetentionAges
   readonly maxInputBytes: number
@@ -90,6 +95,7 @@ export class Connection {
     }
     this.registry = new Registry(options.workflows ?? [])
     this.jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
+    this.forms = new FormRegistry(options.forms ?? [])
     this.schedules = new ScheduleRegistry(options.schedules ?? [])
     for (const { workflow } of this.schedules.all) this.registry.definitionFor(workflow)
     this.retention = retentionAges(options.retention)
@@ -160,6 +166,7 @@ export class Connection {
       limits: this.graphLimits,
       knowsJob: name => this.jobs.find(name) !== null,
       knowsMethod: name => definition?.nodeIndex.has(name) === true,
+      knowsForm: name => this.forms.find(name) !== null,
     })
   }
 

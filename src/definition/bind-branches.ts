@@ -1,13 +1,31 @@
 /**
- * What each declared node really depends on. "The one before", forks, conditions and their branches are turned into plain
- * dependencies here, after all insertions: to depend on a fork is to depend on its join, to depend on a condition is to
- * depend on it and on the ends of its branches, so that what follows also runs when nothing was taken.
+ * What each node really depends on. Forks, conditions and their branches are turned into plain dependencies here, when all
+ * nodes are known: to depend on a fork is to depend on its join, to depend on a condition is to depend on it and on the
+ * ends of its branches, so that what follows also runs when nothing was taken. Takes time in proportion to the edges.
  */
-import { DefinitionError } from '../errors.ts'
-import type { Declarations } from './declarations.ts'
-import type { Guard, Join } from './graph.ts'
-import { joinSuffix } from './place.ts'
-import type { BranchScope, Dependency, NodeDefinition } from './workflow-definition.ts'
+import type { Guard, Join, JoinRule, NodeKind } from './graph.ts'
+
+/** A node before that. Nodes are told apart by their ids. */
+export interface FlowNode {
+  readonly id: string
+  readonly name: string
+  readonly kind: NodeKind
+  /** The branch that it stands in. */
+  readonly scope: FlowScope | null
+  /** What it names, or what comes before it in its chain. Nodes that share the list are bound together. */
+  readonly named: readonly string[]
+  /** Set exactly for joins. */
+  readonly rule: JoinRule | null
+  /** The fork whose branches it brings together. */
+  readonly joins: string | null
+}
+
+/** A branch of the node that opens it. */
+export interface FlowScope {
+  readonly opener: string
+  /** The name of a fork's branch; `then` or `else` for a condition. */
+  readonly name: string
+}
 
 export interface Bound {
   readonly dependsOn: readonly string[]
@@ -15,162 +33,149 @@ export interface Bound {
   readonly join?: Join
 }
 
-/** Throws `DefinitionError` for names and references that are unknown. */
-export function bindBranches(declarations: Declarations): (node: NodeDefinition) => Bound {
-  const binder = new Binder(declarations)
-  return node => binder.bind(node)
+/** What stands behind the id of a fork in that of its join, and behind its name. */
+export const joinSuffix = '#join'
+
+/** By id. `refuse` makes the error for a mistake in a node. */
+export function bindBranches(
+  nodes: readonly FlowNode[],
+  refuse: (node: FlowNode, mistake: string) => Error,
+): Map<string, Bound> {
+  const binder = new Binder(nodes, refuse)
+  return new Map(nodes.map(node => [node.id, binder.bind(node)]))
 }
 
 class Binder {
-  readonly #declarations: Declarations
-  readonly #byName: ReadonlyMap<string, NodeDefinition>
+  readonly #refuse: (node: FlowNode, mistake: string) => Error
+  readonly #byId: ReadonlyMap<string, FlowNode>
   /** The members of each branch in their order, without the joins of forks, which belong to the forks. */
-  readonly #members = new Map<string, Map<string, NodeDefinition[]>>()
-  /** What a node names, or the member before it: nodes, not yet what follows from them. */
-  readonly #named = new Map<string, readonly string[]>()
+  readonly #members = new Map<string, Map<string, FlowNode[]>>()
+  readonly #joinOf = new Map<string, string>()
   readonly #followed = new Map<string, readonly string[]>()
+  /** Of nodes in the same branch that name the same. */
+  readonly #bound = new Map<FlowNode['named'], Map<string, Bound>>()
 
-  constructor(declarations: Declarations) {
-    this.#declarations = declarations
-    const nodes = declarations.nodes.map(({ definition }) => definition)
-    this.#byName = new Map(nodes.map(node => [node.name, node]))
-    const previous = new Map<string, string>()
+  constructor(nodes: readonly FlowNode[], refuse: (node: FlowNode, mistake: string) => Error) {
+    this.#refuse = refuse
+    this.#byId = new Map(nodes.map(node => [node.id, node]))
     for (const node of nodes) {
-      const chain = keyOf(node.scope)
-      this.#named.set(node.name, this.#namesIn(node, previous.get(chain) ?? null))
-      if (node.inChain) previous.set(chain, node.name)
-      if (node.scope !== null && !isJoinOfFork(node)) this.#branchesOf(node.scope.opener, node.scope.name).push(node)
+      if (node.joins !== null) this.#joinOf.set(node.joins, node.id)
+      else if (node.scope !== null) this.#branch(node.scope).push(node)
     }
   }
 
-  bind(node: NodeDefinition): Bound {
-    if (isJoinOfFork(node)) return this.#joinOfFork(node)
-    const named = this.#named.get(node.name) ?? []
-    const { scope } = node
-    const first = scope !== null && !named.some(name => this.#isInside(name, scope))
-    if (node.join) return this.#join(node, named, first)
-    const dependsOn = distinct([
-      ...(first ? [scope.opener] : []),
-      ...named.flatMap(name => this.#parentsBy(name, node)),
-    ])
-    const isGuarded = first && this.#byName.get(scope.opener)?.kind === 'condition'
+  bind(node: FlowNode): Bound {
+    if (node.joins !== null) return joinOf(node, this.#branchesOf(node.joins))
+    if (node.rule !== null) return this.#join(node)
+    const inScopes = this.#bound.get(node.named) ?? new Map<string, Bound>()
+    this.#bound.set(node.named, inScopes)
+    const key = node.scope === null ? '' : JSON.stringify([node.scope.opener, node.scope.name])
+    const bound = inScopes.get(key) ?? this.#step(node)
+    inScopes.set(key, bound)
+    return bound
+  }
+
+  #step({ scope, named }: FlowNode): Bound {
+    const isFirst = scope !== null && !named.some(id => this.#isInside(id, scope))
+    const opener = isFirst ? [scope.opener] : []
+    const dependsOn = this.#isPlain(named) && !isFirst ? named : distinct([...opener, ...this.#parents(named, scope)])
+    const isGuarded = isFirst && this.#byId.get(scope.opener)?.kind === 'condition'
     return isGuarded ? { dependsOn, guard: { condition: scope.opener, when: scope.name === 'then' } } : { dependsOn }
   }
 
-  #joinOfFork({ name, join }: NodeDefinition): Bound {
-    const fork = name.slice(0, -joinSuffix.length)
-    const branches = [...(this.#members.get(fork)?.values() ?? [])].map(members => this.#ends(members))
-    return { dependsOn: distinct(branches.flat()), join: { rule: join?.rule ?? 'all', branches } }
-  }
-
   /** One branch for each dependency. What stands in two branches would count twice. */
-  #join(node: NodeDefinition, named: readonly string[], first: boolean): Bound {
-    const where = `${this.#declarations.className}, join ${node.name}`
-    if (first) {
-      throw new DefinitionError(
-        `${where}: it stands in branch ${node.scope?.name} of ${node.scope?.opener}, yet waits for nothing in it. Declare it outside.`,
-      )
+  #join(node: FlowNode): Bound {
+    const { scope, named } = node
+    if (scope !== null && !named.some(id => this.#isInside(id, scope))) {
+      const branch = `branch ${scope.name} of ${this.#nameOf(scope.opener)}`
+      throw this.#refuse(node, `it stands in ${branch}, yet waits for nothing in it. Declare it outside.`)
     }
-    const branches = named.map(name => this.#parentsBy(name, node))
     const seen = new Map<string, string>()
+    const branches = named.map(id => this.#parents([id], scope))
     for (const [index, branch] of branches.entries()) {
+      const name = this.#nameOf(named[index] ?? '')
       for (const end of branch) {
         const other = seen.get(end)
         if (other !== undefined) {
-          throw new DefinitionError(
-            `${where}: ${other} and ${named[index]} meet in ${end}, so they are not two branches.`,
-          )
+          throw this.#refuse(node, `${other} and ${name} meet in ${this.#nameOf(end)}, so they are not two branches.`)
         }
-        seen.set(end, named[index] ?? '')
+        seen.set(end, name)
       }
     }
-    return { dependsOn: branches.flat(), join: { rule: node.join?.rule ?? 'all', branches } }
+    return joinOf(node, branches)
   }
 
-  /** What a node stands for as a parent; for those in its own branches it stands for itself. */
-  #parentsBy(name: string, child: NodeDefinition): readonly string[] {
-    return this.#isWithin(child, name) ? [name] : this.#follow(name)
+  /** What nodes stand for as parents; for those in its own branches an opener stands for itself. */
+  #parents(named: readonly string[], scope: FlowScope | null): readonly string[] {
+    return named.flatMap(id => (this.#opens(scope, id) ? [id] : this.#follow(id)))
   }
 
   /** What a dependent of the node depends on. */
-  #follow(name: string): readonly string[] {
-    const known = this.#followed.get(name)
+  #follow(id: string): readonly string[] {
+    const known = this.#followed.get(id)
     if (known) return known
-    const kind = this.#byName.get(name)?.kind
-    const join = name + joinSuffix
-    const ends = () => [...(this.#members.get(name)?.values() ?? [])].flatMap(members => this.#ends(members))
+    const kind = this.#byId.get(id)?.kind
     const found =
-      kind === 'condition' ? distinct([name, ...ends()]) : [kind === 'fork' && this.#byName.has(join) ? join : name]
-    this.#followed.set(name, found)
+      kind === 'condition'
+        ? distinct([id, ...this.#branchesOf(id).flat()])
+        : [(kind === 'fork' ? this.#joinOf.get(id) : undefined) ?? id]
+    this.#followed.set(id, found)
     return found
   }
 
-  /** What follows from the members that no other member of the branch depends on. */
-  #ends(members: readonly NodeDefinition[]): string[] {
-    const followed = new Set(members.flatMap(member => this.#named.get(member.name) ?? []))
-    return distinct(members.filter(({ name }) => !followed.has(name)).flatMap(({ name }) => this.#follow(name)))
+  /** The ends of each branch: what follows from the members that no other member depends on. */
+  #branchesOf(opener: string): (readonly string[])[] {
+    return [...(this.#members.get(opener)?.values() ?? [])].map(members => {
+      const lists = new Set(members.map(member => member.named))
+      const followed = new Set([...lists].flat())
+      return distinct(members.filter(({ id }) => !followed.has(id)).flatMap(({ id }) => this.#follow(id)))
+    })
   }
 
-  #namesIn(node: NodeDefinition, previous: string | null): readonly string[] {
-    const { dependsOn, alsoDependsOn, inChain } = node
-    const fromChain = inChain && dependsOn === null && previous !== null ? [previous] : []
-    const named = [...(dependsOn ?? []), ...alsoDependsOn].map(dependency => this.#resolve(node, dependency))
-    return distinct([...fromChain, ...named])
+  #isPlain(named: readonly string[]): boolean {
+    return named.every(id => {
+      const kind = this.#byId.get(id)?.kind
+      return kind !== 'fork' && kind !== 'condition'
+    })
   }
 
-  /** A reference must be one of this class or its parents: another class may have a node of the same name. */
-  #resolve(node: NodeDefinition, dependency: Dependency): string {
-    const { className, nodes } = this.#declarations
-    const where = `${className}, step ${node.name}`
-    const found = nodes.find(({ definition, ref }) =>
-      typeof dependency === 'string' ? definition.name === dependency : ref === dependency,
-    )
-    if (!found) {
-      const names = nodes.map(({ definition }) => definition.name).join(', ')
-      const shown = typeof dependency === 'string' ? JSON.stringify(dependency) : 'a step of another class'
-      throw new DefinitionError(`${where}: it depends on ${shown}, which is not declared. Declared are: ${names}.`)
-    }
-    if (found.definition.name === node.name) throw new DefinitionError(`${where}: it depends on itself.`)
-    return found.definition.name
-  }
-
-  #branchesOf(opener: string, branch: string): NodeDefinition[] {
-    const branches = this.#members.get(opener) ?? new Map<string, NodeDefinition[]>()
+  #branch({ opener, name }: FlowScope): FlowNode[] {
+    const branches = this.#members.get(opener) ?? new Map<string, FlowNode[]>()
     this.#members.set(opener, branches)
-    const members = branches.get(branch) ?? []
-    branches.set(branch, members)
+    const members = branches.get(name) ?? []
+    branches.set(name, members)
     return members
   }
 
   /** Whether a node stands in a branch, however deep. */
-  #isInside(name: string, { opener, name: branch }: BranchScope): boolean {
-    for (let scope = this.#scopeOf(name); scope !== null; scope = this.#scopeOf(scope.opener)) {
-      if (scope.opener === opener && scope.name === branch) return true
+  #isInside(id: string, branch: FlowScope): boolean {
+    for (let scope = this.#scopeOf(id); scope !== null; scope = this.#scopeOf(scope.opener)) {
+      if (scope.opener === branch.opener && scope.name === branch.name) return true
     }
     return false
   }
 
-  /** Whether a node stands in any branch that another one opens. */
-  #isWithin(node: NodeDefinition, opener: string): boolean {
-    for (let { scope } = node; scope !== null; scope = this.#scopeOf(scope.opener)) {
-      if (scope.opener === opener) return true
+  /** Whether a branch belongs to a node, or stands in one that does. */
+  #opens(branch: FlowScope | null, id: string): boolean {
+    for (let scope = branch; scope !== null; scope = this.#scopeOf(scope.opener)) {
+      if (scope.opener === id) return true
     }
     return false
   }
 
-  #scopeOf(name: string): BranchScope | null {
-    return this.#byName.get(name)?.scope ?? null
+  #scopeOf(id: string): FlowScope | null {
+    return this.#byId.get(id)?.scope ?? null
+  }
+
+  #nameOf(id: string): string {
+    return this.#byId.get(id)?.name ?? id
   }
 }
 
-function isJoinOfFork({ kind, join }: NodeDefinition): boolean {
-  return kind === 'join' && join?.branches === null
+function joinOf({ rule }: FlowNode, branches: readonly (readonly string[])[]): Bound {
+  return { dependsOn: distinct(branches.flat()), join: { rule: rule ?? 'all', branches } }
 }
 
-function keyOf(scope: BranchScope | null): string {
-  return scope === null ? '' : JSON.stringify([scope.opener, scope.name])
-}
-
-function distinct(names: readonly string[]): string[] {
-  return [...new Set(names)]
+function distinct(ids: readonly string[]): string[] {
+  return [...new Set(ids)]
 }

@@ -4,6 +4,7 @@
  */
 import { DefinitionError } from '../errors.ts'
 import { addNode, givenOptions } from './add-node.ts'
+import { joinSuffix } from './bind-branches.ts'
 import type { Branch } from './branch.ts'
 import * as code from './declare-node.ts'
 import { declareHuman, declareWaitFor } from './declare-wait.ts'
@@ -11,7 +12,7 @@ import { dependenciesIn } from './dependency-options.ts'
 import { joinRule } from './join-rule.ts'
 import { maxNameLength } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
-import { behind, freeName, joinSuffix, type Place } from './place.ts'
+import { behind, freeName, type Place } from './place.ts'
 import type { BranchScope, NodeDefinition } from './workflow-definition.ts'
 
 export function declareSavePoint(place: Place, name: unknown, options: unknown): NodeRef<any> {

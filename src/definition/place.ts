@@ -3,6 +3,7 @@
  * A node that opens branches stands right before everything in them, so that it can be moved past as one thing.
  */
 import { DefinitionError } from '../errors.ts'
+import { joinSuffix } from './bind-branches.ts'
 import { type Declarations, type DeclaringClass, openDeclarations } from './declarations.ts'
 import { mistakeInNodeName } from './node-name.ts'
 import type { BranchScope } from './workflow-definition.ts'
@@ -12,9 +13,6 @@ export interface Place {
   /** The branch that a node of that name comes to stand in; `null`: the chain of the class. */
   scopeOf(node: string): BranchScope | null
 }
-
-/** What stands behind the name of a fork in the name of its join. */
-export const joinSuffix = '#join'
 
 /** The chain of a class. Throws `DefinitionError` on a class that takes no more declarations. */
 export function chainOf(workflowClass: DeclaringClass): Place {

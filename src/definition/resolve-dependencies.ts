@@ -5,15 +5,18 @@
 import { createHash } from 'node:crypto'
 import { DefinitionError } from '../errors.ts'
 import { mistakeInBackTo } from './back-to.ts'
-import { type Bound, bindBranches } from './bind-branches.ts'
+import { type Bound, bindBranches, type FlowNode, joinSuffix } from './bind-branches.ts'
 import type { Declarations } from './declarations.ts'
-import { cycleIn, Graph, type GraphNode } from './graph.ts'
-import { joinSuffix } from './place.ts'
-import type { NodeDefinition } from './workflow-definition.ts'
+import { cycleIn, Graph, type GraphCompensation, type GraphNode } from './graph.ts'
+import type { CompensationSettings, Dependency, NodeDefinition } from './workflow-definition.ts'
 
 export function graphFrom(declarations: Declarations, type: string): Graph {
-  const bind = bindBranches(declarations)
-  const nodes = declarations.nodes.map(({ definition }) => graphNode(declarations, definition, bind(definition)))
+  const refuse = ({ name, kind }: FlowNode, mistake: string) =>
+    new DefinitionError(`${declarations.className}, ${kind} ${name}: ${mistake}`)
+  const bound = bindBranches(flowNodes(declarations), refuse)
+  const nodes = declarations.nodes.map(({ definition }) =>
+    graphNode(declarations, definition, bound.get(definition.name) ?? { dependsOn: [] }),
+  )
   const cycle = cycleIn(nodes)
   if (cycle !== null) {
     throw new DefinitionError(
@@ -34,6 +37,44 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
   const mistake = mistakeInBackTo(graph)
   if (mistake !== null) throw new DefinitionError(`${declarations.className}, ${mistake}`)
   return graph
+}
+
+/** The nodes of each chain and branch with what they name, or the member before: bound after all insertions. */
+function flowNodes(declarations: Declarations): FlowNode[] {
+  const previous = new Map<string, string>()
+  return declarations.nodes.map(({ definition }) => {
+    const { name, kind, scope, inChain, dependsOn, alsoDependsOn, join } = definition
+    const chain = scope === null ? '' : JSON.stringify([scope.opener, scope.name])
+    const before = previous.get(chain)
+    const fromChain = inChain && dependsOn === null && before !== undefined ? [before] : []
+    const named = [...(dependsOn ?? []), ...alsoDependsOn].map(each => resolve(declarations, definition, each))
+    if (inChain) previous.set(chain, name)
+    const joins = join !== null && join.branches === null ? name.slice(0, -joinSuffix.length) : null
+    return {
+      id: name,
+      name,
+      kind,
+      scope,
+      named: [...new Set([...fromChain, ...named])],
+      rule: join?.rule ?? null,
+      joins,
+    }
+  })
+}
+
+/** A reference must be one of this class or its parents: another class may have a node of the same name. */
+function resolve({ className, nodes }: Declarations, node: NodeDefinition, dependency: Dependency): string {
+  const where = `${className}, step ${node.name}`
+  const found = nodes.find(({ definition, ref }) =>
+    typeof dependency === 'string' ? definition.name === dependency : ref === dependency,
+  )
+  if (!found) {
+    const names = nodes.map(({ definition }) => definition.name).join(', ')
+    const shown = typeof dependency === 'string' ? JSON.stringify(dependency) : 'a step of another class'
+    throw new DefinitionError(`${where}: it depends on ${shown}, which is not declared. Declared are: ${names}.`)
+  }
+  if (found.definition.name === node.name) throw new DefinitionError(`${where}: it depends on itself.`)
+  return found.definition.name
 }
 
 /** The join of a fork goes by the name of the fork. */
@@ -68,11 +109,15 @@ function furtherShape({ guard, join, test, compensation, human, once }: GraphNod
     ...(guard && { guard: [guard.condition, guard.when] }),
     ...(join && { join: [join.rule, join.branches.map(branch => branch.toSorted()).toSorted()] }),
     ...(test !== undefined && { test }),
-    ...(compensation && { compensation: [compensation.name, compensation.afterFailure] }),
+    ...(compensation && { compensation }),
     ...(human && { human }),
     ...(once && { once: once.reconciles }),
   }
   return Object.keys(further).length === 0 ? [] : [further]
+}
+
+function compensationOf({ method, afterFailure, idempotent }: CompensationSettings): GraphCompensation {
+  return { name: method, afterFailure, ...(idempotent ? {} : { once: true }) }
 }
 
 function graphNode(declarations: Declarations, node: NodeDefinition, bound: Bound): GraphNode {
@@ -90,7 +135,7 @@ function graphNode(declarations: Declarations, node: NodeDefinition, bound: Boun
     ...(metadata ? { metadata } : {}),
     ...(guard ? { guard } : {}),
     ...(join ? { join } : {}),
-    ...(compensation ? { compensation: { name: compensation.method, afterFailure: compensation.afterFailure } } : {}),
+    ...(compensation ? { compensation: compensationOf(compensation) } : {}),
     ...(human ? { human } : {}),
     ...(waitsFor?.timeoutMs ? { waitTimeoutMs: waitsFor.timeoutMs } : {}),
     ...(node.idempotent ? {} : { once: { reconciles: node.reconcile !== null } }),

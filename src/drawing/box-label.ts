@@ -54,6 +54,20 @@ export function kindWordOf(box: Box): string | null {
   return kindWords[box.first.kind]
 }
 
+/** What the way from a parent to a box is called: the answer of a condition. */
+export function edgeWordOf(parent: Box, box: Box): 'yes' | 'no' | null {
+  const { guard } = box.first
+  if (guard === undefined || parent.first.id !== guard.condition) return null
+  return guard.when ? 'yes' : 'no'
+}
+
+/** The same where ways cannot be labelled: `if isDigital`, `if not isDigital`. */
+export function guardWordsOf(box: Box): string | null {
+  const condition = box.parents.find(parent => edgeWordOf(parent, box) !== null)
+  if (!condition) return null
+  return `${box.first.guard?.when ? 'if' : 'if not'} ${nameOf(condition)}`
+}
+
 /** Digits in groups of three. */
 export function grouped(count: number): string {
   return count.toLocaleString('en-US')

@@ -1,9 +1,13 @@
 /** Conditions in CEL: what they see, what they answer, and the texts that are refused. */
+// biome-ignore-all lint/suspicious/noThenProperty: `then` is a branch of a condition.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { buildGraph } from '../../../src/definition/build-graph.ts'
 import type { ConditionFacts } from '../../../src/definition/condition-facts.ts'
+import { parseFrozenGraph } from '../../../src/definition/parse-frozen-graph.ts'
 import { checkCondition, evaluateCondition, outputsIn } from '../../../src/definition/stored-condition.ts'
 import { InvalidGraphError } from '../../../src/errors.ts'
+import { frozenAt, nodeNamed, sweep } from './sample-graphs.ts'
 
 function facts(given: Partial<ConditionFacts> = {}): ConditionFacts {
   return { outputs: {}, output: undefined, args: {}, input: {}, workflowId: '42', node: 'large', ...given }
@@ -52,6 +56,39 @@ describe('an expression', () => {
     expect(outputsIn('input.outputs.x == "outputs.y"')).toEqual(new Set())
     expect(outputsIn('outputs[input.key] > 1')).toBeNull()
     expect(outputsIn('size(outputs) > 1')).toBeNull()
+  })
+})
+
+describe('in a graph', () => {
+  const asking = (test: string, dependsOn: string | null = 'sum') =>
+    buildGraph(w => {
+      w.node('sum', { job: sweep })
+      w.node('other', { job: sweep, dependsOn: null })
+      w.condition('large', test, { then: b => b.node('taken', { job: sweep }), dependsOn })
+    })
+
+  test('an expression may ask for what has come before it', () => {
+    const graph = asking('outputs.sum.total > 100')
+    expect(nodeNamed(graph, 'large').test).toBe('outputs.sum.total > 100')
+    expect(parseFrozenGraph(JSON.stringify(graph.freeze(frozenAt))).signature).toBe(graph.signature)
+  })
+
+  test.each<[string, string]>([
+    ['outputs.nobody > 1', 'Node "large" asks for the output of "nobody", but the graph has no node of that name.'],
+    ['outputs.other > 1', 'Node "large" refers to the output of "other" in its arguments, but it does not come after'],
+    ['outputs.taken > 1', 'Node "large" refers to the output of "taken"'],
+    ['outputs.sum >', 'The condition "outputs.sum >" is not understood'],
+  ])('%s is refused when it is built, and when it is imported', (text, message) => {
+    expect(() => asking(text)).toThrow(InvalidGraphError)
+    expect(() => asking(text)).toThrow(message)
+    const edited = JSON.parse(
+      JSON.stringify(asking('outputs.sum > 1').freeze(frozenAt)).replace('outputs.sum > 1', text),
+    )
+    expect(() => parseFrozenGraph(edited)).toThrow(InvalidGraphError)
+  })
+
+  test('a mistake is shown where it is', () => {
+    expect(() => checkCondition('input.a > 1 &&')).toThrow(/input\.a > 1 &&\n +\^/)
   })
 })
 

@@ -1,7 +1,7 @@
 /** The `JobContext` of one attempt: the same facts and the same flow control that a step has, without a class. */
 import type { Duration } from '../primitives/duration.ts'
 import type { JobContext, JobNode } from './job-context.ts'
-import { reattempt, steer } from './steer.ts'
+import { postpone, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo, StepContext } from './step-context.ts'
 
 export class JobRun implements JobContext {
@@ -60,5 +60,9 @@ export class JobRun implements JobContext {
 
   reattempt(options?: { readonly wait?: Duration }): never {
     return reattempt(this.#context, options)
+  }
+
+  postpone(wait: Duration, reason?: string): never {
+    return postpone(this.#context, wait, reason)
   }
 }

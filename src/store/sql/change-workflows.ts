@@ -10,10 +10,10 @@ import type { SqlContext } from './context.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
 import { runTransaction } from './run-transaction.ts'
-import { workerIsAlive } from './workers.ts'
+import { aliveUnder } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
 
-export type Decide = (facts: WorkflowFacts, workerAlive: boolean) => WorkflowChange | null
+export type Decide = (facts: WorkflowFacts, revision: number | null) => WorkflowChange | null
 
 export async function changeWorkflows(
   context: SqlContext,
@@ -24,12 +24,12 @@ export async function changeWorkflows(
   if (targets.length === 0) return []
   return runTransaction(context.database, async (transaction, attempt) => {
     // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
-    const [locked, alive] = await Promise.all([
+    const [locked, revision] = await Promise.all([
       lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
-      call.workerId === undefined ? false : workerIsAlive(context, transaction, call.workerId),
+      call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
     ])
     const facts = await lookCloser(context, transaction, locked, call)
-    const changes = facts.map(fact => decide(fact, alive)).filter(change => change !== null)
+    const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
     if (changes.length > 0) {
       failpoint?.('finish.before-commit')
       await transaction.commitWith(changeStatements(context, changes))

@@ -12,6 +12,8 @@ export class SqlContext {
   readonly tables: Tables
   /** Microseconds added to the database's clock; only the test kit moves it. */
   clockOffset = 0
+  /** What a point of priority is worth, in microseconds of waiting, and whether waiting counts at all. */
+  aging = { weight: 2_000_000, ages: true }
   #keyType: KeyType | null = null
 
   constructor(database: Database, tables: Tables) {

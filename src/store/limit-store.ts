@@ -3,6 +3,7 @@
  * a queue, a class or each key of a class. They are rows, so that every process goes by the same; whoever changes one raises
  * the revision, by which workers notice.
  */
+import type { StartLog } from './start-log.ts'
 
 export interface StoredLimits {
   /** Most executions that run at once. */
@@ -37,6 +38,23 @@ export interface QueuePause {
   readonly at: number
 }
 
+/** A limit with what has begun under it; `lane` is set where that is told of one key of a class. */
+export interface LimitStanding extends LimitRecord {
+  readonly lane: string
+  readonly starts: StartLog
+}
+
+/** An execution that runs and takes a place under a limit. */
+export interface PlaceHolder {
+  readonly workflowId: string
+  readonly node: string
+  readonly queue: string
+  readonly handler: string
+  readonly lane: string
+  readonly owner: string
+  readonly startedAt: number | null
+}
+
 export interface LimitRules {
   /** Rises with every change. */
   readonly revision: number
@@ -67,6 +85,8 @@ export interface LimitStore {
    * What stands in line is put in the new order. `undefined` only looks up what was said before.
    */
   setAging(rate: number | null | undefined): Promise<void>
+  /** Forgets keys under a rate of which nothing has begun for a period. */
+  forgetKeys(): Promise<void>
   /** Rows whose priority has grown to 100 since the last call are put in the order in which they fell due. How many. */
   ageCapped(sources: readonly { readonly queue: string; readonly handler: string }[]): Promise<number>
 }

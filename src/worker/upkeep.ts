@@ -93,6 +93,7 @@ export class Upkeep {
     this.#plannedAt = performance.now()
     this.#hooks.onPlan(await ClaimPlan.make(this.#parts.engine, this.#parts.settings))
     this.#mayBeOutdated = true
+    await this.#parts.engine.store.limits.forgetKeys()
   }
 
   /** After a deploy: what waits far ahead is brought in line with this code, a few at a time. */

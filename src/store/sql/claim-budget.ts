@@ -3,7 +3,7 @@
  * holds the lock on the limits, so that nobody else counts at the same time.
  */
 import type { LimitRecord, StoredLimits } from '../limit-store.ts'
-import { type StartLog, startedSince } from './start-log.ts'
+import { type StartLog, startedSince } from '../start-log.ts'
 
 /** Where an execution stands, as far as limits are concerned. */
 export interface Standing {

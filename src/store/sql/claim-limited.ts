@@ -5,6 +5,7 @@
  * worker gives its place back by that alone.
  */
 import type { ClaimedExecution } from '../records.ts'
+import { parseLog } from '../start-log.ts'
 import type { ClaimLimits, ClaimRequest } from '../store.ts'
 import { ClaimBudget, type Standing } from './claim-budget.ts'
 import { LaneLogs, type LimitedRequest, type Search, standingOf } from './claim-search.ts'
@@ -15,7 +16,6 @@ import { limitRecord, writeStarts } from './limit-rows.ts'
 import { dueLanes } from './look-through-lanes.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { parseLog } from './start-log.ts'
 import { claimTries, mayClaim, probe, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 

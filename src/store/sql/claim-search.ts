@@ -1,9 +1,10 @@
 /** What the parts of a claim under limits share: the request, what there is room for, and what has begun lately. */
+
+import type { StartLog } from '../start-log.ts'
 import type { ClaimLimits, ClaimRequest, ClaimSource } from '../store.ts'
 import type { ClaimBudget, Standing } from './claim-budget.ts'
 import type { SqlContext } from './context.ts'
 import type { Executor } from './dialect.ts'
-import type { StartLog } from './start-log.ts'
 
 export type LimitedRequest = ClaimRequest & { readonly limited: ClaimLimits }
 

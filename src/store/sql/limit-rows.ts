@@ -1,12 +1,12 @@
 /** The rows of limits: how they are read, and how it is written down that executions have begun under a rate. */
 import type { LimitRecord, StoredLimits } from '../limit-store.ts'
+import { type StartLog, withStarts } from '../start-log.ts'
 import type { Standing } from './claim-budget.ts'
 import type { LaneLogs } from './claim-search.ts'
 import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { type Sql, sql } from './sql.ts'
-import { type StartLog, withStarts } from './start-log.ts'
 
 export function limitRecord(row: Row): LimitRecord {
   return {
@@ -49,26 +49,33 @@ export function writeStarts(context: SqlContext, { limits, logs, at, started }: 
     const own = started.filter(row => (scope === 'queue' ? row.queue : row.className) === name)
     if (own.length === 0) return []
     const { rate } = limit.limits
-    const whole = rate === null ? [] : [writeLog(context, limit, '', withStarts(log, at, own.length, rate.perMs))]
+    const whole =
+      rate === null
+        ? []
+        : [writeLog(context, limit, { lane: '', until: null }, withStarts(log, at, own.length, rate.perMs))]
     const lanes = perKey.rate === null ? [] : [...new Set(own.map(row => row.lane))].filter(lane => lane !== '')
     return [
       ...whole,
       ...lanes.flatMap(lane => {
         const count = own.filter(row => row.lane === lane).length
-        const next = withStarts(logs.of(name, lane), at, count, perKey.rate?.perMs ?? 0)
-        return [insertLane(context, name, lane), writeLog(context, limit, lane, next)]
+        const perMs = perKey.rate?.perMs ?? 0
+        const next = withStarts(logs.of(name, lane), at, count, perMs)
+        const until = at + perMs * 1000
+        return [insertLimit(context, { scope, name, lane }), writeLog(context, limit, { lane, until }, next)]
       }),
     ]
   })
 }
 
-function writeLog(context: SqlContext, { scope, name }: LimitRecord, lane: string, log: StartLog): Sql {
-  return sql`update ${context.tables.limits} set starts = ${JSON.stringify(log)}
-    where scope = ${scope} and name = ${name} and lane = ${lane}`
-}
-
-function insertLane(context: SqlContext, name: string, lane: string): Sql {
-  return insertLimit(context, { scope: 'class', name, lane })
+/** The row of a key is of no use once all that it tells of is a period ago. */
+function writeLog(
+  context: SqlContext,
+  { scope, name }: LimitRecord,
+  { lane, until }: { readonly lane: string; readonly until: number | null },
+  log: StartLog,
+): Sql {
+  return sql`update ${context.tables.limits} set starts = ${JSON.stringify(log)}, kept_until = ${until === null ? null : Math.ceil(until)}
+    where lane = ${lane} and scope = ${scope} and name = ${name}`
 }
 
 /** Makes the row if there is none yet. */

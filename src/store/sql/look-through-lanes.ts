@@ -3,12 +3,13 @@
  * lane by the index, a bounded number at a time, going on behind the last one with the next claim. So one key with a million
  * rows in line costs no more than one with a single row, and none is passed over for ever.
  */
+
+import { parseLog } from '../start-log.ts'
 import type { ClaimSource } from '../store.ts'
 import { type LaneLine, type Search, standingOf } from './claim-search.ts'
 import type { SqlContext } from './context.ts'
 import { optionalText, text } from './decode.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { parseLog } from './start-log.ts'
 
 /** How many lanes one claim looks at, for each source. */
 const maxLanes = 200

@@ -104,6 +104,19 @@ export class SqlLimits implements LimitStore {
     return setAging(this.#context, rate)
   }
 
+  /** Under the lock of the classes, which every claim takes before it counts. */
+  async forgetKeys(): Promise<void> {
+    const { limits } = this.#context.tables
+    const old = sql`lane <> '' and kept_until < ${this.#context.now}`
+    if ((await this.#context.read(sql`select 1 as one from ${limits} where ${old} limit 1`)).length === 0) return
+    await runTransaction(this.#context.database, async transaction => {
+      await transaction.query(
+        sql`select l.name from ${limits} l where l.lane = '' and l.scope = 'class' order by l.scope, l.name${this.#context.dialect.lock}`,
+      )
+      await transaction.run(sql`delete from ${limits} where ${old}`)
+    })
+  }
+
   ageCapped(sources: readonly { readonly queue: string; readonly handler: string }[]) {
     return ageCapped(this.#context, sources, this.#aged)
   }

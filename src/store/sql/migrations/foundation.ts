@@ -178,9 +178,9 @@ function limits(shape: Shape): Sql[] {
       'limits',
       `scope ${type.key} not null, name ${type.key} not null, lane ${type.key} not null, revision ${type.int} not null,
       declared ${type.text}, concurrency ${type.int}, rate_limit ${type.int}, rate_per ${type.int}, lane_concurrency ${type.int},
-      lane_rate_limit ${type.int}, lane_rate_per ${type.int}, has_lanes ${type.int} not null, starts ${type.text},
+      lane_rate_limit ${type.int}, lane_rate_per ${type.int}, has_lanes ${type.int} not null, starts ${type.text}, kept_until ${type.int},
       paused ${type.int} not null, paused_by ${type.text}, pause_reason ${type.text}, paused_at ${type.int},
-      primary key (scope, name, lane)`,
+      primary key (lane, scope, name)`,
     ),
     shape.context.dialect.insertNew(
       raw(name),

@@ -72,6 +72,7 @@ export interface QueueCount {
 }
 
 export interface LimitStore {
+  /** From now on this store also orders by the aging that it finds. */
   read(): Promise<LimitRules>
   declare(declarations: readonly LimitDeclaration[]): Promise<void>
   /** Sets the limits of a queue, whatever code says, until code says something new. */

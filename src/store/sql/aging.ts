@@ -5,8 +5,9 @@
  */
 import type { SqlContext } from './context.ts'
 import { int, optionalText, text } from './decode.ts'
+import type { Row } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
 
 export const highestPriority = 100
 
@@ -32,21 +33,32 @@ export function sortKey(context: SqlContext, due: Sql, priority: Sql, old: Sql):
 
 /** The rate is stored, so that a process that says nothing goes by what others have said. */
 export async function setAging(context: SqlContext, rate: number | null | undefined): Promise<void> {
-  const own = raw(`scope = '' and name = '' and lane = ''`)
   const { limits } = context.tables
   const [row] = await context.read(sql`select declared from ${limits} where ${own}`)
-  const before = row === undefined ? null : optionalText(row, 'declared')
-  const known = before === null ? undefined : (JSON.parse(before) as { rate: number | null }).rate
-  const next = rate === undefined ? known : rate
-  if (next !== undefined) context.aging = { weight: weightOf(next), ages: next !== null }
+  const known = row === undefined ? undefined : useAging(context, row)
   if (rate === undefined || rate === known) return
   await runTransaction(context.database, async transaction => {
-    await transaction.run(sql`update ${limits} set declared = ${JSON.stringify({ rate })} where ${own}`)
+    context.aging = { weight: weightOf(rate), ages: rate !== null }
     await transaction.run(
       sql`update ${context.tables.active} set sort_key = ${sortKey(context, raw('due_at'), raw('priority'), raw('1 = 1'))}
         where sort_key is not null`,
     )
+    await transaction.run(
+      sql`update ${limits} set declared = ${JSON.stringify({ rate })}, revision = revision + 1 where ${own}`,
+    )
   })
+}
+
+/** The row that belongs to no queue and no class. */
+const own = raw(`scope = '' and name = '' and lane = ''`)
+
+/** From now on this process orders by what the row says; `undefined` when it says nothing. */
+export function useAging(context: SqlContext, row: Row): number | null | undefined {
+  const declared = optionalText(row, 'declared')
+  if (declared === null) return undefined
+  const { rate } = JSON.parse(declared) as { readonly rate: number | null }
+  context.aging = { weight: weightOf(rate), ages: rate !== null }
+  return rate
 }
 
 const batch = 500
@@ -63,40 +75,45 @@ export async function ageCapped(
   aged: Map<string, number>,
 ): Promise<number> {
   const { weight, ages } = context.aging
-  if (!ages) return 0
+  if (!ages || sources.length === 0) return 0
   const best = weight * highestPriority
   const [clock] = await context.read(sql`select ${context.now} as now`)
   const line = (clock === undefined ? 0 : int(clock, 'now')) - best
+  const placeOf = (source: { queue: string; handler: string }) => JSON.stringify([source.queue, source.handler])
+  const passed = sources.map((source, index) => {
+    const before = aged.get(placeOf(source))
+    // A clock that was set back has lines to pass again.
+    const from = before === undefined || before > line ? Number.MIN_SAFE_INTEGER : before - overlap
+    return sql`select * from (select a.workflow_id, a.slot from ${context.tables.active} a where a.queue = ${source.queue}
+      and a.handler = ${source.handler} and a.lane = '' and a.sort_key > ${from} and a.sort_key <= ${line}
+      and a.sort_key > a.due_at - ${best} and a.due_at <= ${line + best} order by a.sort_key limit ${batch})
+      ${raw(`p${index}`)}`
+  })
   let count = 0
-  for (const { queue, handler } of sources) {
-    const place = JSON.stringify([queue, handler])
-    const from = (aged.get(place) ?? Number.MIN_SAFE_INTEGER + overlap) - overlap
-    const due = sql`select a.workflow_id, a.slot from ${context.tables.active} a where a.queue = ${queue}
-      and a.handler = ${handler} and a.lane = '' and a.sort_key > ${from} and a.sort_key <= ${line}
-      and a.sort_key > a.due_at - ${best} and a.due_at <= ${line + best} order by a.sort_key limit ${batch}`
-    for (let moved = batch; moved === batch; count += moved) moved = await rewrite(context, due, best)
-    aged.set(place, line)
+  for (let moved = batch; moved >= batch; count += moved) {
+    moved = await rewrite(context, await context.read(join(passed, ' union all ')), best)
   }
+  for (const source of sources) aged.set(placeOf(source), line)
   return count
 }
 
-async function rewrite(context: SqlContext, due: Sql, best: number): Promise<number> {
-  if ((await context.read(due)).length === 0) return 0
-  return runTransaction(context.database, async transaction => {
-    const found = await transaction.query(sql`${due}${context.dialect.lockSkipping}`)
-    if (found.length === 0) return 0
-    const rows = context.rows('r', {
+/** What somebody holds is claimed or changed just now; if it still stands in line after that, it is found again. */
+async function rewrite(context: SqlContext, found: readonly Row[], best: number): Promise<number> {
+  if (found.length === 0) return 0
+  const keys = (rows: readonly Row[]) =>
+    context.rows('r', {
       columns: { workflow_id: 'id', slot: 'text' },
-      rows: found.map(row => [text(row, 'workflow_id'), text(row, 'slot')]),
+      rows: rows.map(row => [text(row, 'workflow_id'), text(row, 'slot')]),
     })
-    await transaction.run(
-      context.dialect.updateFrom(
-        context.tables.active,
-        rows,
-        raw('a.workflow_id = r.workflow_id and a.slot = r.slot and a.sort_key is not null'),
-        [['sort_key', sql`a.due_at - ${best}`]],
-      ),
+  const on = raw('a.workflow_id = r.workflow_id and a.slot = r.slot')
+  return runTransaction(context.database, async transaction => {
+    const locked = await transaction.query(
+      sql`select a.workflow_id, a.slot from ${keys(found)} ${context.dialect.keyedJoin} ${context.tables.active} a on ${on}
+        where a.sort_key > a.due_at - ${best} and a.due_at <= ${context.now}${context.dialect.lockSkipping}`,
     )
-    return found.length
+    if (locked.length === 0) return 0
+    const assignments = [['sort_key', sql`a.due_at - ${best}`]] as const
+    await transaction.run(context.dialect.updateFrom(context.tables.active, keys(locked), on, assignments))
+    return locked.length
   })
 }

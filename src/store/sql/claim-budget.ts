@@ -45,6 +45,11 @@ export class ClaimBudget {
     return true
   }
 
+  /** Each key of the class has a rate. */
+  countsStarts(className: string): boolean {
+    return (this.#find('class', className)?.perKey.rate ?? null) !== null
+  }
+
   /** What began in a lane lately, where that counts; must be known before its room is asked for. */
   noteLane(className: string, lane: string, log: StartLog): void {
     const limit = this.#find('class', className)

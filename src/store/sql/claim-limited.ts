@@ -6,7 +6,7 @@
  */
 import type { ClaimedExecution } from '../records.ts'
 import { parseLog } from '../start-log.ts'
-import type { ClaimLimits, ClaimRequest } from '../store.ts'
+import type { ClaimLimits, ClaimRequest, ClaimSource } from '../store.ts'
 import { ClaimBudget, type Standing } from './claim-budget.ts'
 import { LaneLogs, type LimitedRequest, type Search, standingOf } from './claim-search.ts'
 import type { SqlContext } from './context.ts'
@@ -19,9 +19,11 @@ import { join, raw, type Sql, sql } from './sql.ts'
 import { claimTries, mayClaim, probe, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
-export async function claimLimited(context: SqlContext, request: LimitedRequest): Promise<ClaimedExecution[]> {
+export async function claimLimited(context: SqlContext, asked: LimitedRequest): Promise<ClaimedExecution[]> {
   // An idle worker looks often; it need not lock anything for that.
-  if (!(await isAnythingDue(context, request))) return []
+  const sources = await dueSources(context, asked)
+  if (sources.length === 0) return []
+  const request = { ...asked, sources }
   return runTransaction(
     context.database,
     async transaction => {
@@ -64,20 +66,32 @@ function runningAt(request: LimitedRequest, row: Row): Standing & { readonly cou
   return { ...standingOf(request, where), count: int(row, 'running') }
 }
 
-async function isAnythingDue(context: SqlContext, request: LimitedRequest): Promise<boolean> {
-  const { now, tables } = context
-  const probes = request.sources.map(
-    ({ queue, handler }, index) => sql`select * from (select 1 as one from ${tables.active} where queue = ${queue}
-      and handler = ${handler} and sort_key is not null and due_at <= ${now} limit 1) ${raw(`p${index}`)}`,
-  )
-  return (await context.read(sql`${join(probes, ' union all ')} limit 1`)).length > 0
+/** Where something may be due: a look at the head of each line, or whether anything stands in a lane. */
+async function dueSources(context: SqlContext, request: LimitedRequest): Promise<ClaimSource[]> {
+  const { active } = context.tables
+  const probes = request.sources.flatMap((source, index) => {
+    const { queue, handler } = source
+    const plain = sql`select x.id from (${probe(context, { ...request, limit: 1 }, source)}) x`
+    const laned = sql`select a.id from ${active} a where a.queue = ${queue} and a.handler = ${handler} and a.lane > ''
+      and a.sort_key is not null order by a.lane, a.sort_key limit 1`
+    const looks = request.limited.laned.has(handler) ? [plain, laned] : [plain]
+    return looks.map((look, line) => sql`select ${index} as source from (${look}) ${raw(`s${index}_${line}`)}`)
+  })
+  const found = await context.read(join(probes, ' union all '))
+  return [...new Set(found.map(row => int(row, 'source')))].flatMap(index => request.sources[index] ?? [])
 }
 
-/** In the order of their names, so that two claims cannot wait for each other. */
+/** By key, and in one order, so that two claims cannot wait for each other and nobody waits for a limit that is not his. */
 function lockLimits(context: SqlContext, { keys }: ClaimLimits): Sql {
-  const wanted = keys.map(({ scope, name }) => sql`(l.scope = ${scope} and l.name = ${name})`)
-  return sql`select l.* from ${context.tables.limits} l where l.lane = '' and (${join(wanted, ' or ')})
-    order by l.scope, l.name${context.dialect.lock}`
+  const sorted = keys.map(({ scope, name }) => [scope, name] as const).toSorted((a, b) => compare(a, b))
+  const rows = context.rows('r', { columns: { scope: 'text', name: 'text' }, rows: sorted })
+  return sql`select l.* from ${rows} ${context.dialect.keyedJoin} ${context.tables.limits} l
+    on l.lane = '' and l.scope = r.scope and l.name = r.name order by l.scope, l.name${context.dialect.lock}`
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const [one, other] = [JSON.stringify(a), JSON.stringify(b)]
+  return one < other ? -1 : 1
 }
 
 /** What runs is little, however much waits. */
@@ -101,7 +115,7 @@ async function findCandidates(search: Search): Promise<Candidate[]> {
   if (lines.length === 0) return []
   const probes = lines.map(({ source, lane, most }, index) => {
     const limit = Math.min(most, request.limit)
-    return sql`select p.*, ${index} as line from (${probe(search.context, { ...request, limit }, source, lane)}) p`
+    return sql`select x.*, ${index} as line from (${probe(search.context, { ...request, limit }, source, lane)}) x`
   })
   const rows = await search.executor.query(
     join(

@@ -10,7 +10,7 @@ import { raw, type Sql, sql } from './sql.ts'
 /** Those of queues and classes, which are few, and those of the keys of the workflows. */
 export function selectLimits(context: SqlContext, ids: readonly string[]): Sql {
   const { limits, workflows } = context.tables
-  const whole = sql`select l.* from ${limits} l where l.lane = '' and l.scope <> ''`
+  const whole = sql`select q.* from ${limits} q where q.lane = '' and q.scope <> ''`
   if (ids.length === 0) return whole
   return sql`${whole} union all select k.* from (select distinct w.type, w.lane from ${workflows} w
       where ${context.among(raw('w.id'), ids)} and w.lane <> '') d
@@ -21,7 +21,7 @@ export function selectLimits(context: SqlContext, ids: readonly string[]): Sql {
 export function selectHolders(context: SqlContext): Sql {
   const { active, limits } = context.tables
   return sql`select a.workflow_id, a.node, a.queue, a.handler, a.lane, a.owner, a.started_at from ${active} a
-    where a.owner is not null and a.kind <> 'timer' and exists (select 1 from ${limits} l where l.lane = '' and l.scope <> '')
+    where a.owner is not null and a.kind <> 'timer' and exists (select 1 from ${limits} q where q.lane = '' and q.scope <> '')
     order by a.started_at, a.workflow_id, a.slot`
 }
 

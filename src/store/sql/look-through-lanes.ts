@@ -62,15 +62,17 @@ function lanesAfter(context: SqlContext, { queue, handler }: ClaimSource, from: 
   return sql`with recursive found (lane, place) as (
       select (${next(sql`${from}`)}) as lane, 1 as place
       union all
-      select (${next(raw('f.lane'))}), f.place + 1 from found f where f.lane is not null and f.place < ${maxLanes}
+      select (${next(raw('h.lane'))}), h.place + 1 from found h where h.lane is not null and h.place < ${maxLanes}
     )
-    select f.lane, (select min(a.sort_key) from ${active} a where a.queue = ${queue} and a.handler = ${handler}
-      and a.lane = f.lane and a.sort_key <= ${context.now}) as head from found f where f.lane is not null order by f.lane`
+    select h.lane, (select min(a.sort_key) from ${active} a where a.queue = ${queue} and a.handler = ${handler}
+      and a.lane = h.lane and a.sort_key <= ${context.now}) as head from found h where h.lane is not null order by h.lane`
 }
 
 /** Only classes with a rate per key have logs; others have no rows here. */
 async function readLogs({ context, executor, request, budget, logs }: Search, lanes: readonly Lane[]): Promise<void> {
-  const keys = lanes.map(({ source, lane }) => [request.limited.classes.get(source.handler) ?? '', lane] as const)
+  const keys = lanes
+    .map(({ source, lane }) => [request.limited.classes.get(source.handler) ?? '', lane] as const)
+    .filter(([className]) => budget.countsStarts(className))
   const unique = [...new Map(keys.map(key => [JSON.stringify(key), key])).values()]
   if (unique.length === 0) return
   const rows = context.rows('r', { columns: { name: 'text', lane: 'text' }, rows: unique })

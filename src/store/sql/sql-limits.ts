@@ -3,7 +3,7 @@
  * sees the old revision in its own transaction still goes by the old rules, and by no mixture.
  */
 import type { LimitDeclaration, LimitKey, LimitRules, LimitStore, QueueCount, StoredLimits } from '../limit-store.ts'
-import { ageCapped, setAging } from './aging.ts'
+import { ageCapped, setAging, useAging } from './aging.ts'
 import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
@@ -23,6 +23,7 @@ export class SqlLimits implements LimitStore {
   async read(): Promise<LimitRules> {
     const rows = await this.#context.read(sql`select l.* from ${this.#context.tables.limits} l where l.lane = ''`)
     const own = rows.find(row => text(row, 'scope') === '')
+    if (own !== undefined) useAging(this.#context, own)
     return {
       revision: own === undefined ? 0 : int(own, 'revision'),
       limits: rows.filter(row => row !== own).map(limitRecord),

@@ -82,12 +82,15 @@ export class Connection {
   readonly #agingRate: number | null | undefined
   readonly #options: GenevaOptions
   readonly #database: DatabaseOptions
+  readonly #onOpen: (store: Store) => void
   #opened: Promise<Opened> | null = null
   #ready = false
   #closed = false
 
-  constructor(options: GenevaOptions) {
+  /** `onOpen` gets the store as soon as there is one. */
+  constructor(options: GenevaOptions, onOpen: (store: Store) => void = () => {}) {
     this.#options = options
+    this.#onOpen = onOpen
     this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
     openerFor(this.#database?.url)
     checkLimits(options.limits)
@@ -176,6 +179,7 @@ export class Connection {
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
       const engine = new Engine(store, this.registry, this.jobs)
+      this.#onOpen(store)
       await engine.register()
       await store.limits.setAging(this.#agingRate)
       await store.limits.declare(this.#limits)

@@ -2,6 +2,7 @@
  * What every statement needs to know: the dialect, the table names, the key type and the clock.
  */
 import { InvariantError } from '../../errors.ts'
+import type { CommittedEvent, EventObserver } from '../event-store.ts'
 import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
 import { retrying } from './retrying.ts'
 import { type Param, type Sql, sql } from './sql.ts'
@@ -14,6 +15,8 @@ export class SqlContext {
   clockOffset = 0
   /** What a point of priority is worth, in microseconds of waiting, and whether waiting counts at all. */
   aging = { weight: 2_000_000, ages: true }
+  /** Hears of events right after their commit; `null` while nobody listens. */
+  observer: EventObserver | null = null
   #keyType: KeyType | null = null
 
   constructor(database: Database, tables: Tables) {
@@ -42,6 +45,11 @@ export class SqlContext {
   /** The time by which leases lapse: never moved, because processes live in real time. */
   get leaseNow(): Sql {
     return this.dialect.now
+  }
+
+  /** After a commit. The events are only put together where somebody listens. */
+  tell(events: () => readonly CommittedEvent[]): void {
+    this.observer?.(events())
   }
 
   /** A read outside a transaction, tried again while the database is busy or away for a moment. */

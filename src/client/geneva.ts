@@ -32,6 +32,7 @@ import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
@@ -205,9 +206,9 @@ export class Geneva {
     return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
   }
 
-  /** Lets the work of a dead letter go on, with everything that was held with it. */
-  async requeue(letterId: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.requeue(letterId, requestFrom(options))
+  /** Lets the work of a dead letter go on, as it is or with another input, and everything that was held with it. */
+  async requeue(letterId: string, options?: RequeueOptions): Promise<void> {
+    await requeueLetter((await this.#connection.open()).engine, letterId, options)
   }
 
   /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */

@@ -3,12 +3,10 @@
  * event of each. It shows the rows as they will be, so that several decisions can follow each other. It decides nothing
  * itself.
  */
-import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
   Continuation,
-  Due,
   Ending,
   EndingRow,
   LatestEnding,
@@ -26,37 +24,18 @@ import type {
   LetterRecord,
   Outcome,
   PauseCause,
-  Progress,
   StoredWorkflowState,
 } from '../store/records.ts'
+import type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 import { isEnd } from './end-watch.ts'
 import { eventName, moveName } from './event-names.ts'
+import { fanInChanges } from './fan-in-changes.ts'
 import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
 import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
+export type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 export type { LiveRow, NextExecution } from './live-row.ts'
-
-/** Who asked for a change from outside, and why. */
-export interface Request {
-  readonly by: string | null
-  readonly reason: string | null
-}
-
-export interface EndingDetails {
-  readonly error?: ErrorRecord | null
-  readonly reason?: string | null
-  readonly output?: string | null
-  readonly by?: string | null
-}
-
-export interface MoveDetails {
-  readonly heldFrom?: RowMove['heldFrom']
-  readonly progress?: Progress
-  readonly due?: Due
-  readonly input?: string
-  readonly reason?: string | null
-}
 
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
@@ -207,6 +186,18 @@ export class ChangeDraft {
     })
   }
 
+  /** What the row works on from now on. */
+  giveInput(row: LiveRow, input: string): void {
+    const { slot, state, fence, heldFrom } = row
+    invariant(
+      state !== 'in_progress',
+      `Execution ${row.id} is running, so that it is too late to give it another input.`,
+    )
+    const before = this.#moves.get(slot) ?? { slot, state, fence, heldFrom, progress: null, due: null }
+    this.#moves.set(slot, { ...before, input })
+    this.#live.set(slot, { ...row, input })
+  }
+
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
   withdraw(row: LiveRow, reason: string): void {
     this.#forget(row)
@@ -312,6 +303,8 @@ export class ChangeDraft {
 
   build(): WorkflowChange {
     const continuation = this.#buildContinuation()
+    const expired = this.#updated && isEnd(this.state) && this.#update.openLetters > 0
+    if (expired) this.#expireLetters()
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
     // Seen or not, its timer goes with the workflow.
@@ -326,13 +319,19 @@ export class ChangeDraft {
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
-      fanIns: this.#buildFanIns(),
-      letters: { opened: this.#opened, closed: this.#closed },
+      fanIns: fanInChanges(this.facts.fanIns, this.#fanIns, { isOver: isEnd(this.state), counts: this.#counts }),
+      letters: { opened: this.#opened, closed: this.#closed, expired },
       graph: this.#graph,
       continuation,
       wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched && continuation?.stage !== 'begun',
       events: this.#events,
     }
+  }
+
+  /** What was given up is of no use any more, whether the facts show it or not. */
+  #expireLetters(): void {
+    this.setWorkflow({ openLetters: 0 })
+    this.note('letter.discarded', { reason: 'the workflow has ended' })
   }
 
   /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
@@ -346,19 +345,6 @@ export class ChangeDraft {
     const reason = `continues workflow ${this.workflowId}`
     this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
     return { stage: 'begun', as }
-  }
-
-  /** What is left when a workflow ends is of no use to anybody. */
-  #buildFanIns(): WorkflowChange['fanIns'] {
-    const known = (node: string) => this.facts.fanIns.has(node)
-    const entries = [...this.#fanIns].map(([node, open]) => ({ node, open }))
-    const all = isEnd(this.state)
-    return {
-      inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
-      updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
-      removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
-      cleared: all && (this.#counts || this.facts.fanIns.size > 0),
-    }
   }
 
   #put(execution: NextExecution): NewExecution {

@@ -11,7 +11,7 @@ import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
+import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter, type Requeue } from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
@@ -84,11 +84,9 @@ export class Engine {
   }
 
   /** The work of a dead letter goes on. */
-  async requeue(letterId: string, request: Request): Promise<void> {
-    const { workflowId } = await this.findLetter(letterId)
-    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) =>
-      decideRequeue(draft, letterId, request, plan),
-    )
+  async requeue(requeue: Requeue): Promise<void> {
+    const { workflowId } = await this.findLetter(requeue.letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => decideRequeue(draft, requeue, plan))
   }
 
   /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */

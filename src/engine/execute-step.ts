@@ -68,7 +68,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   }
   let context: ReturnType<typeof stepContext>
   try {
-    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero })
+    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, showsInput: node.child === null })
   } catch (unreadable) {
     return { ...(await failed(policies, unreadable)), progress: null }
   }

@@ -5,6 +5,7 @@
 import { describeSpan } from '../primitives/describe-span.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { WorkflowStanding } from '../store/readiness-facts.ts'
+import type { LetterReason } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
 import { deadlineSlot } from './plan.ts'
 import type { NodeReadiness } from './readiness.ts'
@@ -24,6 +25,7 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
   if (workflow.state === 'rolling_back') return [`it is being canceled${asked}`, ...stopClauses(steps, nodes)]
   if (workflow.finishing)
     return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
+  if (workflow.state === 'dlq') return letterClauses(standing, steps)
   if (workflow.state === 'paused') return pauseClauses(standing, steps)
   if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
   return [mainClause(steps), ...steps.slice(1).filter(isAlarming).slice(0, 1).map(textOf)]
@@ -77,6 +79,26 @@ function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Fi
       return [`it was paused${at}${askedBy(by ?? 'somebody', reason)}${meanwhile}`, ...running.map(textOf), ...failure]
     }
   }
+}
+
+const letterReasons: Readonly<Record<LetterReason, string>> = {
+  retries_exhausted: 'its retries are used up',
+  policy: 'its policy says so',
+  crash_limit: 'it has lost its worker too often',
+}
+
+function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
+  const at = change === null ? '' : ` since ${timeText(toDate(change.at))}`
+  const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
+  const [letter, ...more] = letters
+  if (letter === undefined) return [`it is in the dead letter queue${at}`, ...running.map(textOf)]
+  const { id, node, attempt, reason, error } = letter
+  const others = more.length === 0 ? '' : `, and ${more.length} more like it`
+  return [
+    `it is in the dead letter queue${at}: step ${node} was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`,
+    ...running.map(textOf),
+    `requeue or discard letter ${id}, or skip or resolve the step`,
+  ]
 }
 
 interface Finding {

@@ -152,6 +152,8 @@ export interface WorkflowChange {
   readonly letters: {
     readonly opened: readonly NewLetter[]
     readonly closed: readonly ClosedLetter[]
+    /** The workflow has ended, and those that are still open, seen or not, are of no use to anybody. */
+    readonly expired: boolean
   }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null

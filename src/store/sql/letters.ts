@@ -51,6 +51,13 @@ export function closeLetters(context: SqlContext, letters: readonly ClosedLetter
   ])
 }
 
+/** Letters of steps end with their workflow. */
+export function expireLetters(context: SqlContext, workflowIds: readonly string[]): Sql {
+  return sql`update ${context.tables.letters} set state = 'discarded', handled_at = ${context.now},
+      handled_reason = 'the workflow has ended'
+    where ${context.among(raw('workflow_id'), workflowIds)} and state = 'open' and kind = 'forward'`
+}
+
 const letterColumns = raw(
   'd.id, d.workflow_id, d.execution_id, d.node, d.kind, d.attempt, d.reason, d.error_class, d.error_message, d.error_stack, ' +
     'd.state, d.created_at, d.handled_at, d.handled_by, d.handled_reason, w.type',
@@ -59,6 +66,13 @@ const letterColumns = raw(
 export function selectOpenLetters(context: SqlContext, workflowIds: readonly string[]): Sql {
   return sql`select ${letterColumns} from ${context.tables.letters} d join ${context.tables.workflows} w on w.id = d.workflow_id
     where ${context.among(raw('d.workflow_id'), workflowIds)} and d.state = 'open'`
+}
+
+/** Most workflows have none: only those that say so are looked at. */
+export function selectStandingLetters(context: SqlContext, workflowIds: readonly string[]): Sql {
+  return sql`select ${letterColumns} from ${context.tables.workflows} w
+    ${context.dialect.keyedJoin} ${context.tables.letters} d on d.workflow_id = w.id and d.state = 'open'
+    where ${context.among(raw('w.id'), workflowIds)} and w.open_letters > 0 order by d.id`
 }
 
 /** Newest first. */

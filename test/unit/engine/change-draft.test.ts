@@ -20,7 +20,7 @@ describe('a draft', () => {
       moves: [],
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
-      letters: { opened: [], closed: [] },
+      letters: { opened: [], closed: [], expired: false },
       continuation: null,
       wakes: false,
       events: [],

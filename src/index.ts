@@ -2,6 +2,7 @@
  * The public API of geneva-drive, every name listed.
  */
 
+export type { Bulk, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
 export type { GenevaOptions } from './client/connection.ts'
 export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'

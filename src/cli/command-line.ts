@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
+import { dlqCommand } from './dlq-command.ts'
 import { explainCommand } from './explain-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
@@ -25,6 +26,7 @@ const program = new Command('geneva')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
   .addCommand(explainCommand())
+  .addCommand(dlqCommand())
   .addCommand(pruneCommand())
   .addCommand(stuckCommand())
   .addCommand(statsCommand())

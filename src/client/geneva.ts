@@ -26,8 +26,15 @@ import type { Store } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
+import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
-import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
+import {
+  type DeadLetter,
+  type DeadLetterOptions,
+  type DiscardOptions,
+  deadLetterFrom,
+  listDeadLetters,
+} from './dead-letters-list.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
@@ -206,6 +213,11 @@ export class Geneva {
     return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
   }
 
+  /** One dead letter, open or handled. Throws `LetterNotFoundError`. */
+  async deadLetter(id: string): Promise<DeadLetter> {
+    return deadLetterFrom(await (await this.#connection.open()).engine.findLetter(id))
+  }
+
   /** Lets the work of a dead letter go on, as it is or with another input, and everything that was held with it. */
   async requeue(letterId: string, options?: RequeueOptions): Promise<void> {
     await requeueLetter((await this.#connection.open()).engine, letterId, options)
@@ -215,6 +227,16 @@ export class Geneva {
   async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
     const { then = 'cancel', ...request } = options
     await (await this.#connection.open()).engine.discard(letterId, then, requestFrom(request))
+  }
+
+  /** Requests to all workflows that a filter finds, each in a transaction of its own: `all({ state: 'paused' }).resume()`. */
+  all(filter: BulkFilter): Bulk {
+    const { registry } = this.#connection
+    return new Bulk(
+      async () => (await this.#connection.open()).engine,
+      workflow => registry.definitionFor(workflow),
+      filter,
+    )
   }
 
   /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */

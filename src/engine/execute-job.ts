@@ -29,6 +29,8 @@ export interface JobExecution {
   readonly readOutput: OutputReader
   mayBegin(): boolean | Promise<boolean>
   timeOut(): void
+  /** Comes right before the body; what it throws counts as thrown by it. */
+  beforeCall(): void
 }
 
 export async function executeJob(execution: JobExecution): Promise<StepRun> {
@@ -57,6 +59,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     const answer = execution.mayBegin()
     if (!(typeof answer === 'boolean' ? answer : await answer)) return null
     failpoint?.('step.before')
+    execution.beforeCall()
     const output = await job.body(args, new JobRun(context, jobNode(claimed, node)))
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }

@@ -44,6 +44,8 @@ export interface StepJob {
   readonly readOutput: OutputReader
   /** Aborts the signal because the time is over. */
   timeOut(): void
+  /** Comes right before hooks and body; what it throws counts as thrown by them. */
+  beforeCall(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
   /** What resumable steps need of the worker. */
@@ -122,6 +124,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (child !== null && 'kind' in child) return child
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
+  job.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? iteration)

@@ -20,6 +20,7 @@ import type { Finisher } from './finisher.ts'
 import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
+import type { Strategies } from './strategies.ts'
 
 export interface RunnerParts {
   readonly engine: Engine
@@ -28,6 +29,7 @@ export interface RunnerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly lease: Lease
+  readonly strategies: Strategies
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string, handler: string): boolean
 }
@@ -66,9 +68,16 @@ export class StepRunner {
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
   async run(workerId: string, claimed: ClaimedExecution): Promise<void> {
     const step = this.#parts.running.add(claimed)
+    // Timers end what keeps others waiting, so they never stand in line.
+    if (claimed.execution.kind === 'timer') await this.#perform(workerId, step)
+    else await this.#parts.strategies.dispatch(() => this.#perform(workerId, step))
+  }
+
+  async #perform(workerId: string, step: RunningStep): Promise<void> {
+    const { execution } = step.claimed
     try {
-      if (claimed.execution.kind === 'timer') await this.#parts.engine.fireTimer(claimed.execution)
-      else if (claimed.execution.crashes > 0) await this.#runMarked(workerId, step)
+      if (execution.kind === 'timer') await this.#parts.engine.fireTimer(execution)
+      else if (execution.crashes > 0) await this.#runMarked(workerId, step)
       else await this.#runChain(workerId, step)
     } catch (error) {
       this.#parts.onError.report(error, step.claimed)
@@ -119,7 +128,8 @@ export class StepRunner {
     if (step.reporting) return false
     step.reporting = true
     const report = reportOf(step, run)
-    const result = await this.#record(workerId, step, { report, progress: run.progress }, mayRunOn)
+    const asked = this.#parts.strategies.reenqueue(report)
+    const result = await this.#record(workerId, step, { report: asked, progress: run.progress }, mayRunOn)
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)
@@ -139,6 +149,7 @@ export class StepRunner {
       readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
       mayBegin: () => this.#mayBegin(step),
       timeOut: () => abort.abort('timed out'),
+      beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),
     }
     const job = jobOf(execution.handler)
     if (job !== null && course.frozen !== null) {

@@ -17,6 +17,7 @@ import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
+import { strategiesFor } from './strategies.ts'
 import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
@@ -149,6 +150,7 @@ export class Worker {
       running: this.#running,
       finisher: this.#finisher,
       lease,
+      strategies: strategiesFor(engine.store),
       keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
         return current.serves(queue, handler) && this.#running.keepRoom(step, queue, current.limitOf(queue))

@@ -26,6 +26,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { wasDone } from './settle-request.ts'
 import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -199,7 +200,7 @@ export class Engine {
         )
       } catch (error) {
         // A try before this one may have been committed without its answer: then it is as it was asked for.
-        if (outcome.moves && outcome.asked?.update?.state === facts.workflow.state) return null
+        if (outcome.asked !== null && wasDone(outcome.asked, outcome.moves, facts)) return null
         throw error
       }
       const change = draft.build()

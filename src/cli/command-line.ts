@@ -7,6 +7,8 @@ import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
 import { dlqCommand } from './dlq-command.ts'
+import { doctorCommand } from './doctor-command.ts'
+import { eventsCommand } from './events-command.ts'
 import { explainCommand } from './explain-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
@@ -25,6 +27,8 @@ const program = new Command('geneva')
   .showHelpAfterError('(geneva --help shows all commands)')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
+  .addCommand(doctorCommand())
+  .addCommand(eventsCommand())
   .addCommand(explainCommand())
   .addCommand(dlqCommand())
   .addCommand(pruneCommand())

@@ -21,10 +21,14 @@ import type { StartOptions } from '../engine/start-orders.ts'
 import { exportDag, freezeWorkflow, replaceGraph } from '../engine/stored-graphs.ts'
 import type { HistoryFlaw } from '../engine/verify-history.ts'
 import { ClosedError, WorkflowNotFoundError } from '../errors.ts'
-import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { EventBus } from '../observe/event-bus.ts'
+import type { EventName, EventOfType } from '../observe/events.ts'
+import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
+import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
+import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
 import type { Store } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
-import { type DrainOptions, Worker } from '../worker/worker.ts'
+import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
@@ -44,6 +48,7 @@ import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
+import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
@@ -55,14 +60,16 @@ export interface ImportOptions extends RequestOptions {
 export class Geneva {
   readonly #connection: Connection
   readonly #onError: ErrorListener
+  readonly #bus: EventBus
   readonly #workers = new Set<Worker>()
   /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
   readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
-    this.#connection = new Connection(options)
-    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
+    this.#bus = new EventBus(this.#onError)
+    this.#connection = new Connection(options, store => this.#bus.attach(store))
+    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
   }
 
   /** Starts a workflow. Durable when it returns; inside a `transaction`, when that commits. */
@@ -284,6 +291,25 @@ export class Geneva {
     return drawGraph(pictureOf(graphOfFrozen(what, defaults)), options)
   }
 
+  /**
+   * Calls the handler for events that this process writes, after their commit and outside of the engine's work. Returns a
+   * function that ends it. What other processes write, and everything exactly from where one stopped, is read by `events`.
+   */
+  readonly on: Listen = (type: string, ...rest: unknown[]) => {
+    const [workflow, handler] = rest.length > 1 ? rest : [null, rest[0]]
+    return subscribe(this.#bus, this.#connection.registry, { type, workflow, handler } as Wanted)
+  }
+
+  /** Every event of every process from a position on, in order, at least once, for as long as the loop goes on. */
+  events<const K extends EventName = EventName>(options: EventsOptions<K> = {}): AsyncIterable<EventOfType<K>> {
+    return tailEvents(this.#connection, this.#bus, options) as AsyncIterable<any>
+  }
+
+  /** Compares what is stored with what the events say, and with what must always be true. Changes nothing. */
+  async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
+    return this.#connection.read(({ store }) => examine(store, options))
+  }
+
   /** Removes workflows that ended long ago with all that belongs to them, families whole, in small transactions. */
   async prune(options: PruneOptions): Promise<PruneReport> {
     return prune((await this.#connection.open()).engine.store, options)
@@ -305,22 +331,9 @@ export class Geneva {
   }
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
-  async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
-    const told = new AbortController()
-    const tell = () => told.abort()
-    const signals = options?.handleSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const)
-    // Listens before anything is waited for: the signal may come while the worker begins.
-    for (const signal of signals) process.once(signal, tell)
-    try {
-      const worker = await this.#makeWorker(options)
-      const stop = () => void worker.stop().catch(error => this.#onError.report(error, null))
-      told.signal.addEventListener('abort', stop)
-      if (told.signal.aborted) stop()
-      else await worker.start()
-      await worker.stopped
-    } finally {
-      for (const signal of signals) process.off(signal, tell)
-    }
+  async work(options: WorkOptions = {}): Promise<void> {
+    const report = (error: unknown) => this.#onError.report(error, null)
+    await workUntilTold(() => this.#makeWorker(options), options, report)
   }
 
   /** A worker in this process that the caller stops itself, or `close()` does. */
@@ -331,17 +344,8 @@ export class Geneva {
   }
 
   /** Works off what is due and returns how many executions it claimed: for cron and serverless hosts. */
-  async runDue(
-    options: WorkerOptions & { readonly maxMs?: Duration } & Omit<DrainOptions, 'maxMs'> = {},
-  ): Promise<number> {
-    const worker = await this.#makeWorker(options)
-    const { workflowId, maxSteps, maxItems, maxMs } = options
-    return worker.drain({
-      ...(workflowId === undefined ? {} : { workflowId }),
-      ...(maxSteps === undefined ? {} : { maxSteps }),
-      ...(maxItems === undefined ? {} : { maxItems }),
-      ...(maxMs === undefined ? {} : { maxMs: toMilliseconds(maxMs, 'maxMs') }),
-    })
+  async runDue(options: RunDueOptions = {}): Promise<number> {
+    return (await this.#makeWorker(options)).drain(drainOptionsFrom(options))
   }
 
   /** Opens the database and brings its tables up to date. Not needed before other calls, which do the same. */
@@ -353,6 +357,7 @@ export class Geneva {
   async close(): Promise<void> {
     if (!this.#connection.markClosed()) return
     await Promise.all([...this.#workers].map(worker => worker.stop()))
+    await this.#bus.close()
     await this.#connection.release()
   }
 

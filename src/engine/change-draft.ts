@@ -26,9 +26,10 @@ import type {
   PauseCause,
   StoredWorkflowState,
 } from '../store/records.ts'
+import { scheduledEvent } from '../store/scheduled-event.ts'
 import type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 import { isEnd } from './end-watch.ts'
-import { eventName, moveName } from './event-names.ts'
+import { endingFacts, eventName, moveName, pauseFacts } from './event-names.ts'
 import { fanInChanges } from './fan-in-changes.ts'
 import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
 import { deadlineSlot } from './plan.ts'
@@ -121,28 +122,21 @@ export class ChangeDraft {
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
     this.#forget(row)
-    this.#record(row, row.state, { state, outcome, details })
+    this.#record(row, row.state, { ...details, state, outcome })
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
   insertEnded(row: EndingRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, 'new', state)
-    this.#record(row, 'new', { state, outcome, details })
+    this.#record(row, null, { ...details, state, outcome })
   }
 
-  #record(row: EndingRow, from: string, end: { state: EndedState; outcome: Outcome; details: EndingDetails }): void {
-    const { state, outcome, details } = end
-    const reason = details.reason ?? null
-    this.#endings.push({
-      execution: row,
-      state,
-      outcome,
-      error: details.error ?? null,
-      reason,
-      output: details.output ?? null,
-    })
+  #record(row: EndingRow, from: string | null, end: EndingDetails & { state: EndedState; outcome: Outcome }): void {
+    const { state, outcome, error = null, reason = null, output = null, by = null } = end
+    const ending: Ending = { execution: row, state, outcome, error, reason, output }
+    this.#endings.push(ending)
     if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
-    this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
+    this.#event(`step.${state}`, row, { from, to: state, by, reason, ...endingFacts(ending) })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
@@ -154,9 +148,11 @@ export class ChangeDraft {
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
     const row = this.#put(execution)
-    this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
-      to: execution.state,
-      by: execution.owner,
+    const { kind, state, owner, due } = execution
+    this.#event(kind === 'timer' ? 'timer.scheduled' : `step.${eventName(state)}`, row, {
+      to: state,
+      by: owner,
+      since: state === 'in_progress' && 'at' in due ? due.at : null,
     })
     return row
   }
@@ -179,11 +175,9 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    this.#event(`${row.kind === 'timer' ? 'timer' : 'step'}.${moveName(row.state, state)}`, row, {
-      from: row.state,
-      to: state,
-      reason,
-    })
+    const name = moveName(row.state, state)
+    const type = row.kind === 'timer' ? (name === 'held' ? 'timer.held' : 'timer.released') : (`step.${name}` as const)
+    this.#event(type, row, { from: row.state, to: state, reason })
   }
 
   /** What the row works on from now on. */
@@ -216,15 +210,18 @@ export class ChangeDraft {
     )
   }
 
-  /** A timer that is no longer needed, or that has done its work. */
+  /** Timers that are no longer needed, or have done their work. */
   dropTimers(): void {
-    for (const row of [...this.#live.values()]) if (row.kind === 'timer') this.#forget(row)
+    for (const slot of [...this.#live.keys()]) this.dropTimer(slot)
   }
 
-  /** A timer that has done its work. */
+  /** One that was claimed has done its work. */
   dropTimer(slot: string): void {
     const row = this.#live.get(slot)
-    if (row?.kind === 'timer') this.#forget(row)
+    if (row?.kind !== 'timer') return
+    this.#forget(row)
+    const to = row.state === 'in_progress' ? 'completed' : 'canceled'
+    this.#event(`timer.${to}`, row, { from: row.state, to })
   }
 
   /** How many parents of the node are open; `null` while none has arrived. */
@@ -257,6 +254,8 @@ export class ChangeDraft {
       to,
       by,
       reason,
+      since: isEnd(to) ? this.facts.workflow.createdAt : to === 'ready' ? this.facts.workflow.pausedAt : null,
+      ...pauseFacts(pauseCause),
     }
     this.#events.push(this.#moved)
   }
@@ -276,13 +275,15 @@ export class ChangeDraft {
   openLetter(letter: NewLetter): void {
     this.#opened.push(letter)
     this.setWorkflow({ openLetters: this.#update.openLetters + 1 })
-    this.note('letter.opened', { node: letter.node, executionId: letter.executionId, reason: letter.reason })
+    const { node, executionId, attempt, reason } = letter
+    this.note('letter.opened', { node, executionId, attempt, reason })
   }
 
   closeLetter(letter: LetterRecord, state: ClosedLetter['state'], request: Request): void {
     this.#closed.push({ id: letter.id, state, ...request })
     this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
-    this.note(`letter.${state}`, { node: letter.node, executionId: letter.executionId, ...request })
+    const { node, executionId, attempt } = letter
+    this.note(`letter.${state}`, { node, executionId, attempt, ...request })
   }
 
   /** From now on this graph counts, whatever the class says. */
@@ -297,19 +298,15 @@ export class ChangeDraft {
   }
 
   /** An event of the workflow as a whole, or of a node that has no row. */
-  note(type: string, rest: Partial<NewEvent> = {}): void {
+  note(type: NewEvent['type'], rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
     const continuation = this.#buildContinuation()
-    const expired = this.#updated && isEnd(this.state) && this.#update.openLetters > 0
-    if (expired) this.#expireLetters()
+    if (this.#updated && isEnd(this.state)) this.#leaveNothing()
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
-    // Seen or not, its timer goes with the workflow.
-    if (isEnd(this.state) && this.facts.workflow.deadlineAt !== null && !gone.includes(deadlineSlot))
-      gone.push(deadlineSlot)
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
@@ -320,7 +317,7 @@ export class ChangeDraft {
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
       fanIns: fanInChanges(this.facts.fanIns, this.#fanIns, { isOver: isEnd(this.state), counts: this.#counts }),
-      letters: { opened: this.#opened, closed: this.#closed, expired },
+      letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
       continuation,
       wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched && continuation?.stage !== 'begun',
@@ -328,10 +325,13 @@ export class ChangeDraft {
     }
   }
 
-  /** What was given up is of no use any more, whether the facts show it or not. */
-  #expireLetters(): void {
-    this.setWorkflow({ openLetters: 0 })
-    this.note('letter.discarded', { reason: 'the workflow has ended' })
+  /** What was given up, and what was to be done in time, is of no use to a workflow that has ended. */
+  #leaveNothing(): void {
+    this.dropTimer(deadlineSlot)
+    for (const letter of this.letters()) {
+      if (letter.kind === 'forward')
+        this.closeLetter(letter, 'discarded', { by: null, reason: 'the workflow has ended' })
+    }
   }
 
   /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
@@ -344,6 +344,7 @@ export class ChangeDraft {
     this.note('workflow.continued', { reason: `as workflow ${as.id}` })
     const reason = `continues workflow ${this.workflowId}`
     this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
+    this.#events.push(...as.first.map(scheduledEvent))
     return { stage: 'begun', as }
   }
 
@@ -360,7 +361,7 @@ export class ChangeDraft {
     this.#moves.delete(row.slot)
   }
 
-  #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
+  #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
   }

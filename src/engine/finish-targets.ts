@@ -7,7 +7,7 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
-import { currentName, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
+import { currentName, deadlineSlot, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { namesOf } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
@@ -34,6 +34,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
         ...requests.map(request => request.claimed.execution.slot),
         ...each.map(node => slotOf(graph, node.id)),
         stopTimerSlot,
+        ...(workflow.deadlineAt === null ? [] : [deadlineSlot]),
       ]),
     ],
     fanIns,

@@ -7,7 +7,9 @@ import type {
   ActiveExecution,
   ActiveState,
   Ancestry,
+  CustomEventType,
   EndedState,
+  EngineEventType,
   EventRecord,
   ExecutionKind,
   LetterRecord,
@@ -73,8 +75,10 @@ export interface Ending {
   readonly output: string | null
 }
 
-export type NewEvent = Pick<EventRecord, 'workflowId' | 'type'> &
-  Partial<Pick<EventRecord, 'executionId' | 'node' | 'attempt' | 'from' | 'to' | 'by' | 'reason'>>
+/** An event to be written. The compiler sees to it that the engine writes no type that is not listed. */
+export type NewEvent = { readonly workflowId: string; readonly type: EngineEventType | CustomEventType } & Partial<
+  Omit<EventRecord, 'id' | 'workflowId' | 'type' | 'at'>
+>
 
 export interface RowMove {
   readonly slot: string
@@ -152,8 +156,6 @@ export interface WorkflowChange {
   readonly letters: {
     readonly opened: readonly NewLetter[]
     readonly closed: readonly ClosedLetter[]
-    /** The workflow has ended, and those that are still open, seen or not, are of no use to anybody. */
-    readonly expired: boolean
   }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
@@ -178,7 +180,7 @@ export interface WorkflowFacts {
   readonly outworn: readonly string[]
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
-  /** Open dead letters, where the latest attempts were asked for. */
+  /** Open dead letters. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
   readonly started: ReadonlyMap<string, StartResult>

@@ -42,6 +42,7 @@ const longestAloneMs = 60_000
 interface Outcome {
   readonly report: StepReport
   readonly progress: Progress | null
+  readonly emitted?: StepRun['emitted'] | undefined
 }
 
 export class StepRunner {
@@ -129,7 +130,8 @@ export class StepRunner {
     step.reporting = true
     const report = reportOf(step, run)
     const asked = this.#parts.strategies.reenqueue(report)
-    const result = await this.#record(workerId, step, { report: asked, progress: run.progress }, mayRunOn)
+    const outcome = { report: asked, progress: run.progress, emitted: run.emitted }
+    const result = await this.#record(workerId, step, outcome, mayRunOn)
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)
@@ -192,6 +194,7 @@ export class StepRunner {
       claimed: step.claimed,
       report: run.report,
       progress: run.progress,
+      emitted: run.emitted ?? [],
       runOn,
     })
   }

@@ -126,4 +126,8 @@ forEachDatabase('a request to many workflows', database => {
     await under.setClock(0)
     await expect(under.geneva.all({}).cancel({ limit: 0 })).rejects.toThrow(/above 0/)
   })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
 })

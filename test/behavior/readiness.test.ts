@@ -112,7 +112,7 @@ forEachDatabase('readiness', database => {
         continuation: null,
         wakes: false,
         graph: null,
-        letters: { opened: [], closed: [], expired: false },
+        letters: { opened: [], closed: [] },
         events: [
           { workflowId: parent.id, type: 'workflow.paused', from: 'ready', to: 'paused', by: 'bea', reason: 'earlier' },
           { workflowId: parent.id, type: 'workflow.paused', from: 'ready', to: 'paused', by: 'ann', reason: 'lunch' },

@@ -209,4 +209,8 @@ forEachDatabase('a dead letter', database => {
     expect(await under.geneva.deadLetters({ workflowId: open.id })).toHaveLength(1)
     await under.setClock(0)
   })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
 })

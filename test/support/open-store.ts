@@ -96,7 +96,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     removals: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
-    letters: { opened: [], closed: [], expired: false },
+    letters: { opened: [], closed: [] },
     continuation: null,
     wakes: false,
     graph: null,

@@ -51,13 +51,6 @@ export function closeLetters(context: SqlContext, letters: readonly ClosedLetter
   ])
 }
 
-/** Letters of steps end with their workflow. */
-export function expireLetters(context: SqlContext, workflowIds: readonly string[]): Sql {
-  return sql`update ${context.tables.letters} set state = 'discarded', handled_at = ${context.now},
-      handled_reason = 'the workflow has ended'
-    where ${context.among(raw('workflow_id'), workflowIds)} and state = 'open' and kind = 'forward'`
-}
-
 const letterColumns = raw(
   'd.id, d.workflow_id, d.execution_id, d.node, d.kind, d.attempt, d.reason, d.error_class, d.error_message, d.error_stack, ' +
     'd.state, d.created_at, d.handled_at, d.handled_by, d.handled_reason, w.type',

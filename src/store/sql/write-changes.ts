@@ -7,10 +7,10 @@ import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
-import { closeLetters, expireLetters, insertLetters } from './letters.ts'
+import { closeLetters, insertLetters } from './letters.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { insertWakes } from './watches.ts'
+import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { deleteHistory, insertEvents, insertHistory } from './write-records.ts'
@@ -81,7 +81,6 @@ function fanInStatements(context: SqlContext, changes: readonly WorkflowChange[]
 function workflowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
   const updates = changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId }))
   const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
-  const expired = changes.filter(change => change.letters.expired).map(change => change.workflowId)
   const woken = changes.filter(change => change.wakes).map(change => change.workflowId)
   return [
     ...write(updates, piece => updateWorkflows(context, piece)),
@@ -95,8 +94,8 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
       changes.flatMap(change => change.letters.closed),
       piece => closeLetters(context, piece),
     ),
-    ...write(expired, piece => expireLetters(context, piece)),
     ...write(woken, piece => insertWakes(context, piece)),
+    ...write(woken, piece => insertWakeEvents(context, piece)),
     ...write(
       changes.flatMap(change => change.events),
       piece => insertEvents(context, piece),

@@ -20,7 +20,7 @@ describe('a draft', () => {
       moves: [],
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
-      letters: { opened: [], closed: [], expired: false },
+      letters: { opened: [], closed: [] },
       continuation: null,
       wakes: false,
       events: [],
@@ -87,7 +87,7 @@ describe('a draft', () => {
     ])
   })
 
-  it('writes the outcome into the event where nobody gave a reason', () => {
+  it('writes how and since when into the event of an end', () => {
     const draft = new ChangeDraft(facts({}))
     draft.end(row(), 'completed', 'success')
     expect(draft.build().events).toEqual([
@@ -100,7 +100,10 @@ describe('a draft', () => {
         from: 'in_progress',
         to: 'completed',
         by: null,
-        reason: 'success',
+        reason: null,
+        outcome: 'success',
+        since: 2000,
+        payload: null,
       },
     ])
   })

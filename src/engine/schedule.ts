@@ -7,6 +7,7 @@ import { type JoinStretch, joinsOver } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
+import { cameIn } from './came.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
@@ -155,12 +156,21 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
-    // the worker was lost.
-    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
+    input: keptInput(known, before, again),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
+}
+
+/**
+ * An item stays what it is, and so does what was given when a letter was requeued, and what came while a node waited. A
+ * child is started anew, and what nothing came for waits anew, unless only the worker was lost.
+ */
+function keptInput(node: GraphNode | null, { input }: Predecessor, { keepsInput, crashes }: Again): string | null {
+  const isLost = crashes > 0
+  const waits = node?.kind === 'human' || node?.kind === 'signal'
+  if (waits && !isLost && cameIn(input)?.came === 'nothing') return null
+  return (node !== null && node.kind !== 'child') || keepsInput ? input : null
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */

@@ -76,6 +76,8 @@ function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
 /** A parent of the node has ended. A node that a condition keeps from running waits for nothing else. */
 function fateOf(draft: ChangeDraft, plan: Plan, node: GraphNode, parent: string) {
   const { guard } = node
+  // A join that was decided has left it out, perhaps a moment ago.
+  if (isSelective(plan.graph) && latestUnder(draft, plan, node.id) !== null) return 'waits'
   if (guard?.condition === parent && !isGuardOpen(node, resultOf(latestUnder(draft, plan, parent)))) return 'left out'
   const stretch = stretchTo(plan, node.id)
   if (stretch !== null) return fateOfSelective(new SelectiveJoins(draft, plan), stretch)

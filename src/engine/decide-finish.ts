@@ -12,6 +12,7 @@ import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
+import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { arrive, arriveWithout, repeat } from './schedule.ts'
@@ -41,6 +42,7 @@ export function decideFinish(
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
+  actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
   return inserted.find(next => next.owner !== null) ?? null
 }

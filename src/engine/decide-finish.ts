@@ -15,7 +15,7 @@ import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
-import { arrive, arriveWithout, repeat } from './schedule.ts'
+import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
@@ -38,7 +38,9 @@ export function decideFinish(
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     endBeaten(draft, row, report)
-    return null
+    const followers = passReadyJoins(draft, plan, runOn)
+    pauseIfStuck(draft)
+    return followers.find(next => next.owner !== null) ?? null
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
@@ -132,7 +134,7 @@ class Applying {
     const absorbed = this.#absorbedAs(row, action)
     if (absorbed !== null) {
       draft.end(row, 'failed', timedOut ?? absorbed, { error })
-      return arriveWithout(draft, this.#plan, row.node, this.#runOn)
+      return passReadyJoins(draft, this.#plan, this.#runOn)
     }
     switch (action) {
       case 'reattempt':

@@ -12,15 +12,17 @@ import { rollBack } from './wind-down.ts'
 
 /** Of several policies the one that goes furthest. Where none ends the workflow, it is stuck behind the failed step. */
 export function actOnLostJoins(draft: ChangeDraft, plan: Plan): void {
-  const isOpen = draft.state === 'ready' || draft.isHeld
-  if (!isOpen || draft.workflow.finishing || !isSelective(plan.graph)) return
+  const { finishing, blockedBy } = draft.workflow
+  const isOpen = (draft.state === 'ready' || draft.isHeld) && !finishing
+  // Where a step has failed for good already, its policy has acted.
+  if (!isOpen || blockedBy !== null || !isSelective(plan.graph)) return
   const failed = failedNodes(draft, plan).filter(({ state }) => state === 'failed')
   const [canceling] = failed.filter(({ outcome }) => outcome === 'canceled_by_exception')
   const [undoing] = failed.filter(({ outcome }) => outcome === 'rolled_back_by_exception')
   const [first] = failed
   if (canceling) rollBack(draft, plan, rollbackOf('cancel', whyLost(canceling)))
   else if (undoing) rollBack(draft, plan, rollbackOf('failure', whyLost(undoing)))
-  else if (first) draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? first.node })
+  else if (first) draft.setWorkflow({ blockedBy: first.node })
 }
 
 function whyLost({ node }: LatestEnding): string {

@@ -1,10 +1,11 @@
 /** What must be true of a played saga, found out from its rows, its history and its events alone. */
-import type { GraphNode } from '../../../src/definition/graph.ts'
+import { joinsOver } from '../../../src/definition/join-stretch.ts'
 import { cameIn } from '../../../src/engine/came.ts'
 import { isEnd } from '../../../src/engine/end-watch.ts'
 import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
 import type { Ending } from '../../../src/store/change.ts'
-import type { ActiveExecution, EndedState } from '../../../src/store/records.ts'
+import type { ActiveExecution } from '../../../src/store/records.ts'
+import { auditSaga, type EndedSaga } from '../../simulation/saga-audit.ts'
 import type { PlayedWorkflow } from './played-workflow.ts'
 
 class Broken extends Error {
@@ -35,7 +36,6 @@ export function auditMove(wf: PlayedWorkflow): void {
   }
   auditState(wf, forward, undoing)
   for (const row of forward) auditRow(wf, row)
-  for (const { id, kind } of wf.graph.nodes) if (kind === 'join') auditJoin(wf, id)
 }
 
 function auditState(wf: PlayedWorkflow, forward: readonly ActiveExecution[], undoing: readonly unknown[]): void {
@@ -71,13 +71,6 @@ function auditRow(wf: PlayedWorkflow, row: ActiveExecution): void {
   must(result === String(guard.when), () => `${node} has begun, but ${guard.condition} came to ${result}`)
 }
 
-/** Decided once in a round; one that waits for all does so. */
-function auditJoin(wf: PlayedWorkflow, id: string): void {
-  const endings = wf.attemptsAt(id)
-  const rounds = wf.record.filter(({ type }) => type === 'workflow.went_back').length
-  must(endings.length <= 1 + rounds, () => `${id} has ended ${endings.length} times`)
-}
-
 /** The latest end of this round. */
 function latestOf(wf: PlayedWorkflow, node: string): Ending | null {
   const last = wf.attemptsAt(node).at(-1)
@@ -88,78 +81,43 @@ function isOver(ending: Ending): boolean {
   return isSatisfied(ending) || ending.outcome === 'not_taken'
 }
 
-/** When it has ended. */
-export function auditEnd(wf: PlayedWorkflow): void {
+/** When it has ended. `declared`: a step has said that it is finished, whatever was left. */
+export function auditEnd(wf: PlayedWorkflow, declared: boolean): void {
   const { state } = wf.workflow
-  must(!wf.history.some(ending => ending.state === 'compensating'), () => `${state}, but something is being undone`)
-  if (state === 'finished') auditFinished(wf)
-  if (state === 'failed' || state === 'canceled') auditUndone(wf)
+  const findings = auditSaga(endedSaga(wf))
+  must(findings.length === 0, () => `${state}: ${findings.join(' ')}`)
+  if (state === 'finished') auditFinished(wf, declared)
   auditMessages(wf)
 }
 
-function auditFinished(wf: PlayedWorkflow): void {
-  must(!wf.history.some(({ execution }) => execution.kind === 'compensate'), () => 'finished, but something was undone')
-  must(!wf.history.some(ending => ending.state === 'rolled_back'), () => 'finished, but something was rolled back')
-  // A step may have declared it finished, whatever was left.
-  if (wf.record.some(({ type, payload }) => type === 'step.completed' && payload === 'finish')) return
-}
-
-interface Done {
-  readonly ending: Ending
-  readonly node: GraphNode | null
-  /** How it had ended before anything was undone. */
-  readonly first: EndedState
-  readonly calls: readonly Ending[]
-}
-
-/** Beyond the boundary everything is undone: each once, newest first, one at a time. */
-function auditUndone(wf: PlayedWorkflow): void {
-  if (!wf.graph.isSaga) return
-  const firsts = new Map<string, EndedState>()
-  for (const { executionId, type, to } of wf.record) {
-    if (!type.startsWith('step.') || !executionId || firsts.has(executionId) || !isEndedState(to)) continue
-    firsts.set(executionId, to as EndedState)
+function auditFinished(wf: PlayedWorkflow, declared: boolean): void {
+  if (declared) return
+  for (const { id } of wf.graph.nodes) {
+    const last = latestOf(wf, id)
+    const decided = joinsOver(wf.graph, id).some(({ join }) => latestOf(wf, join.id) !== null)
+    must(last !== null && (isOver(last) || decided), () => `finished, but ${id} is ${last?.outcome ?? 'not done'}`)
+    if (last?.state !== 'failed') continue
+    const settled = joinsOver(wf.graph, id).some(({ join }) => join.join?.rule === 'settled')
+    must(!settled || wf.workflow.partial, () => `finished, not partial, but ${id} has failed`)
   }
-  const undos = wf.history.filter(({ execution }) => execution.kind === 'compensate')
-  const forward = wf.history.filter(({ execution }) => execution.kind === 'forward')
-  const all = forward.map((ending): Done => {
-    const { id, node } = ending.execution
-    const calls = undos.filter(undo => undo.execution.ancestry.parents[0] === id)
-    return { ending, node: wf.graph.find(node), first: firsts.get(id) ?? ending.state, calls }
-  })
-  const isBounded = wf.workflow.rollback?.kind === 'failure'
-  const bound = isBounded
-    ? all.findLastIndex(({ node, first }) => node?.kind === 'savePoint' && first === 'completed')
-    : -1
-  for (const done of all.slice(0, bound + 1)) {
-    must(done.ending.state === done.first, () => `${nameOf(done)} lies before the boundary and is ${done.ending.state}`)
-    must(done.calls.length === 0, () => `${nameOf(done)} lies before the boundary and was undone`)
-  }
-  for (const done of all.slice(bound + 1)) auditOne(wf, done)
-  const order = undos.flatMap(undo =>
-    forward.findIndex(({ execution }) => execution.id === undo.execution.ancestry.parents[0]),
-  )
-  const isRequeued = wf.record.some(({ type }) => type === 'letter.requeued')
-  must(isRequeued || order.every((place, index) => index === 0 || place <= (order[index - 1] ?? 0)), () => {
-    return `undone in the order ${order.map(place => forward[place]?.execution.node)}, after ${wf.story}`
-  })
 }
 
-function auditOne(wf: PlayedWorkflow, done: Done): void {
-  const { ending, node, first, calls } = done
-  const { outcome, state } = ending
-  const compensated = calls.filter(call => call.outcome === 'compensated').length
-  must(state !== 'completed', () => `${nameOf(done)} is left ${state}`)
-  must(compensated <= 1, () => `${nameOf(done)} was undone ${compensated} times`)
-  const isCalled = node?.compensation !== undefined && outcome !== 'reattempted'
-  if (first === 'completed' && isCalled) {
-    const given = wf.letters.size > 0
-    must(state === 'rolled_back' || (state === 'failed' && given), () => `${nameOf(done)} is ${state}`)
-    must(state !== 'rolled_back' || compensated === 1, () => `${nameOf(done)} was undone ${compensated} times`)
-    must(calls.length > 0, () => `${nameOf(done)} was not undone`)
-  } else if (first === 'completed') {
-    must(state === 'rolled_back' && calls.length === 0, () => `${nameOf(done)} has nothing to undo, and is ${state}`)
-  } else if (first === 'canceled') must(calls.length === 0, () => `${nameOf(done)} has not happened, and was undone`)
+/** As the shared auditor wants it. */
+function endedSaga({ graph, workflow, history, record }: PlayedWorkflow): EndedSaga {
+  const rows = history.map(({ execution, state, outcome }) => {
+    const { id, node, kind, attempt, ancestry } = execution
+    return {
+      id,
+      node,
+      kind,
+      attempt,
+      state,
+      outcome,
+      undoes: kind === 'compensate' ? (ancestry.parents[0] ?? null) : null,
+    }
+  })
+  const events = record.map(({ type, executionId = null }) => ({ type, executionId }))
+  return { graph, state: workflow.state, rollback: workflow.rollback?.kind ?? null, rows, events }
 }
 
 function auditMessages(wf: PlayedWorkflow): void {
@@ -183,14 +141,4 @@ function auditMessages(wf: PlayedWorkflow): void {
     must(!used.has(signal?.id ?? ''), () => `${execution.node} went on with a signal that it had before`)
     used.add(signal?.id ?? '')
   }
-}
-
-const endedStates: readonly (string | null | undefined)[] = ['completed', 'failed', 'skipped', 'canceled']
-
-function isEndedState(state: string | null | undefined): boolean {
-  return endedStates.includes(state)
-}
-
-function nameOf({ ending: { execution } }: Done): string {
-  return `${execution.node}#${execution.attempt}`
 }

@@ -41,7 +41,7 @@ const nothing = () => {}
 const code = { body: nothing, test: () => true, undo: nothing }
 
 /** With GENEVA_RUNS a developer plays as many as they like. */
-const numRuns = Number(process.env.GENEVA_RUNS ?? 1000)
+const numRuns = Number(process.env.GENEVA_RUNS ?? 400)
 
 it.each([
   ['without anybody who stops it', plainMove, calm],

@@ -76,6 +76,7 @@ const undoReports: readonly StepReport[] = [
 export class SagaRun {
   readonly wf: PlayedWorkflow
   readonly #reports: readonly StepReport[]
+  #declared = false
   /** What was done, for whoever reads a failure. */
   readonly log: string[] = []
 
@@ -113,6 +114,7 @@ export class SagaRun {
       }),
     )
     if (rows.size === 0) return
+    this.#declared ||= [...rows.values()].some(report => report.kind === 'finish')
     const said = [...rows].map(([node, report]) => `${node} ${describe(report)}`).join(' + ')
     this.#do(said, () => this.wf.report(...rows))
   }
@@ -198,14 +200,14 @@ export class SagaRun {
   /** Whatever can go on does so without trouble, until the workflow has ended. */
   bringToEnd(): void {
     const { wf } = this
-    for (let round = 0; !isEnd(wf.workflow.state); round++) {
+    for (let round = 0; !isEnd(wf.workflow.state) || wf.rows.has(undoSlot); round++) {
       if (round === 500) throw new Error(`it does not come to its end: ${wf.workflow.state}, ${wf.standing}`)
       const before = wf.record.length
       this.#goOn(round)
       auditMove(wf)
       if (wf.record.length === before) throw new Error(`it is stuck: ${wf.workflow.state}, ${wf.standing}`)
     }
-    auditEnd(wf)
+    auditEnd(wf, this.#declared)
   }
 
   #goOn(round: number): void {

@@ -85,7 +85,9 @@ function checkLetters({ workflow, letters }: WorkflowFile): Complaint[] {
     const problem = 'The workflow is in the dlq, but no dead letter is open: nobody can requeue it.'
     complaints.push({ kind: 'letter', problem, remedy: 'Skip or resolve a step that has failed, or cancel it.' })
   }
-  for (const { node, executionId } of isEnd(state) ? letters : []) {
+  // What could not be undone waits for a person, also after the end.
+  const stray = isEnd(state) ? letters.filter(({ kind }) => kind !== 'compensate') : []
+  for (const { node, executionId } of stray) {
     const problem = `The workflow is ${state}, but the dead letter of step ${node} is open.`
     complaints.push({
       kind: 'letter',

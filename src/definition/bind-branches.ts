@@ -90,6 +90,9 @@ class Binder {
       const branch = `branch ${scope.name} of ${this.#nameOf(scope.opener)}`
       throw this.#refuse(node, `it stands in ${branch}, yet waits for nothing in it. Declare it outside.`)
     }
+    if (typeof node.rule === 'object' && (node.rule?.atLeast ?? 0) > named.length) {
+      throw this.#refuse(node, `it waits for ${node.rule?.atLeast} branches, but names only ${named.length}.`)
+    }
     const seen = new Map<string, string>()
     const branches = named.map(id => this.#parents([id], scope))
     for (const [index, branch] of branches.entries()) {

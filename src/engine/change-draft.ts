@@ -75,6 +75,7 @@ export class ChangeDraft {
     taken: [],
   }
   readonly #undo: UndoView
+  readonly #stops: { readonly slot: string }[] = []
   #update: WorkflowUpdate
   #updated = false
   #moved: NewEvent | null = null
@@ -235,6 +236,11 @@ export class ChangeDraft {
     })
   }
 
+  /** What runs is told to stop. It goes on until it reports, or its lease lapses. */
+  stop(row: LiveRow): void {
+    this.#stops.push({ slot: row.slot })
+  }
+
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
   withdraw(row: LiveRow, reason: string): void {
     this.#live.forget(row)
@@ -357,6 +363,7 @@ export class ChangeDraft {
       undone: this.#undo.before(this.#endings),
       dropped: this.facts.outworn,
       ...this.#live.build(gone),
+      stops: this.#stops,
       fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
       messages: this.messages,

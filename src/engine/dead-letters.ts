@@ -47,7 +47,8 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   if (draft.state !== 'ready') return
   letGoDeadline(draft)
   for (const row of draft.rows())
-    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
+    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row))
+      draft.move(row, row.heldFrom === 'suspended' ? 'suspended' : 'scheduled')
 }
 
 /** Its own letter must be handled first. */

@@ -11,9 +11,10 @@ import { deadLetter } from './dead-letters.ts'
 import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
-import { arrive, repeat } from './schedule.ts'
+import { arrive, arriveWithout, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
@@ -32,6 +33,10 @@ export function decideFinish(
   const { finishing, pauseCause } = draft.workflow
   if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     endStopped(draft, row, report, plan)
+    return null
+  }
+  if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
+    endBeaten(draft, row, report)
     return null
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
@@ -118,7 +123,13 @@ class Applying {
       draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
-    switch (actionFor(report.policy, failures - (report.retried ?? 0))) {
+    const action = actionFor(report.policy, failures - (report.retried ?? 0))
+    const absorbed = this.#absorbedAs(row, action)
+    if (absorbed !== null) {
+      draft.end(row, 'failed', timedOut ?? absorbed, { error })
+      return arriveWithout(draft, this.#plan, row.node, this.#runOn)
+    }
+    switch (action) {
       case 'reattempt':
         draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
         return this.#again(row, { inMs: report.policy.waitMs, failures })
@@ -144,6 +155,14 @@ class Applying {
     }
   }
 
+  /** A join can do without the branch: what the policy says waits, and acts if the join fails. */
+  #absorbedAs({ node }: ActiveExecution, action: ExceptionPolicy['action']): Outcome | null {
+    const outcome = absorbedOutcomes[action]
+    if (outcome === undefined || !isSelective(this.#plan.graph)) return null
+    const joins = new SelectiveJoins(this.#draft, this.#plan, node)
+    return joins.isAbsorbed(currentName(this.#plan, node)) ? outcome : null
+  }
+
   #again(row: ActiveExecution, again: { inMs: number; failures: number; rewind?: boolean }): readonly NewExecution[] {
     const { inMs, failures, rewind = false } = again
     const due = { inMs }
@@ -165,6 +184,23 @@ class Applying {
     draft.end(row, 'completed', 'success', { output: null })
     return this.#satisfied(row)
   }
+}
+
+/** What a step is recorded with that has ended its branch only: what its policy would have done. */
+const absorbedOutcomes: Partial<Record<ExceptionPolicy['action'], Outcome>> = {
+  pause: 'paused_by_exception',
+  cancel: 'canceled_by_exception',
+  rollback: 'rolled_back_by_exception',
+  dlq: 'dead_lettered',
+}
+
+/** A join was decided without it: it is recorded, and nothing follows. */
+function endBeaten(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
+  const completed = report.kind === 'completed' || report.kind === 'finish'
+  draft.end(row, completed ? 'completed' : 'canceled', 'superseded', {
+    output: completed ? report.output : null,
+    error: report.kind === 'threw' ? report.error : null,
+  })
 }
 
 /** Same row, same attempt. In a paused workflow it is held, to be suspended again when that goes on. */

@@ -8,7 +8,8 @@ import type { ChangeDraft } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { deadLetter } from './dead-letters.ts'
 import { decideLostCompensation } from './decide-compensated.ts'
-import type { Plan } from './plan.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
+import { currentName, type Plan } from './plan.ts'
 import { lateReason, lostReason } from './rollback.ts'
 import { repeat } from './schedule.ts'
 import { endIfNothingRuns, stopTimerSlot } from './wind-down.ts'
@@ -28,6 +29,10 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
     else draft.end(row, 'canceled', 'superseded', { reason })
     endIfNothingRuns(draft, plan)
+    return
+  }
+  if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
+    draft.end(row, 'canceled', 'superseded', { reason })
     return
   }
   const crashes = crashesAfter(row)

@@ -12,6 +12,7 @@ import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
 import { heal, mustHeal } from './heal.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
@@ -66,7 +67,8 @@ function endDeclared(draft: ChangeDraft, request: Request): void {
 function letGo(draft: ChangeDraft, plan: Plan): void {
   letGoDeadline(draft)
   for (const row of draft.rows()) {
-    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
+    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row))
+      draft.move(row, row.heldFrom === 'suspended' ? 'suspended' : 'scheduled')
   }
 }
 
@@ -215,12 +217,14 @@ function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
 export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
   const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
   const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
+  // What a join can do without has ended its branch, and that is all.
+  const joins = isSelective(plan.graph) ? new SelectiveJoins(draft, plan) : null
   return [...names].flatMap(name => {
     const latest = latestUnder(draft, plan, name)
     // An item matters as long as its node waits for it.
     const each = ownerOf(name)
     const isOver = active.has(name) || (each !== null && !active.has(each))
-    return latest && hasFailed(latest) && !isOver ? latest : []
+    return latest && hasFailed(latest) && !isOver && !joins?.isAbsorbed(name) ? latest : []
   })
 }
 

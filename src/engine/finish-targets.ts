@@ -7,6 +7,7 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
+import { isSelective } from './joins.ts'
 import { namesOf } from './parents.ts'
 import { currentName, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
@@ -19,7 +20,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const settle = requests.map(request => request.claimed.execution.id)
   const repeated = requests.some(request => request.repeated)
   const heals = needsHealing(course, requests)
-  if (heals) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
+  if (heals || isSelective(graph)) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
   const stops = requests.some(({ report }) => concernsAll(report))
   const nodes = requests.map(({ claimed }) => currentName({ renamed: graph.renamed }, claimed.execution.node))
   const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]

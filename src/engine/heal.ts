@@ -9,6 +9,8 @@ import { describeDifference, differenceBetween } from '../definition/graph-diffe
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, itemsIn } from './each-items.ts'
+import { isSatisfied } from './is-satisfied.ts'
+import { SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder } from './parents.ts'
 import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
@@ -84,6 +86,16 @@ function settleNode(
     leaveOut(draft, plan, node, 'it was added behind the point that the workflow had reached')
     return 0
   }
+  const stretch = stretchTo(plan, node.id)
+  if (stretch !== null) {
+    const fate = waits ? 'waits' : new SelectiveJoins(draft, plan).fateOf(stretch)
+    if (fate === 'left_out') leaveOut(draft, plan, node, 'it lies on a way that was not taken')
+    if (fate === 'fires') {
+      passNode(draft, plan, node)
+      supersede(draft, plan, stretch)
+    }
+    return fate === 'waits' || fate === 'lost' ? 1 : 0
+  }
   const open = parents.filter(id => !standing.isDone(id)).length
   // While a node that the code has lost is not settled, nobody knows whether what took its place has happened already.
   if (open === 0 && !waits) {
@@ -147,7 +159,12 @@ class Standing {
 
   /** Nothing has to wait for it any more. */
   isDone(id: string): boolean {
-    return this.wasLeftOut(id) || this.#isSatisfied(id)
+    return this.wasLeftOut(id) || this.#isSatisfied(id) || this.#isBeaten(id)
+  }
+
+  /** A join that did without it was decided. */
+  #isBeaten(id: string): boolean {
+    return !this.#rows.has(id) && new SelectiveJoins(this.#draft, this.#plan).isBeaten(id)
   }
 
   wasLeftOut(id: string): boolean {
@@ -211,17 +228,12 @@ class Standing {
   }
 }
 
-/** A `completed` attempt that asked for another one does not satisfy anything. */
-export function isSatisfied({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
-  if (state === 'completed') return outcome !== 'reattempted'
-  return state === 'skipped' && outcome !== 'not_taken' && outcome !== 'stopped'
-}
-
 function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open: ReadonlyMap<string, number>): void {
   const { graph } = plan
   for (const node of draft.knownFanIns()) draft.setOpenParents(node, 0)
   for (const node of graph.nodes) {
-    const parents = node.dependsOn.length > 1 ? (open.get(node.id) ?? 0) : 0
+    const counts = node.dependsOn.length > 1 && stretchTo(plan, node.id) === null
+    const parents = counts ? (open.get(node.id) ?? 0) : 0
     const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : parents
     if (count > 0) draft.setOpenParents(node.id, count)
   }
@@ -229,7 +241,7 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
   if (leaves.length > 0 && graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
   // What comes last may have ended before what has come to stand before it.
   const isOver = graph.nodes.every(node => standing.isDone(node.id)) && standing.lostNodes().length === 0
-  if (isOver && draft.rows().length === 0) endWorkflow(draft)
+  if (isOver && draft.rows().length === 0) endWorkflow(draft, plan)
 }
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {

@@ -4,7 +4,7 @@
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { StandingEnd, StandingRow, WorkflowStanding } from '../store/readiness-facts.ts'
-import { isSatisfied } from './heal.ts'
+import { isSatisfied } from './is-satisfied.ts'
 import { currentName, ownerOf } from './plan.ts'
 
 export interface NodeStanding {

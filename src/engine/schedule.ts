@@ -3,13 +3,16 @@
  * looked at here: they are evaluated when the step is about to run.
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
+import { type JoinStretch, joinsOver } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -41,21 +44,50 @@ export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: R
       if (fate === 'due') rows.push(insertFirst(draft, plan, child, options))
       else ended.push(child.id)
       if (fate === 'passed') passNode(draft, plan, child)
+      if (fate === 'passed') decideJoin(draft, plan, child)
       else if (fate === 'left out') leaveOut(draft, plan, child, 'it lies on a way that was not taken')
     }
     if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) isOver = true
   }
-  if (isOver) endWorkflow(draft)
+  if (isOver) endWorkflow(draft, plan)
   return rows
+}
+
+/** A node has failed and ended its branch: a join that waited for it may go on without. */
+export function arriveWithout(draft: ChangeDraft, plan: Plan, node: string, runOn: RunOn | null): NewExecution[] {
+  const joins = new SelectiveJoins(draft, plan)
+  const next = joinsOver(plan.graph, currentName(plan, node)).find(stretch => !joins.isDecided(stretch))
+  if (next === undefined || joins.fateOf(next) !== 'fires') return []
+  passNode(draft, plan, next.join)
+  decideJoin(draft, plan, next.join)
+  return arrive(draft, plan, { node: next.join.id }, runOn)
+}
+
+/** Nobody waits any more for what is left of its branches. */
+function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
+  const stretch = stretchTo(plan, join.id)
+  if (stretch === null) return
+  const failed = [...stretch.branchOf.keys()].some(id => latestUnder(draft, plan, id)?.state === 'failed')
+  if (join.join?.rule === 'settled' && failed) draft.setWorkflow({ partial: true })
+  supersede(draft, plan, stretch)
 }
 
 /** A parent of the node has ended. A node that a condition keeps from running waits for nothing else. */
 function fateOf(draft: ChangeDraft, plan: Plan, node: GraphNode, parent: string) {
   const { guard } = node
   if (guard?.condition === parent && !isGuardOpen(node, resultOf(latestUnder(draft, plan, parent)))) return 'left out'
+  const stretch = stretchTo(plan, node.id)
+  if (stretch !== null) return fateOfSelective(new SelectiveJoins(draft, plan), stretch)
   if (!countDown(draft, node.id, node.dependsOn.length)) return 'waits'
   if (isCutOff(draft, plan, node)) return 'left out'
   return isPassive(node) ? 'passed' : 'due'
+}
+
+/** It is decided once. */
+function fateOfSelective(joins: SelectiveJoins, stretch: JoinStretch): 'passed' | 'left out' | 'waits' {
+  if (joins.isDecided(stretch)) return 'waits'
+  const fate = joins.fateOf(stretch)
+  return fate === 'fires' ? 'passed' : fate === 'left_out' ? 'left out' : 'waits'
 }
 
 /** True when this was the last parent. A node with one parent needs no counter. */
@@ -66,9 +98,11 @@ function countDown(draft: ChangeDraft, node: string, parents: number): boolean {
   return open === 0
 }
 
-/** Every node has ended. A paused workflow stays paused at its end. */
-export function endWorkflow(draft: ChangeDraft): void {
-  if (draft.state === 'ready') draft.moveWorkflow('finished')
+/** Every node has ended. A paused workflow stays paused at its end; what a join did without may still run. */
+export function endWorkflow(draft: ChangeDraft, plan: Plan): void {
+  if (draft.state !== 'ready') return
+  if (isSelective(plan.graph) && draft.rows().length > 0) finishWorkflow(draft, plan)
+  else draft.moveWorkflow('finished')
 }
 
 export interface FirstOptions {

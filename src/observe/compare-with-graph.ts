@@ -4,7 +4,8 @@
  */
 import type { Graph } from '../definition/graph.ts'
 import { ChangeDraft } from '../engine/change-draft.ts'
-import { heal, isSatisfied, mustHeal } from '../engine/heal.ts'
+import { heal, mustHeal } from '../engine/heal.ts'
+import { isSatisfied } from '../engine/is-satisfied.ts'
 import { currentName, endNode, type Plan } from '../engine/plan.ts'
 import { findFlaw } from '../engine/verify-history.ts'
 import type { LatestEnding, WorkflowChange, WorkflowFacts } from '../store/change.ts'

@@ -161,6 +161,8 @@ export interface WorkflowChange {
   /** Rows that stay what they are and only change their state: held, let go, released. They have no owner. */
   readonly moves: readonly RowMove[]
   readonly removals: readonly { readonly slot: string }[]
+  /** Running rows whose workers are told to stop, by their next heartbeat. */
+  readonly stops: readonly { readonly slot: string }[]
   /** Counters by what becomes of their rows. The lock on the workflow makes sure of what is there. */
   readonly fanIns: {
     readonly inserted: readonly FanIn[]

@@ -173,8 +173,8 @@ export interface ActiveExecution {
   readonly crashes: number
   /** The worker wrote down that it is about to call user code. */
   readonly startMark: boolean
-  /** What a held row goes back to. */
-  readonly heldFrom: 'scheduled' | 'suspended' | null
+  /** What a held row goes back to. `stopping`: the row runs, and its worker is told to stop. */
+  readonly heldFrom: 'scheduled' | 'suspended' | 'stopping' | null
   readonly progress: Progress
   /** Encoded: what this execution alone works on, such as one item of many. */
   readonly input: string | null

@@ -97,6 +97,7 @@ forEachDatabase('readiness', database => {
           frozen,
         },
         undone: [],
+        stops: [],
         messages: { decisions: [], signals: [], taken: [] },
         endings: [
           {

@@ -95,6 +95,7 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     replacements: [],
     insertions: [],
     removals: [],
+    stops: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
     letters: { opened: [], closed: [] },

@@ -43,7 +43,7 @@ geneva.build(w => {
   const enough = w.join('enough', { dependsOn: all, rule: { atLeast: 2 } })
   const sum = w.node('aggregate', { job: aggregate, args: { userId: 'u1' }, dependsOn: enough })
   w.savePoint('summed')
-  const large = w.condition('large', '{{ gt .total 100 }}', {
+  const large = w.condition('large', 'outputs.aggregate.total > 100', {
     then: b => {
       const approved = b.human('approve', { form: ApprovalForm, onReject: { backTo: sum }, deadline: '3 days' })
       expectType<Equal<typeof approved, NodeHandle<{ limit: number }>>>()

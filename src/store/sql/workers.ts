@@ -6,7 +6,7 @@ import type { ActiveExecution, ClaimedExecution, WorkerRecord } from '../records
 import type { HeldExecution } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, claimedExecution, int, json, text } from './decode.ts'
+import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, sql } from './sql.ts'
@@ -60,7 +60,7 @@ export async function heartbeat(
   )
   if (renewed === 0) return null
   const rows = await context.read(
-    sql`select a.workflow_id, a.slot, a.id, a.fence, w.state, w.finishing
+    sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
       from ${active} a join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
   )
   return rows.map(row => ({
@@ -68,7 +68,10 @@ export async function heartbeat(
     slot: text(row, 'slot'),
     id: text(row, 'id'),
     fence: int(row, 'fence'),
-    stopping: int(row, 'finishing') === 1 || !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
+    stopping:
+      optionalText(row, 'held_from') === 'stopping' ||
+      int(row, 'finishing') === 1 ||
+      !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
     pausing: text(row, 'state') === 'paused' || text(row, 'state') === 'dlq',
   }))
 }

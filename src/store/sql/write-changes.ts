@@ -12,7 +12,7 @@ import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
-import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
+import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
 
@@ -47,6 +47,10 @@ function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]):
     ...write(
       withId(change => change.removals),
       piece => deleteActive(context, piece),
+    ),
+    ...write(
+      withId(change => change.stops),
+      piece => stopActive(context, piece),
     ),
     ...write(
       of(change => change.replacements),

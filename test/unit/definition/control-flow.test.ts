@@ -407,6 +407,14 @@ describe('refused when defined', () => {
       'Letters, join j: it stands in branch then of yes, yet waits for nothing in it',
     ],
     [
+      'a join that names the same twice',
+      w => {
+        const a = w.task('a')
+        w.join('j', { dependsOn: [a, 'a'], rule: { atLeast: 2 } })
+      },
+      'Letters, join j: it waits for 2 branches, but names only 1.',
+    ],
+    [
       'a circle through a branch',
       w => [w.condition('yes', { then: (b: any) => b.step('a', { alsoDependsOn: 'b' }) }), w.step('b')],
       'Letters: its steps wait for each other in a circle: ',

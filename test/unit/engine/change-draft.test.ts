@@ -18,6 +18,7 @@ describe('a draft', () => {
       replacements: [],
       insertions: [],
       removals: [],
+      stops: [],
       moves: [],
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,

@@ -49,6 +49,7 @@ function compile(workflowClass: DeclaringClass, declarations: Declarations): Wor
     stopGraceMs: declarations.stopGraceMs,
     queue: declarations.queue,
     priority: declarations.priority,
+    limits: declarations.limits,
     allowMultiple: declarations.allowMultiple,
     resultNode: declarations.resultNode,
     beforeEach: Object.freeze([...declarations.beforeEach]),

@@ -6,6 +6,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
 import type { DeadlineAction } from './graph.ts'
 import type { HeroType } from './hero.ts'
+import { type ClassLimits, noLimits } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
 import type {
@@ -51,6 +52,7 @@ export interface Declarations {
   onDeadline: DeadlineAction
   queue: string
   priority: number
+  limits: ClassLimits
   allowMultiple: boolean
   resultNode: string | null
   readonly beforeEach: BeforeHook[]
@@ -145,6 +147,7 @@ function emptyDeclarations(className: string): Declarations {
     onDeadline: 'cancel',
     queue: 'default',
     priority: 0,
+    limits: { ...noLimits, perKey: null },
     allowMultiple: false,
     resultNode: null,
     beforeEach: [],

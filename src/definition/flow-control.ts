@@ -8,7 +8,15 @@ const brand = Symbol.for('geneva-drive.flow-control')
 const maxReasonBytes = 10_000
 
 /** `suspend` is what a resumable step throws when it stops between two items. */
-export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'restart' | 'reattempt' | 'suspend'
+export type FlowControlAction =
+  | 'cancel'
+  | 'pause'
+  | 'skip'
+  | 'finish'
+  | 'restart'
+  | 'reattempt'
+  | 'suspend'
+  | 'postpone'
 
 export interface FlowControlOptions {
   readonly reason?: string | undefined
@@ -21,7 +29,7 @@ export interface FlowControlOptions {
 export class FlowControl {
   readonly action: FlowControlAction
   readonly reason: string | null
-  /** How long a reattempt, a suspended step or a restarted workflow waits; 0 for every other action. */
+  /** How long a reattempt, a suspended or postponed step or a restarted workflow waits; 0 for every other action. */
   readonly waitMs: number
   /** A reattempt of a resumable step begins from the start. */
   readonly rewind: boolean

@@ -17,6 +17,7 @@ const members = [
   'finish',
   'restart',
   'reattempt',
+  'postpone',
 ] as const
 
 /** The instance side of `Workflow`, listed here to keep it from users' own names; tests compare the two. */

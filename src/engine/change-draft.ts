@@ -3,7 +3,6 @@
  * event of each. It shows the rows as they will be, so that several decisions can follow each other. It decides nothing
  * itself.
  */
-import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
@@ -32,30 +31,20 @@ import type {
   PauseCause,
   StoredWorkflowState,
 } from '../store/records.ts'
+import { scheduledEvent } from '../store/scheduled-event.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
+import type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 import { isEnd } from './end-watch.ts'
 import { endingFacts, eventName, moveName, pauseFacts, rowEvent } from './event-names.ts'
 import type { LiveRow, NextExecution } from './live-row.ts'
-import { LiveRows, type MoveDetails } from './live-rows.ts'
+import { LiveRows } from './live-rows.ts'
 import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
 
+export type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 export type { LiveRow, NextExecution } from './live-row.ts'
-
-/** Who asked for a change from outside, and why. */
-export interface Request {
-  readonly by: string | null
-  readonly reason: string | null
-}
-
-export interface EndingDetails {
-  readonly error?: ErrorRecord | null
-  readonly reason?: string | null
-  readonly output?: string | null
-  readonly by?: string | null
-}
 
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
@@ -241,6 +230,15 @@ export class ChangeDraft {
     this.#stops.push({ slot: row.slot })
   }
 
+  /** What the row works on from now on. */
+  giveInput(row: LiveRow, input: string): void {
+    invariant(
+      row.state !== 'in_progress',
+      `Execution ${row.id} is running, so that it is too late to give it another input.`,
+    )
+    this.#live.giveInput(row, input)
+  }
+
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
   withdraw(row: LiveRow, reason: string): void {
     this.#live.forget(row)
@@ -353,16 +351,18 @@ export class ChangeDraft {
 
   build(): WorkflowChange {
     const continuation = continuationIn(this, this.#continuation)
-    if (continuation?.stage === 'begun') this.#events.push(...continuationEvents(this.workflowId, continuation.as.id))
-    // Seen or not, its timer goes with the workflow.
-    const gone = isEnd(this.state) && this.facts.workflow.deadlineAt !== null ? [deadlineSlot] : []
+    if (continuation?.stage === 'begun') {
+      const { id, first } = continuation.as
+      this.#events.push(...continuationEvents(this.workflowId, id), ...first.map(scheduledEvent))
+    }
+    if (this.#ends()) this.#leaveNothing()
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
       endings: this.#undo.applied(this.#endings),
       undone: this.#undo.before(this.#endings),
       dropped: this.facts.outworn,
-      ...this.#live.build(gone),
+      ...this.#live.build(),
       stops: this.#stops,
       fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
@@ -376,6 +376,15 @@ export class ChangeDraft {
 
   #ends(): boolean {
     return isEnd(this.state) && !isEnd(this.facts.workflow.state)
+  }
+
+  /** What was given up, and what was to be done in time, is of no use to a workflow that has ended. */
+  #leaveNothing(): void {
+    this.dropTimer(deadlineSlot)
+    for (const letter of this.letters()) {
+      if (letter.kind === 'forward')
+        this.closeLetter(letter, 'discarded', { by: null, reason: 'the workflow has ended' })
+    }
   }
 
   #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {

@@ -9,10 +9,10 @@ import type { StepReport } from './step-report.ts'
 
 export function continuationOf(
   plan: Plan,
-  { input, waitMs }: Pick<Extract<StepReport, { kind: 'restart' }>, 'input' | 'waitMs'>,
+  { input, waitMs, lane }: Pick<Extract<StepReport, { kind: 'restart' }>, 'input' | 'waitMs' | 'lane'>,
 ): Continuation {
   const id = plan.takeId()
-  const begin = { delayMs: waitMs, at: null, deadline: null }
+  const begin = { delayMs: waitMs, at: null, deadline: null, lane }
   const rows = firstRows(plan, begin, { workflowId: id, takeId: () => plan.takeId() })
-  return { id, input, generation: plan.generation, ...rows }
+  return { id, input, lane, generation: plan.generation, ...rows }
 }

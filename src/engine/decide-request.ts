@@ -11,8 +11,8 @@ import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } f
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
+import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
-import { isSelective, SelectiveJoins } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
@@ -54,6 +54,7 @@ function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: 
 
 /** A step had declared the workflow finished while a person kept it paused. */
 function endDeclared(draft: ChangeDraft, request: Request): void {
+  closeAllLetters(draft, request)
   for (const row of draft.rows()) if (row.state !== 'in_progress') draft.end(row, 'canceled', 'superseded')
   if (draft.rows().length === 0) {
     draft.moveWorkflow('finished', request)
@@ -211,25 +212,6 @@ function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
 function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
   const name = currentName(plan, node)
   return draft.rows().find(row => currentName(plan, row.node) === name) ?? null
-}
-
-/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
-export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
-  const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
-  const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
-  // What a join can do without has ended its branch, and that is all.
-  const joins = isSelective(plan.graph) ? new SelectiveJoins(draft, plan) : null
-  return [...names].flatMap(name => {
-    const latest = latestUnder(draft, plan, name)
-    // An item matters as long as its node waits for it.
-    const each = ownerOf(name)
-    const isOver = active.has(name) || (each !== null && !active.has(each))
-    return latest && hasFailed(latest) && !isOver && !joins?.isAbsorbed(name) ? latest : []
-  })
-}
-
-export function hasFailed({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
-  return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
 }
 
 function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string): LatestEnding {

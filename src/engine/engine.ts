@@ -11,7 +11,7 @@ import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
+import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter, type Requeue } from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
 import { decideDecision, decideSignal, type GivenDecision, type GivenSignal } from './decide-message.ts'
 import { decideStopTimer } from './decide-recovery.ts'
@@ -29,6 +29,7 @@ import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { wasDone } from './settle-request.ts'
 import { fireWaitTimer, waitSlotPrefix } from './waits.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
@@ -106,11 +107,9 @@ export class Engine {
   }
 
   /** The work of a dead letter goes on. */
-  async requeue(letterId: string, request: Request): Promise<void> {
-    const { workflowId } = await this.findLetter(letterId)
-    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) =>
-      decideRequeue(draft, letterId, request, plan),
-    )
+  async requeue(requeue: Requeue): Promise<void> {
+    const { workflowId } = await this.findLetter(requeue.letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => decideRequeue(draft, requeue, plan))
   }
 
   /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
@@ -245,7 +244,7 @@ export class Engine {
         )
       } catch (error) {
         // A try before this one may have been committed without its answer: then it is as it was asked for.
-        if (outcome.moves && outcome.asked?.update?.state === facts.workflow.state) return null
+        if (outcome.asked !== null && wasDone(outcome.asked, outcome.moves, facts)) return null
         throw error
       }
       const change = draft.build()

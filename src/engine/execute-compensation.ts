@@ -48,7 +48,7 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
     const missing = new StepMissingError(workflow.id, definition.type, `${execution.node}, to undo it`)
     return { ...(await failed(rules, missing)), progress: null }
   }
-  const context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, undoes: true })
+  const context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, showsInput: false, undoes: true })
   const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)
   const outcome = await outcomeOf({ ...rules, context, isResumable: false, encode: () => null, timeout }, () =>
     run(job, { node, settings, context }),

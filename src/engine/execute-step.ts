@@ -47,6 +47,8 @@ export interface StepJob {
   readonly readOutput: OutputReader
   /** Aborts the signal because the time is over. */
   timeOut(): void
+  /** Comes right before hooks and body; what it throws counts as thrown by them. */
+  beforeCall(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
   /** What nodes that wait for people or a message need of the engine. */
@@ -75,7 +77,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   }
   let context: ReturnType<typeof stepContext>
   try {
-    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero })
+    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, showsInput: node.child === null })
   } catch (unreadable) {
     return { ...(await failed(policies, unreadable)), progress: null }
   }
@@ -83,7 +85,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const encode = (value: unknown) => encodeOutput(job, value)
   const timeoutMs = node.timeoutMs ?? definition.timeoutMs
   const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
-  const restartInput = (value: unknown) => encodeInput(definition, value, job.maxOutputBytes)
+  const restartInput = (value: unknown) => encodeInput(definition, claimed.workflow.hero, value, job.maxOutputBytes)
   const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   const emitted = Object.freeze(context.emitted)
@@ -140,6 +142,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   const message = node.waitsFor === null || came === null ? null : await job.messages.read(node, node.waitsFor, came)
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
+  job.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? message ?? iteration)

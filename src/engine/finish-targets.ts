@@ -9,7 +9,7 @@ import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { isSelective } from './joins.ts'
 import { namesOf } from './parents.ts'
-import { currentName, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
+import { currentName, deadlineSlot, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
@@ -36,6 +36,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
         ...requests.map(request => request.claimed.execution.slot),
         ...each.map(node => slotOf(graph, node.id)),
         stopTimerSlot,
+        ...(workflow.deadlineAt === null ? [] : [deadlineSlot]),
       ]),
     ],
     fanIns,

@@ -26,6 +26,7 @@ export function freshRow(workflowId: string, execution: NextExecution): NewExecu
     state: execution.state,
     queue: execution.queue,
     handler: execution.handler,
+    lane: execution.lane ?? '',
     generation: execution.generation,
     priority: execution.priority,
     due: execution.due,

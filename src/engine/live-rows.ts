@@ -1,15 +1,7 @@
 /** The rows of a workflow as a decision leaves them, as far as its facts show them, and what has to be written for that. */
-import type { Due, NewExecution, RowMove, WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { Progress } from '../store/records.ts'
+import type { NewExecution, RowMove, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { MoveDetails } from './draft-details.ts'
 import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
-
-export interface MoveDetails {
-  readonly heldFrom?: RowMove['heldFrom']
-  readonly progress?: Progress
-  readonly due?: Due
-  readonly input?: string
-  readonly reason?: string | null
-}
 
 export class LiveRows {
   readonly #workflowId: string
@@ -64,14 +56,32 @@ export class LiveRows {
     this.#rows.set(slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
   }
 
-  /** `alsoGone`: rows that go in any case, seen or not. */
-  build(alsoGone: readonly string[]): Pick<WorkflowChange, 'replacements' | 'insertions' | 'removals' | 'moves'> {
+  giveInput(row: LiveRow, input: string): void {
+    const { slot, state, fence, heldFrom } = row
+    const fresh = this.#next.get(slot)
+    if (fresh) {
+      this.put({ ...fresh, input })
+      return
+    }
+    const before = this.#moves.get(slot) ?? {
+      slot,
+      state: state as RowMove['state'],
+      fence,
+      heldFrom,
+      progress: null,
+      due: null,
+    }
+    this.#moves.set(slot, { ...before, input })
+    this.#rows.set(slot, { ...row, input })
+  }
+
+  build(): Pick<WorkflowChange, 'replacements' | 'insertions' | 'removals' | 'moves'> {
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#rows.has(slot))
     return {
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
-      removals: [...new Set([...gone, ...alsoGone])].map(slot => ({ slot })),
+      removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
     }
   }

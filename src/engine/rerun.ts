@@ -6,6 +6,7 @@ import type { Graph } from '../definition/graph.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { Ending, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
+import { scheduledEvent } from '../store/scheduled-event.ts'
 import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { ChangeDraft } from './change-draft.ts'
@@ -52,12 +53,17 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     idempotencyKey: null,
     formerTypes: engine.courses.otherTypesOf(workflow.type),
     tags,
+    lane: workflow.lane,
     generation: course.generation,
     graph: graphs?.get(id) ?? null,
     parent: null,
     first: [...change.insertions, ...timers],
     deadline,
-    taken: { endings: change.endings, fanIns: change.fanIns.inserted, events: change.events },
+    taken: {
+      endings: change.endings,
+      fanIns: change.fanIns.inserted,
+      events: [...change.events, ...timers.map(scheduledEvent)],
+    },
   }
 }
 

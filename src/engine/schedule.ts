@@ -155,8 +155,9 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    // An item stays what it is. A child is started anew, unless only the worker was lost.
-    input: known?.kind === 'item' || again.keepsInput ? before.input : null,
+    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
+    // the worker was lost.
+    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
@@ -204,6 +205,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue: node.queue,
     handler,
+    lane: node.job === undefined ? draft.facts.workflow.lane : '',
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,

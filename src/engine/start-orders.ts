@@ -16,6 +16,7 @@ import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
 import { deadlineOf, deadlineRow, type GivenDeadline } from './deadlines.ts'
+import { laneFor } from './lane-for.ts'
 import { slotOf } from './plan.ts'
 
 export interface StartOptions {
@@ -44,6 +45,8 @@ export interface Prepared {
   readonly tags: readonly string[]
   readonly delayMs: number
   readonly at: number | null
+  /** The key that limits of its class count by. */
+  readonly lane?: string
   /** `null`: what the class says. */
   readonly deadline: GivenDeadline | null
 }
@@ -66,16 +69,19 @@ export async function prepareStart(
   const value = await validateInput(definition, what.input)
   const input = encodeChecked(definition, value, maxInputBytes)
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
-  return { hero, input, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+  const lane = laneFor(definition, hero, value)
+  return { hero, input, lane, ...prepareOptions(definition.type, options, hero, canonicalInput) }
 }
 
 /** Throws what `start` would throw for it. */
 export async function encodeInput(
   definition: WorkflowDefinition,
+  hero: HeroKey | null,
   given: unknown,
   maxBytes: number,
-): Promise<string | null> {
-  return encodeChecked(definition, await validateInput(definition, given), maxBytes)
+): Promise<{ readonly input: string | null; readonly lane: string }> {
+  const value = await validateInput(definition, given)
+  return { input: encodeChecked(definition, value, maxBytes), lane: laneFor(definition, hero, value) }
 }
 
 function encodeChecked({ type }: WorkflowDefinition, value: unknown, maxBytes: number): string | null {
@@ -88,7 +94,7 @@ export function prepareOptions(
   options: StartOptions,
   hero: HeroKey | null,
   canonicalInput: string,
-): Omit<Prepared, 'hero' | 'input'> {
+): Omit<Prepared, 'hero' | 'input' | 'lane'> {
   return {
     canonicalInput,
     idempotencyKey: keyFor(what, options, [hero?.type, hero?.idText, canonicalInput]),
@@ -175,6 +181,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     idempotencyKey: prepared.idempotencyKey,
     formerTypes: course.formerTypes ?? [],
     tags: prepared.tags,
+    lane: prepared.lane ?? '',
     generation: course.generation,
     graph: null,
     parent: null,
@@ -184,7 +191,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
 }
 
 /** When a workflow begins, and when it must have ended. */
-export type Begin = Pick<Prepared, 'delayMs' | 'at' | 'deadline'>
+export type Begin = Pick<Prepared, 'delayMs' | 'at' | 'deadline' | 'lane'>
 
 /** The rows of the nodes that depend on nothing, and the timer of the deadline. */
 export function firstRows(
@@ -216,6 +223,7 @@ function firstRow(
     state: 'scheduled',
     queue: node.queue,
     handler: handlerOf(node),
+    lane: begin.lane ?? '',
     generation,
     priority: node.priority,
     due: firstDue(begin, node.waitMs),

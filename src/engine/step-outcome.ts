@@ -25,7 +25,7 @@ export interface OutcomeRules {
   /** Throws for a value that cannot be stored. */
   encode(value: unknown): string | null
   /** Checks and encodes what the workflow is to be continued with; only where the code belongs to a class. */
-  restartInput?(value: unknown): Promise<string | null>
+  restartInput?(value: unknown): Promise<{ readonly input: string | null; readonly lane: string }>
   readonly retry: RetryPolicy | null
   /** Failures in a row before this attempt. */
   readonly failures: number
@@ -89,10 +89,17 @@ async function steered({ isResumable, encode, restartInput }: OutcomeRules, flow
       return { kind: 'pause', hold: isResumable, reason }
     case 'suspend':
       return { kind: 'suspend', waitMs: flow.waitMs, reason }
+    case 'postpone':
+      // A resumable step keeps what it has done, so that is the same to it.
+      return { kind: isResumable ? 'suspend' : 'postpone', waitMs: flow.waitMs, reason }
     case 'reattempt':
       return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
     case 'restart':
-      return { kind: 'restart', input: (await restartInput?.(flow.result)) ?? null, waitMs: flow.waitMs }
+      return {
+        kind: 'restart',
+        ...((await restartInput?.(flow.result)) ?? { input: null, lane: '' }),
+        waitMs: flow.waitMs,
+      }
     case 'finish':
       return { kind: 'finish', output: encode(flow.result), reason }
   }

@@ -16,8 +16,10 @@ export type StepReport =
     }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
   /** The workflow is finished and goes on as a new one, with this input, encoded. */
-  | { readonly kind: 'restart'; readonly input: string | null; readonly waitMs: number }
+  | { readonly kind: 'restart'; readonly input: string | null; readonly lane: string; readonly waitMs: number }
   | { readonly kind: 'reattempt'; readonly waitMs: number; readonly rewind: boolean; readonly reason: string | null }
+  /** Not now: the same attempt begins anew after so long. */
+  | { readonly kind: 'postpone'; readonly waitMs: number; readonly reason: string | null }
   /** A resumable step stops between two items and goes on later. */
   | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
   /** An `each` node has told its items, encoded: each gets an execution of its own. */

@@ -12,7 +12,7 @@ export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkf
   new: ['ready', 'finished'],
   ready: ['finished', 'paused', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'],
   paused: ['ready', 'finished', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'],
-  dlq: ['ready', 'finished', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  dlq: ['ready', 'paused', 'finished', 'rolling_back', 'failed', 'canceled', 'aborted'],
   rolling_back: ['failed', 'canceled', 'aborted'],
   finished: [],
   failed: [],

@@ -5,6 +5,7 @@
 import { describeSpan } from '../primitives/describe-span.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { WorkflowStanding } from '../store/readiness-facts.ts'
+import type { LetterReason } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
 import { deadlineSlot } from './plan.ts'
 import type { NodeReadiness } from './readiness.ts'
@@ -24,6 +25,7 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
   if (workflow.state === 'rolling_back') return [`it is being canceled${asked}`, ...stopClauses(steps, nodes)]
   if (workflow.finishing)
     return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
+  if (workflow.state === 'dlq') return letterClauses(standing, steps)
   if (workflow.state === 'paused') return pauseClauses(standing, steps)
   if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
   return [mainClause(steps), ...steps.slice(1).filter(isAlarming).slice(0, 1).map(textOf)]
@@ -79,6 +81,28 @@ function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Fi
   }
 }
 
+const letterReasons: Readonly<Record<LetterReason, string>> = {
+  retries_exhausted: 'its retries are used up',
+  policy: 'its policy says so',
+  crash_limit: 'it has lost its worker too often',
+  compensation_exhausted: 'it could not be undone',
+  unknown_outcome: 'it was cut off, and nobody knows what it has done',
+}
+
+function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
+  const at = change === null ? '' : ` since ${timeText(toDate(change.at))}`
+  const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
+  const [letter, ...more] = letters
+  if (letter === undefined) return [`it is in the dead letter queue${at}`, ...running.map(textOf)]
+  const { id, node, attempt, reason, error } = letter
+  const others = more.length === 0 ? '' : `, and ${more.length} more like it`
+  return [
+    `it is in the dead letter queue${at}: step ${node} was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`,
+    ...running.map(textOf),
+    `requeue or discard letter ${id}, or skip or resolve the step`,
+  ]
+}
+
 interface Finding {
   readonly kind: WaitReason['kind'] | 'ready'
   readonly text: string
@@ -91,6 +115,8 @@ const precedence: readonly Finding['kind'][] = [
   'ready',
   'no_worker',
   'lost',
+  'queue_paused',
+  'limit',
   'backoff',
   'time',
   'child',
@@ -133,6 +159,10 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
       return `${step} waits for workflow ${reason.workflowId}${childText(reason)}`
     case 'items':
       return `${step} waits for ${reason.open} of its items`
+    case 'queue_paused':
+      return `${step} is due, but queue ${reason.queue} was paused at ${timeText(reason.since)}${askedBy(reason.by ?? 'somebody', reason.reason)}`
+    case 'limit':
+      return limitClause(step, reason)
     case 'failed':
       return failureClause(step, reason)
     case 'dependencies':
@@ -147,6 +177,18 @@ function runningClause(step: string, attempt: number, reason: Extract<WaitReason
   const since = reason.since === null ? '' : ` since ${timeText(reason.since)}`
   if (!reason.alive) return `${step} was run by ${where}, which has fallen silent; another worker takes it over`
   return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
+}
+
+function limitClause(step: string, reason: Extract<WaitReason, { kind: 'limit' }>): string {
+  const { of, name, key, most, perMs, running, holders, until } = reason
+  const where = of === 'queue' ? `queue ${name}` : key === null ? `class ${name}` : `class ${name}, for key ${key},`
+  if (perMs !== null) {
+    const next = until === null ? '' : `, and the next may at ${timeText(until)}`
+    return `${step} is due, but ${where} lets only ${most} begin in ${describeSpan(perMs)}${next}`
+  }
+  const named = holders.slice(0, 3).map(({ workflowId, node }) => `workflow ${workflowId} (${node})`)
+  const more = running > named.length ? [`${running - named.length} more`] : []
+  return `${step} is due, but ${where} lets only ${most} run at once: ${[...named, ...more].join(', ')}`
 }
 
 function failureClause(step: string, reason: Extract<WaitReason, { kind: 'failed' }>): string {
@@ -174,7 +216,7 @@ function mainClause(steps: readonly Finding[]): string {
 
 /** Worth saying even where something else goes on. */
 function isAlarming({ kind }: Finding): boolean {
-  return kind === 'failed' || kind === 'no_worker' || kind === 'lost'
+  return kind === 'failed' || kind === 'no_worker' || kind === 'lost' || kind === 'queue_paused'
 }
 
 function textOf({ text }: Finding): string {

@@ -113,8 +113,8 @@ function aboutRows(source: Source): object {
       return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source) }
     case 'timer.scheduled':
     case 'timer.started':
-    case 'timer.released':
     case 'timer.held':
+    case 'timer.released':
     case 'timer.completed':
     case 'timer.canceled':
       return { executionId, ...moved }

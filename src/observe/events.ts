@@ -141,8 +141,8 @@ export interface EngineEvents<Step extends string = string> {
   'signal.received': SignalReceived<Step>
   'timer.scheduled': TimerMoved
   'timer.started': TimerMoved
-  'timer.released': TimerMoved
   'timer.held': TimerMoved
+  'timer.released': TimerMoved
   'timer.completed': TimerMoved
   'timer.canceled': TimerMoved
   'letter.opened': LetterMoved<Step> & { readonly reason: LetterReason }

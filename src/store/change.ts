@@ -39,6 +39,8 @@ export interface NewExecution {
   readonly state: ActiveState
   readonly queue: string
   readonly handler: string
+  /** Empty where nothing is said. */
+  readonly lane?: string
   readonly generation: number
   readonly priority: number
   readonly due: Due
@@ -117,6 +119,8 @@ export interface Continuation {
   readonly id: string
   /** Encoded. */
   readonly input: string | null
+  /** The key that limits of its class count by. */
+  readonly lane: string
   readonly generation: number
   readonly first: readonly NewExecution[]
   /** When it must have ended. The row of the timer for that is among the first. */
@@ -210,7 +214,7 @@ export interface WorkflowFacts {
   readonly decisions: readonly DecisionRecord[]
   /** Signals for the nodes that were asked about which nobody has taken, oldest first. */
   readonly signals: readonly SignalRecord[]
-  /** Open dead letters, where the latest attempts were asked for. */
+  /** Open dead letters. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
   readonly started: ReadonlyMap<string, StartResult>

@@ -2,9 +2,11 @@
  * What can be read about any set of workflows at one moment, to tell which of their nodes may run and why the others may
  * not. Nothing is locked, so it may be old news by the time it is looked at; it is never half of two moments.
  */
+import type { LimitStanding, PlaceHolder } from './limit-store.ts'
 import type {
   ActiveExecution,
   EndedState,
+  LetterRecord,
   Outcome,
   StoredWorkflowState,
   WorkerServes,
@@ -20,6 +22,9 @@ export interface ReadinessFacts {
   /** Those that exist, in no particular order. */
   readonly workflows: readonly WorkflowStanding[]
   readonly workers: readonly KnownWorker[]
+  /** Limits and pauses, with what counts under them. */
+  readonly limits: readonly LimitStanding[]
+  readonly holders: readonly PlaceHolder[]
 }
 
 export interface WorkflowStanding {
@@ -33,6 +38,8 @@ export interface WorkflowStanding {
   readonly change: StateChange | null
   /** The workflows that it has started and that have not ended, by id. */
   readonly children: ReadonlyMap<string, ChildStanding>
+  /** Dead letters that are open, oldest first. */
+  readonly letters: readonly LetterRecord[]
 }
 
 /** An active row without its payload. `input` is there only where it names the workflow that a node waits for. */
@@ -46,6 +53,7 @@ export type StandingRow = Pick<
   | 'state'
   | 'queue'
   | 'handler'
+  | 'lane'
   | 'generation'
   | 'dueAt'
   | 'startedAt'

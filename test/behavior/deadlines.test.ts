@@ -166,6 +166,10 @@ forEachDatabase('a deadline', database => {
     await again.cancel()
     expect(await timers()).toBeNull()
   })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
 })
 
 it('a deadline of 0, or one that is not understood, does not define a class', () => {

@@ -75,4 +75,8 @@ forEachDatabase('a step that reattempts itself', database => {
   it('does so beside other branches', async () => {
     expect(await looks(started.graph)).toHaveLength(101)
   })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
 })

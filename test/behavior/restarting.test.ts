@@ -228,4 +228,8 @@ forEachDatabase('a workflow that restarts', database => {
     expect((await first.refresh()).state).toBe('canceled')
     expect(first.continuedAs).toBeNull()
   })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
 })

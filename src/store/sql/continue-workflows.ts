@@ -71,13 +71,14 @@ function insertContinued(context: SqlContext, steps: readonly Step[]): Sql {
     ...pairColumns,
     generation: ['int', ({ as }) => as.generation],
     input: ['json', ({ as }) => as.input],
+    lane: ['text', ({ as }) => as.lane],
     ...dueColumnsOf<Step>(({ as }) => as.deadline),
   }
   const old = kept
     .split(', ')
     .map(name => `w.${name}`)
     .join(', ')
-  return sql`insert into ${workflows} (id, continues, generation, input, ${raw(kept)}, state, finishing, crooked, open_letters, created_at, deadline_at)
-    select r.new_id, r.old_id, r.generation, r.input, ${raw(old)}, 'ready', 0, 0, 0, ${context.now}, ${dueTime(context)}
+  return sql`insert into ${workflows} (id, continues, generation, input, lane, ${raw(kept)}, state, finishing, crooked, open_letters, created_at, deadline_at)
+    select r.new_id, r.old_id, r.generation, r.input, r.lane, ${raw(old)}, 'ready', 0, 0, 0, ${context.now}, ${dueTime(context)}
     from ${context.rows('r', rowSet(columns, steps))} join ${workflows} w on w.id = r.old_id`
 }

@@ -3,9 +3,10 @@
  * is found without breaking that transaction, and the holder of the place is named.
  */
 import { InvariantError } from '../../errors.ts'
-import type { NewEvent, NewExecution } from '../change.ts'
+import type { NewEvent } from '../change.ts'
 import type { CommittedEvent } from '../event-store.ts'
 import type { WorkflowRecord } from '../records.ts'
+import { scheduledEvent } from '../scheduled-event.ts'
 import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
@@ -194,10 +195,6 @@ function eventsOf(order: StartOrder): NewEvent[] {
   return [started, ...(order.taken?.events ?? order.first.map(scheduledEvent))]
 }
 
-function scheduledEvent({ workflowId, id: executionId, node, attempt, state }: NewExecution): NewEvent {
-  return { workflowId, type: 'step.scheduled', executionId, node, attempt, to: state }
-}
-
 /** The events of those orders that were carried out, for who listens. */
 export function startEvents(orders: readonly StartOrder[], results: readonly StartResult[]): CommittedEvent[] {
   const byId = new Map(orders.map(order => [order.id, order]))
@@ -221,6 +218,7 @@ const workflowColumnsOf: Columns<StartOrder> = {
   parent_id: ['id', order => order.parent?.workflowId ?? null],
   parent_node: ['text', order => order.parent?.node ?? null],
   watched: ['int', order => (order.parent === null ? 0 : 1)],
+  lane: ['text', order => order.lane ?? ''],
   input: ['json', order => order.input],
 }
 

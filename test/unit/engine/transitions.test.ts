@@ -39,6 +39,7 @@ describe('a workflow', () => {
     'ready > dlq',
     'paused > dlq',
     'dlq > ready',
+    'dlq > paused',
     'dlq > finished',
     'dlq > rolling_back',
     'dlq > canceled',

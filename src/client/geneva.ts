@@ -14,8 +14,8 @@ import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
+import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
-import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
 import type { StartOptions } from '../engine/start-orders.ts'
@@ -33,24 +33,16 @@ import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
-import {
-  type DeadLetter,
-  type DeadLetterOptions,
-  type DiscardOptions,
-  deadLetterFrom,
-  listDeadLetters,
-} from './dead-letters-list.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { Queues } from './queues.ts'
-import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
-import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
+import { type RequestOptions, requestFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
+import { Steering } from './steering.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
-import { type DecideOptions, decideOn, type SignalOptions, signal } from './tell-workflow.ts'
 import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
@@ -60,7 +52,7 @@ export interface ImportOptions extends RequestOptions {
   readonly into?: string
 }
 
-export class Geneva {
+export class Geneva extends Steering {
   readonly #connection: Connection
   readonly #onError: ErrorListener
   readonly #bus: EventBus
@@ -72,10 +64,15 @@ export class Geneva {
   readonly queues: Queues = new Queues(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
+    super()
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
     this.#bus = new EventBus(this.#onError)
     this.#connection = new Connection(options, store => this.#bus.attach(store))
     for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
+  }
+
+  protected async engine(): Promise<Engine> {
+    return (await this.#connection.open()).engine
   }
 
   /** Starts a workflow. Durable when it returns; inside a `transaction`, when that commits. */
@@ -189,77 +186,6 @@ export class Geneva {
       filter,
       snapshot => opened.wrap(snapshot),
     )
-  }
-
-  async pause(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.pause(id, requestFrom(options))
-  }
-
-  async resume(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.resume(id, requestFrom(options))
-  }
-
-  async cancel(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.cancel(id, requestFrom(options))
-  }
-
-  /** Ends a workflow at once: nothing is undone, and nothing that runs is waited for. */
-  async abort(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.abort(id, requestFrom(options))
-  }
-
-  /** Decides on an execution that waits for people: the untyped form, for inboxes. See `handle.decide`. */
-  async decide(executionId: string, options: DecideOptions): Promise<void> {
-    await decideOn((await this.#connection.open()).engine, executionId, options)
-  }
-
-  /** Sends a message to a step that waits for it, or will. See `handle.signal`. */
-  async signal(id: string, step: string, payload?: unknown, options: SignalOptions = {}): Promise<void> {
-    await signal((await this.#connection.open()).engine, id, step, { ...options, payload })
-  }
-
-  /** What a cancel, or a failure now, would undo, in order. */
-  async previewRollback(id: string, kind: 'cancel' | 'failure' = 'cancel'): Promise<RollbackStep[]> {
-    return previewRollback((await this.#connection.open()).engine, id, kind)
-  }
-
-  async skip(id: string, step: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.skip(id, step, requestFrom(options))
-  }
-
-  /** Takes a step as done: somebody has done by hand what it was to do. What depends on it goes on. */
-  async resolve(id: string, step: string, options?: ResolveOptions): Promise<void> {
-    await (await this.#connection.open()).engine.resolve(id, resolutionFrom(step, options))
-  }
-
-  /** A new attempt at a step that has failed, while nothing that comes after it has started. */
-  async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.reattempt(id, step, requestFrom(options))
-  }
-
-  /** Work that was given up until somebody handles it, newest first. */
-  async deadLetters(options?: DeadLetterOptions): Promise<DeadLetter[]>
-  async deadLetters(workflow: ConcreteClass<any>, options?: DeadLetterOptions): Promise<DeadLetter[]>
-  async deadLetters(first?: ConcreteClass<any> | DeadLetterOptions, second?: DeadLetterOptions): Promise<DeadLetter[]> {
-    const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
-    const { engine } = await this.#connection.open()
-    return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
-  }
-
-  /** One dead letter, open or handled. Throws `LetterNotFoundError`. */
-  async deadLetter(id: string): Promise<DeadLetter> {
-    return deadLetterFrom(await (await this.#connection.open()).engine.findLetter(id))
-  }
-
-  /** Lets the work of a dead letter go on, as it is or with another input, and everything that was held with it. */
-  async requeue(letterId: string, options?: RequeueOptions): Promise<void> {
-    await requeueLetter((await this.#connection.open()).engine, letterId, options)
-  }
-
-  /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */
-  async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
-    const { then = 'cancel', ...request } = options
-    await (await this.#connection.open()).engine.discard(letterId, then, requestFrom(request))
   }
 
   /** Requests to all workflows that a filter finds, each in a transaction of its own: `all({ state: 'paused' }).resume()`. */

@@ -106,6 +106,58 @@ class Steering extends Workflow<null, { how: 'skip' | 'cancel' | 'stall' }> {
   }
 }
 
+/** Stops after its save point, in the way that the test wants. */
+class Saved extends Workflow<null, { how?: 'policy' | 'stay' }> {
+  static {
+    this.named('saved')
+    this.defaults({ retry: { attempts: 2, backoff: 'fixed', delay: 0, jitter: false } })
+    this.step('first', { compensate: 'undoFirst' })
+    this.savePoint('here')
+    this.step('second', { compensate: 'undoSecond' })
+    this.step('third', { onException: 'cancel', retry: 1 })
+    this.step('fourth', { wait: '1 day' })
+  }
+  async first() {}
+  async undoFirst() {
+    run('undoFirst')
+  }
+  async second() {}
+  async undoSecond() {
+    run('undoSecond')
+  }
+  async third() {
+    if (this.input.how === 'policy') throw new Error('third broke')
+    if (this.input.how === 'stay') await gate.promise
+  }
+  async fourth() {}
+}
+/** What the step that stays waits for. */
+function closedGate() {
+  let open = () => {}
+  const promise = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { promise, open }
+}
+let gate = closedGate()
+
+/** Its compensation hangs, and must not be called twice. */
+class Hanging extends Workflow {
+  static {
+    this.named('hanging')
+    this.step('act', { compensate: { step: 'undo', idempotent: false, timeout: '20 ms' } })
+    this.step('stop')
+  }
+  async act() {}
+  async undo() {
+    calls.push('undo')
+    await new Promise(resolve => this.signal.addEventListener('abort', resolve, { once: true }))
+  }
+  async stop() {
+    this.cancel()
+  }
+}
+
 /** No compensation at all. */
 class Plain extends Workflow {
   static {
@@ -178,7 +230,7 @@ class Sleeper extends Workflow {
 }
 
 forEachDatabase('a saga', database => {
-  const workflows = [Booking, Careful, Steering, Plain, Lettered, Leg, Trip, Sleeper]
+  const workflows = [Booking, Careful, Steering, Saved, Hanging, Plain, Lettered, Leg, Trip, Sleeper]
   const under = useGeneva(database, { workflows })
   const statesOf = async (id: string) =>
     (await under.geneva.nodesWithState(id)).map(({ name, state }) => `${name} ${state}`)
@@ -267,12 +319,19 @@ forEachDatabase('a saga', database => {
   })
 
   describe('whose step fails', () => {
-    it('is undone by the policy cancel and by `this.cancel()`, back to the start, and ends as canceled', async () => {
+    it('is undone by `this.cancel()`, and ends as canceled', async () => {
       const wf = await under.geneva.start(Steering, { input: { how: 'skip' } })
       await under.runDue()
       expect(calls).toEqual(['undo'])
       expect(await stateOf(wf.id)).toBe('canceled')
       expect(await statesOf(wf.id)).toEqual(['act rolled_back', 'stop canceled'])
+    })
+
+    it('is undone by the policy cancel back to the start, past save points', async () => {
+      const wf = await under.geneva.start(Saved, { input: { how: 'policy' } })
+      await under.runDue()
+      expect(calls).toEqual(['undoSecond', 'undoFirst'])
+      expect(await stateOf(wf.id)).toBe('canceled')
     })
 
     it('leaves out the compensation of the failed step if that says so', async () => {
@@ -318,6 +377,14 @@ forEachDatabase('a saga', database => {
       ])
     })
 
+    it('says nothing of retries has those of its class', async () => {
+      failing.add('undoSecond')
+      const wf = await under.geneva.start(Saved, { input: { how: 'policy' } })
+      await under.runDue()
+      expect(calls).toEqual(['undoSecond', 'undoSecond', 'undoFirst'])
+      expect(await stateOf(wf.id)).toBe('failed')
+    })
+
     it('must not be repeated is called once, and has a dead letter if it throws', async () => {
       failing.add('last')
       failing.add('undoOnce')
@@ -333,6 +400,16 @@ forEachDatabase('a saga', database => {
       ])
       const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
       expect(letter).toMatchObject({ step: 'once', reason: 'compensation_exhausted' })
+    })
+
+    it('must not be repeated and runs out of time is left to a person, since it may have happened', async () => {
+      const wf = await under.geneva.start(Hanging)
+      await under.runDue()
+      expect(calls).toEqual(['undo'])
+      expect(await stateOf(wf.id)).toBe('failed')
+      expect((await wf.compensations()).map(({ outcome }) => outcome)).toEqual(['unknown'])
+      const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+      expect(letter).toMatchObject({ step: 'act', reason: 'unknown_outcome' })
     })
 
     it('cannot steer the workflow is given up when it tries', async () => {
@@ -360,6 +437,44 @@ forEachDatabase('a saga', database => {
   })
 
   describe('that is asked to end', () => {
+    it('tells beforehand what a cancel and what a failure would undo', async () => {
+      const wf = await under.geneva.start(Saved)
+      await under.runDue()
+      const preview = async (kind: 'cancel' | 'failure') =>
+        (await wf.previewRollback(kind)).map(({ step, compensation }) => `${step} ${compensation}`)
+      expect(await preview('cancel')).toEqual(['third null', 'second undoSecond', 'here null', 'first undoFirst'])
+      expect(await preview('failure')).toEqual(['third null', 'second undoSecond'])
+      expect(await under.geneva.previewRollback(wf.id)).toHaveLength(4)
+      expect((await wf.refresh()).state).toBe('ready')
+    })
+
+    it('while it is paused is undone as from any other state', async () => {
+      const wf = await under.geneva.start(Saved)
+      await under.runDue()
+      await wf.pause()
+      await wf.cancel({ by: 'ann' })
+      await under.runDue()
+      expect(calls).toEqual(['undoSecond', 'undoFirst'])
+      expect(await stateOf(wf.id)).toBe('canceled')
+    })
+
+    it('by an abort does not wait for the step that runs, whose late result is refused', async () => {
+      gate = closedGate()
+      const wf = await under.geneva.start(Saved, { input: { how: 'stay' } })
+      const running = under.runDue()
+      await expect.poll(async () => (await wf.refresh()).state).toBe('performing')
+      await expect.poll(async () => (await wf.currentExecutions())[0]?.step).toBe('third')
+      expect((await wf.abort()).state).toBe('aborted')
+      gate.open()
+      await running
+      expect(await stateOf(wf.id)).toBe('aborted')
+      expect((await wf.history()).find(({ step }) => step === 'third')).toMatchObject({
+        state: 'skipped',
+        outcome: 'stopped',
+      })
+      expect(calls).toEqual([])
+    })
+
     it('while it sleeps for a month ends at once', async () => {
       const canceled = await under.geneva.start(Sleeper)
       const aborted = await under.geneva.start(Sleeper)

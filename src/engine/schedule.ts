@@ -7,6 +7,7 @@ import { type JoinStretch, joinsOver } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
+import { cameIn } from './came.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
@@ -135,6 +136,8 @@ export interface Again {
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
   readonly keepsInput?: boolean
+  /** What the attempt works on instead. */
+  readonly input?: string
   readonly runOn?: RunOn | null
   /** It has to wait for its place among items. */
   readonly state?: 'waiting'
@@ -157,10 +160,16 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     progress: again.rewind ? noProgress : before.progress,
     // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
     // the worker was lost.
-    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
+    input: again.input ?? inputAfter(before.input, known === null || known.kind === 'child', again.keepsInput),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
+}
+
+/** A wait that came to nothing begins anew. */
+function inputAfter(input: string | null, isAnew: boolean, keeps = false): string | null {
+  if (isAnew && !keeps) return null
+  return cameIn(input)?.came === 'nothing' ? null : input
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */

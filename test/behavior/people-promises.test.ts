@@ -69,8 +69,25 @@ class Letter extends Workflow {
   }
 }
 
+/** Its methods throw the first time. */
+class Shaky extends Workflow {
+  static {
+    this.named('shaky')
+    this.human('agree', { retry: { attempts: 2, backoff: 'fixed', delay: 0 } })
+    this.waitFor('paid', { retry: { attempts: 2, backoff: 'fixed', delay: 0 } })
+  }
+  async agree({ by }: Decision) {
+    calls.push(`agree ${by}`)
+    if (this.execution.attempt === 1) throw new Error('try again')
+  }
+  async paid({ payload }: Signal<number>) {
+    calls.push(`paid ${payload}`)
+    if (this.execution.attempt === 1) throw new Error('try again')
+  }
+}
+
 forEachDatabase('a step that waits', database => {
-  const under = useGeneva(database, { workflows: [Purchase, Draft, Letter] })
+  const under = useGeneva(database, { workflows: [Purchase, Draft, Letter, Shaky] })
 
   /** What follows from a timer may be left to the next call. */
   const runUntil = async (wf: WorkflowHandle, state: string) => {
@@ -134,7 +151,7 @@ forEachDatabase('a step that waits', database => {
     expect((await wf.history())[1]).toMatchObject({ step: 'approve', state: 'rolled_back', outcome: 'confirmed' })
   })
 
-  it('for people pauses its workflow when its deadline has passed and nothing else is said', async () => {
+  it('for people pauses its workflow when its deadline has passed, and asks again when it is resumed', async () => {
     const wf = await under.geneva.start(Purchase, { input: { cents: 5000 } })
     await under.runDue()
     await under.setClock(3.1 * day)
@@ -143,6 +160,12 @@ forEachDatabase('a step that waits', database => {
       outcome: 'timed_out',
       error: { className: 'NothingCameError' },
     })
+    await wf.resume({ by: 'ann' })
+    await under.runDue()
+    expect((await wf.currentExecutions()).map(({ step, state }) => `${step} ${state}`)).toEqual(['approve waiting'])
+    await wf.decide('approve', { decision: 'confirmed', by: 'ann', data: { limit: 2 } })
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
   })
 
   it('can be skipped or taken as done by hand', async () => {
@@ -155,6 +178,17 @@ forEachDatabase('a step that waits', database => {
     expect((await skipped.refresh()).state).toBe('finished')
     expect((await resolved.refresh()).state).toBe('finished')
     expect(await resolved.output('approve')).toBe(9)
+  })
+
+  it('has its method attempted again with what has come, and asks nobody twice', async () => {
+    const wf = await under.geneva.start(Shaky)
+    await under.runDue()
+    await wf.decide('agree', { decision: 'confirmed', by: 'ann' })
+    await under.runDue()
+    await wf.signal('paid', 7)
+    await under.runDue()
+    expect(calls).toEqual(['agree ann', 'agree ann', 'paid 7', 'paid 7'])
+    expect((await wf.refresh()).state).toBe('finished')
   })
 
   it('undoes every round when its workflow was sent back and fails later', async () => {

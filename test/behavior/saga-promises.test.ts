@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { type Child, type Compensation, defineHero, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { gate } from '../support/wait-for.ts'
 
 const calls: string[] = []
 const failing = new Set<string>()
@@ -127,19 +128,12 @@ class Saved extends Workflow<null, { how?: 'policy' | 'stay' }> {
   }
   async third() {
     if (this.input.how === 'policy') throw new Error('third broke')
-    if (this.input.how === 'stay') await gate.promise
+    if (this.input.how === 'stay') await staying.passed
   }
   async fourth() {}
 }
 /** What the step that stays waits for. */
-function closedGate() {
-  let open = () => {}
-  const promise = new Promise<void>(resolve => {
-    open = resolve
-  })
-  return { promise, open }
-}
-let gate = closedGate()
+let staying = gate()
 
 /** Its compensation hangs, and must not be called twice. */
 class Hanging extends Workflow {
@@ -459,13 +453,13 @@ forEachDatabase('a saga', database => {
     })
 
     it('by an abort does not wait for the step that runs, whose late result is refused', async () => {
-      gate = closedGate()
+      staying = gate()
       const wf = await under.geneva.start(Saved, { input: { how: 'stay' } })
       const running = under.runDue()
       await expect.poll(async () => (await wf.refresh()).state).toBe('performing')
       await expect.poll(async () => (await wf.currentExecutions())[0]?.step).toBe('third')
       expect((await wf.abort()).state).toBe('aborted')
-      gate.open()
+      staying.open()
       await running
       expect(await stateOf(wf.id)).toBe('aborted')
       expect((await wf.history()).find(({ step }) => step === 'third')).toMatchObject({

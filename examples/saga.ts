@@ -1,6 +1,6 @@
 /**
- * Three purchases: a small one, one that is approved and cannot be shipped, one that is rejected. Needs no worker process and
- * no server; the exit code says whether all ended as they should.
+ * Three purchases: a small one, one that is approved and cannot be shipped, one that is rejected. Needs no worker
+ * process and no server; the exit code says whether all ended as they should.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

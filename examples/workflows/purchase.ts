@@ -1,4 +1,4 @@
-/** A saga with an approval: large purchases wait for a person, and what was done is undone when one of them says no, or the courier does. */
+/** A saga with an approval: what was done is undone when a person says no, or when no courier goes there. */
 import { type Compensation, type Decision, Workflow } from '../../src/index.ts'
 
 export class Purchase extends Workflow<null, { buyer: string; cents: number; to: string }> {

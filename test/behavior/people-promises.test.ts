@@ -1,4 +1,4 @@
-/** What the guide to people and signals promises beyond the plain way: who may answer from where, and what no, late and early mean. */
+/** What the guide to people and signals promises: who may answer from where, and what no, late and early mean. */
 import { beforeEach, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Compensation, type Decision, type Signal, Workflow, type WorkflowHandle } from '../../src/index.ts'

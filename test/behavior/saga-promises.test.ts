@@ -1,4 +1,4 @@
-/** What the guide to sagas promises: what is undone, by whom, in which order, and what is left when that does not work. */
+/** What the guide to sagas promises: what is undone, in which order, and what is left when that does not work. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Child, type Compensation, defineHero, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
@@ -346,7 +346,7 @@ forEachDatabase('a saga', database => {
   })
 
   describe('whose compensation', () => {
-    it('throws calls it three times in all, with growing waits and one key, which is not that of the step', async () => {
+    it('throws is called three times in all, with one key, which is not that of the step', async () => {
       failing.add('last')
       failing.add('undoPlain')
       const wf = await under.geneva.start(Careful)

@@ -41,7 +41,7 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, giv
     return
   }
   const confirmed = 1 + earlier.filter(({ decision }) => decision === 'confirmed').length
-  if (confirmed >= (known.human?.quorum ?? 1)) endWait(draft, plan, row, { came: 'decision', id: row.id })
+  if (confirmed >= (known.human?.quorum ?? 1)) endWait(draft, plan, row, { came: 'decision', on: row.id })
 }
 
 function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {

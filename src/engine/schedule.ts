@@ -142,6 +142,8 @@ export interface Again {
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
   readonly keepsInput?: boolean
+  /** What the attempt works on instead. */
+  readonly input?: string
   readonly runOn?: RunOn | null
   /** It has to wait for its place among items. */
   readonly state?: 'waiting'
@@ -162,7 +164,7 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    input: keptInput(known, before, again),
+    input: again.input ?? keptInput(known, before, again),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })

@@ -236,13 +236,15 @@ export async function findOutdated(
 ): Promise<WorkflowRecord[]> {
   if (generations.size === 0) return []
   const older = join(
-    [...generations].map(([type, generation]) => sql`(a.handler = ${type} and w.generation < ${generation})`),
+    [...generations].map(([type, generation]) => sql`(a.handler = ${type} and v.generation < ${generation})`),
     ' or ',
   )
   const rows = await context.read(
-    sql`select distinct ${workflowColumns} from ${context.tables.active} a
-      join ${context.tables.workflows} w on w.id = a.workflow_id
-      where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}`,
+    // Made distinct by the id alone: not every database can compare what else stands in the row.
+    sql`select ${workflowColumns} from (select distinct a.workflow_id from ${context.tables.active} a
+      join ${context.tables.workflows} v on v.id = a.workflow_id
+      where (${older}) and v.frozen is null and v.state in ('ready', 'paused') limit ${limit}) o
+      join ${context.tables.workflows} w on w.id = o.workflow_id`,
   )
   return rows.map(workflowRecord)
 }

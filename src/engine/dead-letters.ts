@@ -8,7 +8,7 @@ import type { ActiveExecution, LetterReason, LetterRecord } from '../store/recor
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { currentName, type Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows } from './wind-down.ts'
+import { holdRows } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -57,16 +57,6 @@ export function discardLetter(draft: ChangeDraft, letterId: string, request: Req
   const letter = openLetter(draft, letterId, 'discard')
   draft.closeLetter(letter, 'discarded', request)
   return letter
-}
-
-/** With the end of a workflow nothing is left to be handled. */
-export function closeAllLetters(draft: ChangeDraft, request: Request): void {
-  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
-}
-
-export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Plan): void {
-  closeAllLetters(draft, request)
-  cancelWorkflow(draft, request, plan)
 }
 
 function openLetter(draft: ChangeDraft, id: string, verb: string): LetterRecord {

@@ -6,12 +6,12 @@ import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { cancelWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -69,7 +69,7 @@ export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): 
   const { state } = draft
   if (state === 'rolling_back') return
   if (state !== 'ready' && !draft.isHeld) throw refusal(draft.facts, 'cancel', 'It has ended.')
-  cancelFromLetters(draft, request, plan)
+  cancelWorkflow(draft, request, plan)
 }
 
 /** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */

@@ -21,8 +21,14 @@ export function holdRows(draft: ChangeDraft): void {
   }
 }
 
+/** With the end of a workflow nothing is left to be handled. */
+export function closeAllLetters(draft: ChangeDraft, request: Request): void {
+  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+}
+
 /** At once when nothing runs. Running steps are told to stop, and the workflow ends when they have. */
 export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
+  closeAllLetters(draft, request)
   const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
@@ -42,6 +48,7 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
     draft.setWorkflow({ pauseCause: 'finishing' })
     return
   }
+  closeAllLetters(draft, { by: null, reason: 'a step has finished the workflow' })
   for (const row of draft.rows()) {
     if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
   }

@@ -18,16 +18,17 @@ export async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
-  const lettersOf = idsOf(targets.filter(target => target.withLatest))
-  const [workflows, whole, single, latest, fanIns, ended, letters] = await Promise.all([
+  const [workflows, whole, single, latest, fanIns, ended] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),
     ask(selectRows(context, targets)),
     ask(selectLatest(context, targets)),
     ask(selectFanIns(context, targets)),
     ask(selectEnded(context, targets)),
-    ask(lettersOf.length === 0 ? null : selectOpenLetters(context, lettersOf)),
   ])
+  // Few workflows have any, so that it is asked only once this is known.
+  const lettersOf = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
+  const letters = await ask(lettersOf.length === 0 ? null : selectOpenLetters(context, lettersOf))
   const rowsOf = grouped([...whole, ...single], activeExecution)
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)

@@ -15,6 +15,7 @@ import type { WorkflowClass } from '../definition/workflow.ts'
 import { Engine } from '../engine/engine.ts'
 import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
+import { type ObserveOptions, Telemetry } from '../observe/telemetry/telemetry.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
@@ -25,7 +26,7 @@ import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
 import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
 
-export interface GenevaOptions {
+export interface GenevaOptions extends ObserveOptions {
   /** `sqlite:app.db`, `postgres://...`, `mysql://...`, or the same with options. */
   readonly database: string | DatabaseOptions
   readonly workflows?: readonly WorkflowClass<any>[]
@@ -39,7 +40,7 @@ export interface GenevaOptions {
   readonly retention?: RetentionOptions
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
-  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
+  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the logger, else to the console. */
   readonly onError?: OnError
   readonly limits?: {
     readonly inputBytes?: number
@@ -68,6 +69,8 @@ export class Connection {
   readonly jobs: JobRegistry
   readonly schedules: ScheduleRegistry
   readonly retention: RetentionAges
+  /** `null` where nobody wants to know. */
+  readonly telemetry: Telemetry | null
   readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly graphLimits: GraphLimits
@@ -93,6 +96,7 @@ export class Connection {
     this.schedules = new ScheduleRegistry(options.schedules ?? [])
     for (const { workflow } of this.schedules.all) this.registry.definitionFor(workflow)
     this.retention = retentionAges(options.retention)
+    this.telemetry = Telemetry.from(options)
     const { inputBytes, outputBytes, graphNodes, graphEdges, graphBytes } = options.limits ?? {}
     const { nodes, edges, bytes } = defaultGraphLimits
     this.maxInputBytes = inputBytes ?? defaultBytes
@@ -150,6 +154,7 @@ export class Connection {
   async release(): Promise<void> {
     const opened = await this.#opened?.catch(() => null)
     opened?.waiters.close()
+    this.telemetry?.closed()
     await opened?.engine.store.close()
   }
 
@@ -167,7 +172,8 @@ export class Connection {
     const store = await openerFor(this.#database.url)(this.#database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
-      const engine = new Engine(store, this.registry, this.jobs)
+      const engine = new Engine(store, this.registry, this.jobs, this.telemetry?.tracing)
+      this.telemetry?.opened(store)
       this.#onOpen(store)
       await engine.register()
       const ticks = new Ticks(engine, this.schedules, this.maxInputBytes)
@@ -183,6 +189,7 @@ export class Connection {
         wrap: snapshot => new WorkflowHandle(forHandles, snapshot),
       }
     } catch (error) {
+      this.telemetry?.closed()
       await store.close()
       throw error
     }

@@ -26,9 +26,10 @@ import type { EventName, EventOfType } from '../observe/events.ts'
 import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
 import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
 import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
+import { metricsPage } from '../observe/telemetry/telemetry.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { Store } from '../store/store.ts'
-import { ErrorListener, type OnError } from '../worker/error-listener.ts'
+import { ErrorListener } from '../worker/error-listener.ts'
 import { type DrainOptions, Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
@@ -58,9 +59,11 @@ export class Geneva {
   readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
-    this.#onError = new ErrorListener(options.onError ?? writeToConsole)
-    this.#bus = new EventBus(this.#onError)
     this.#connection = new Connection(options, store => this.#bus.attach(store))
+    const { telemetry } = this.#connection
+    this.#onError = new ErrorListener(options.onError ?? null, telemetry?.errorLog)
+    this.#bus = new EventBus(this.#onError)
+    if (telemetry !== null) this.#bus.onCommit(telemetry.heard)
     for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
   }
 
@@ -307,6 +310,11 @@ export class Geneva {
     return health(async () => (await this.#connection.open()).engine.store, [...this.#workers])
   }
 
+  /** What this process has counted and the queues now, in the text format of Prometheus. For `telemetry: { metrics: true }`. */
+  async metrics(): Promise<string> {
+    return metricsPage(this.#connection.telemetry)
+  }
+
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
     const told = new AbortController()
@@ -380,15 +388,10 @@ export class Geneva {
     const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
-    const { maxOutputBytes, retention } = this.#connection
-    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention })
+    const { maxOutputBytes, retention, telemetry: watch } = this.#connection
+    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention, watch })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
   }
-}
-
-function writeToConsole(error: unknown, context: Parameters<OnError>[1]): void {
-  const where = context ? `step ${context.step} of ${context.workflow} ${context.workflowId}` : 'worker'
-  console.error(`[geneva-drive] ${where}:`, error)
 }

@@ -25,6 +25,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { type Plan, wakeSlotPrefix } from './plan.ts'
+import type { Tracing } from './tracing.ts'
 import { cancelWorkflow, cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -38,8 +39,11 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** `null` while nobody traces. */
+  readonly tracing: Tracing | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, tracing: Tracing | null = null) {
+    this.tracing = tracing
     this.store = store
     this.registry = registry
     this.jobs = jobs

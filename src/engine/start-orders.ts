@@ -123,6 +123,8 @@ export interface StartCourse {
   readonly generation: number
   readonly allowMultiple: boolean
   readonly formerTypes?: readonly string[]
+  /** Where in a trace it is started. */
+  readonly trace?: string | null
   handlerOf(node: GraphNode): string
 }
 
@@ -141,6 +143,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     generation: course.generation,
     graph: null,
     parent: null,
+    trace: course.trace ?? null,
     taken: null,
     first: course.graph.entries.map((node, index) => firstRow(course, prepared, node, [id, rowIds[index] ?? ''])),
   }

@@ -165,6 +165,8 @@ export interface ClaimedExecution {
   readonly execution: ActiveExecution
   readonly workflow: WorkflowRecord
   readonly input: string | null
+  /** Where in a trace the workflow was started, if somebody traced it. */
+  readonly trace?: string | null
 }
 
 /** Every type of event that the engine itself writes. */

@@ -21,6 +21,7 @@ import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 export interface WorkerParts {
   readonly engine: Engine
@@ -29,6 +30,7 @@ export interface WorkerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly retention: RetentionAges
+  readonly watch?: WorkerWatch | null
 }
 
 export interface DrainOptions {
@@ -66,10 +68,12 @@ export class Worker {
     this.#settle = resolve
   })
 
-  constructor(parts: WorkerParts) {
+  constructor(given: WorkerParts) {
+    const parts = { ...given, onError: given.onError.withIds(() => ({ workerId: this.#workerId })) }
     this.#parts = parts
     this.#finisher = new Finisher(parts.engine)
     this.#upkeep = new Upkeep(parts, {
+      workerId: () => this.#workerId,
       handlers: () => this.#plan?.handlers ?? [],
       onPlan: plan => {
         this.#plan = plan
@@ -85,9 +89,15 @@ export class Worker {
     return this.#lease?.healthy === true && this.#stopping === null
   }
 
+  get #workerId(): string {
+    return this.#lease?.workerId ?? ''
+  }
+
   /** Begins to work and returns. */
   async start(): Promise<void> {
     await this.#begin()
+    this.#resident = true
+    this.#tell('started')
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(() => this.#bell.ring())
@@ -102,6 +112,7 @@ export class Worker {
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
   async drain(options: DrainOptions = {}): Promise<number> {
     await this.#begin()
+    this.#tell('started')
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
     const drained = this.#upkeep
@@ -123,6 +134,16 @@ export class Worker {
     return this.#stopping
   }
 
+  readonly #runningNow = () => this.#running.size
+
+  /** Works until it is stopped, not just until nothing is due. */
+  #resident = false
+
+  #tell(kind: 'started' | 'stopped'): void {
+    const { watch } = this.#parts
+    watch?.tell({ kind, workerId: this.#workerId, resident: this.#resident, running: this.#runningNow })
+  }
+
   #begin(): Promise<void> {
     // Stopped before it began: then there is nothing to begin.
     if (!this.#stop.signal.aborted) this.#beginning = this.#register()
@@ -139,6 +160,7 @@ export class Worker {
       handlers: plan.handlers,
       serves: plan.served,
       onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
+      onLost: (workerId, nextId) => this.#parts.watch?.tell({ kind: 'lease lost', workerId, nextId }),
     })
     await lease.begin()
     this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
@@ -204,7 +226,7 @@ export class Worker {
   }
 
   #claim(share: { sources: Parameters<Engine['store']['claim']>[0]['sources']; limit: number }, workflowId?: string) {
-    const workerId = this.#lease?.workerId ?? ''
+    const workerId = this.#workerId
     const only = workflowId === undefined ? {} : { workflowId }
     // They run alone, so more than one would only keep room from others.
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
@@ -222,7 +244,7 @@ export class Worker {
    */
   async #adoptLost(since: number): Promise<boolean> {
     const before = this.#running.places()
-    const held = await this.#parts.engine.store.heldBy(this.#lease?.workerId ?? '')
+    const held = await this.#parts.engine.store.heldBy(this.#workerId)
     if (performance.now() - since > this.#parts.settings.leaseMs / 2) return true
     for (const claimed of held) {
       const place = placeOf(claimed.execution)
@@ -286,6 +308,7 @@ export class Worker {
     await within(this.#giveBack(), farewellMs)
     this.#unsubscribe()
     await this.#lease?.end()
+    if (this.#lease !== null) this.#tell('stopped')
   }
 
   /** What still runs is released; what is being reported is waited for, or others would take it over meanwhile. */

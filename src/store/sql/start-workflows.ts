@@ -12,7 +12,7 @@ import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
 import { insertGraphs } from './frozen-graphs.ts'
-import { pieces } from './row-set.ts'
+import { type Columns, pieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
@@ -207,64 +207,36 @@ export function startEvents(orders: readonly StartOrder[], results: readonly Sta
   })
 }
 
+/** The column of a trace is written only where there is one. */
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
-  const rows = context.rows('r', {
-    columns: {
-      id: 'id',
-      type: 'text',
-      hero_type: 'text',
-      hero_id: 'text',
-      hero_id_kind: 'text',
-      state: 'text',
-      allow_multiple: 'int',
-      idempotency_key: 'text',
-      generation: 'int',
-      frozen: 'text',
-      parent_id: 'id',
-      parent_node: 'text',
-      watched: 'int',
-      input: 'json',
-    },
-    rows: orders.map(order => [
-      order.id,
-      order.type,
-      order.hero?.type ?? null,
-      order.hero?.idText ?? null,
-      order.hero?.idKind ?? null,
-      firstState(order),
-      order.allowMultiple ? 1 : 0,
-      order.idempotencyKey,
-      order.generation,
-      order.graph?.signature ?? null,
-      order.parent?.workflowId ?? null,
-      order.parent?.node ?? null,
-      order.parent === null ? 0 : 1,
-      order.input,
-    ]),
-  })
-  const names = [
-    'id',
-    'type',
-    'hero_type',
-    'hero_id',
-    'hero_id_kind',
-    'state',
-    'allow_multiple',
-    'idempotency_key',
-    'generation',
-    'frozen',
-    'parent_id',
-    'parent_node',
-    'watched',
-    'input',
-  ]
+  const columns = orders.some(order => order.trace) ? { ...newWorkflow, ...itsTrace } : newWorkflow
+  const names = Object.keys(columns)
   return context.dialect.insertNew(
     context.tables.workflows,
     [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
     sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
-      case when r.state = 'finished' then ${context.now} end from ${rows}`,
+      case when r.state = 'finished' then ${context.now} end from ${context.rows('r', rowSet(columns, orders))}`,
   )
 }
+
+const newWorkflow: Columns<StartOrder> = {
+  id: ['id', order => order.id],
+  type: ['text', order => order.type],
+  hero_type: ['text', order => order.hero?.type ?? null],
+  hero_id: ['text', order => order.hero?.idText ?? null],
+  hero_id_kind: ['text', order => order.hero?.idKind ?? null],
+  state: ['text', order => firstState(order)],
+  allow_multiple: ['int', order => (order.allowMultiple ? 1 : 0)],
+  idempotency_key: ['text', order => order.idempotencyKey],
+  generation: ['int', order => order.generation],
+  frozen: ['text', order => order.graph?.signature ?? null],
+  parent_id: ['id', order => order.parent?.workflowId ?? null],
+  parent_node: ['text', order => order.parent?.node ?? null],
+  watched: ['int', order => (order.parent === null ? 0 : 1)],
+  input: ['json', order => order.input],
+}
+
+const itsTrace: Columns<StartOrder> = { trace_parent: ['text', order => order.trace ?? null] }
 
 function firstState({ first }: StartOrder): 'finished' | 'ready' {
   return first.length === 0 ? 'finished' : 'ready'

@@ -56,7 +56,7 @@ function workflows(shape: Shape): Sql[] {
       `id ${type.id} not null primary key, type ${type.key} not null, hero_type ${type.key}, hero_id ${type.key},
       hero_id_kind ${type.key}, state ${type.key} not null, pause_cause ${type.key}, allow_multiple ${type.int} not null,
       idempotency_key ${type.key}, generation ${type.int} not null, frozen ${type.key}, blocked_by ${type.key},
-      finishing ${type.int} not null, crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json},
+      finishing ${type.int} not null, crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json}, trace_parent ${type.key},
       created_at ${type.int} not null, paused_at ${type.int}, ended_at ${type.int}`,
     ),
     shape.table(

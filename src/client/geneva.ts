@@ -37,6 +37,7 @@ import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadL
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
+import { Queues } from './queues.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
@@ -57,6 +58,9 @@ export class Geneva {
   readonly #workers = new Set<Worker>()
   /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
   readonly schedules: Schedules = new Schedules(() => this.#connection.open())
+
+  /** Queues as the database knows them: list, pause, resume, other limits. */
+  readonly queues: Queues = new Queues(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
     this.#connection = new Connection(options, store => this.#bus.attach(store))
@@ -347,12 +351,8 @@ export class Geneva {
   ): Promise<number> {
     const worker = await this.#makeWorker(options)
     const { workflowId, maxSteps, maxItems, maxMs } = options
-    return worker.drain({
-      ...(workflowId === undefined ? {} : { workflowId }),
-      ...(maxSteps === undefined ? {} : { maxSteps }),
-      ...(maxItems === undefined ? {} : { maxItems }),
-      ...(maxMs === undefined ? {} : { maxMs: toMilliseconds(maxMs, 'maxMs') }),
-    })
+    const limitMs = maxMs === undefined ? undefined : toMilliseconds(maxMs, 'maxMs')
+    return worker.drain({ workflowId, maxSteps, maxItems, maxMs: limitMs })
   }
 
   /** Opens the database and brings its tables up to date. Not needed before other calls, which do the same. */

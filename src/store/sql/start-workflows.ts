@@ -207,19 +207,7 @@ export function startEvents(orders: readonly StartOrder[], results: readonly Sta
   })
 }
 
-/** The column of a trace is written only where there is one. */
-function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
-  const columns = orders.some(order => order.trace) ? { ...newWorkflow, ...itsTrace } : newWorkflow
-  const names = Object.keys(columns)
-  return context.dialect.insertNew(
-    context.tables.workflows,
-    [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
-    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
-      case when r.state = 'finished' then ${context.now} end from ${context.rows('r', rowSet(columns, orders))}`,
-  )
-}
-
-const newWorkflow: Columns<StartOrder> = {
+const orderColumns: Columns<StartOrder> = {
   id: ['id', order => order.id],
   type: ['text', order => order.type],
   hero_type: ['text', order => order.hero?.type ?? null],
@@ -233,10 +221,24 @@ const newWorkflow: Columns<StartOrder> = {
   parent_id: ['id', order => order.parent?.workflowId ?? null],
   parent_node: ['text', order => order.parent?.node ?? null],
   watched: ['int', order => (order.parent === null ? 0 : 1)],
+  lane: ['text', order => order.lane ?? ''],
   input: ['json', order => order.input],
 }
 
-const itsTrace: Columns<StartOrder> = { trace_parent: ['text', order => order.trace ?? null] }
+const traceColumn: Columns<StartOrder> = { trace_parent: ['text', order => order.trace ?? null] }
+
+/** The column of a trace is written only where there is one. */
+function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
+  const columns = orders.some(order => order.trace) ? { ...orderColumns, ...traceColumn } : orderColumns
+  const rows = context.rows('r', rowSet(columns, orders))
+  const names = Object.keys(columns)
+  return context.dialect.insertNew(
+    context.tables.workflows,
+    [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
+    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
+      case when r.state = 'finished' then ${context.now} end from ${rows}`,
+  )
+}
 
 function firstState({ first }: StartOrder): 'finished' | 'ready' {
   return first.length === 0 ? 'finished' : 'ready'

@@ -6,12 +6,14 @@ import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
+import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -34,6 +36,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
   draft.moveWorkflow('ready', request)
+  if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
   letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
@@ -48,6 +51,7 @@ function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: 
 
 /** A step had declared the workflow finished while a person kept it paused. */
 function endDeclared(draft: ChangeDraft, request: Request): void {
+  closeAllLetters(draft, request)
   for (const row of draft.rows()) if (row.state !== 'in_progress') draft.end(row, 'canceled', 'superseded')
   if (draft.rows().length === 0) {
     draft.moveWorkflow('finished', request)
@@ -59,6 +63,7 @@ function endDeclared(draft: ChangeDraft, request: Request): void {
 
 /** What waits for a dead letter to be handled stays held. */
 function letGo(draft: ChangeDraft, plan: Plan): void {
+  letGoDeadline(draft)
   for (const row of draft.rows()) {
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
   }
@@ -69,7 +74,7 @@ export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): 
   const { state } = draft
   if (state === 'rolling_back') return
   if (state !== 'ready' && !draft.isHeld) throw refusal(draft.facts, 'cancel', 'It has ended.')
-  cancelWorkflow(draft, request, plan)
+  cancelFromLetters(draft, request, plan)
 }
 
 /** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */
@@ -186,23 +191,6 @@ function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
 function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
   const name = currentName(plan, node)
   return draft.rows().find(row => currentName(plan, row.node) === name) ?? null
-}
-
-/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
-export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
-  const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
-  const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
-  return [...names].flatMap(name => {
-    const latest = latestUnder(draft, plan, name)
-    // An item matters as long as its node waits for it.
-    const each = ownerOf(name)
-    const isOver = active.has(name) || (each !== null && !active.has(each))
-    return latest && hasFailed(latest) && !isOver ? latest : []
-  })
-}
-
-export function hasFailed({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
-  return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
 }
 
 function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string): LatestEnding {

@@ -4,7 +4,7 @@
  */
 import { noProgress } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
+import { deadlineSlot, ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
@@ -21,14 +21,14 @@ export function holdRows(draft: ChangeDraft): void {
   }
 }
 
-/** With the end of a workflow nothing is left to be handled. */
-export function closeAllLetters(draft: ChangeDraft, request: Request): void {
-  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+/** A deadline that has passed while the workflow was held: its timer fires at once. */
+export function letGoDeadline(draft: ChangeDraft): void {
+  const row = draft.rowIn(deadlineSlot)
+  if (row?.state === 'paused') draft.move(row, 'scheduled')
 }
 
 /** At once when nothing runs. Running steps are told to stop, and the workflow ends when they have. */
 export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
-  closeAllLetters(draft, request)
   const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
@@ -48,7 +48,6 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
     draft.setWorkflow({ pauseCause: 'finishing' })
     return
   }
-  closeAllLetters(draft, { by: null, reason: 'a step has finished the workflow' })
   for (const row of draft.rows()) {
     if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
   }

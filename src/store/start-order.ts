@@ -1,5 +1,5 @@
 /** What the store is asked for when a workflow is to be started. */
-import type { Ending, FanIn, NewEvent, NewExecution } from './change.ts'
+import type { Due, Ending, FanIn, NewEvent, NewExecution } from './change.ts'
 import type { HeroKey, ParentKey } from './records.ts'
 
 /** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
@@ -23,6 +23,8 @@ export interface StartOrder {
   readonly first: readonly NewExecution[]
   /** Where in a trace it was started, for those who trace. */
   readonly trace?: string | null
+  /** When it must have ended. The row of the timer for that is among the first. */
+  readonly deadline: Due | null
   /** What it takes over from an earlier workflow. */
   readonly taken: TakenOver | null
 }

@@ -183,8 +183,7 @@ forEachDatabase('a dead letter', database => {
     expect((await wf.refresh()).state).toBe(state)
     expect(await under.geneva.deadLetters()).toEqual([])
     const [closed] = await under.geneva.deadLetters({ state: 'discarded', workflowId: wf.id })
-    const reason = state === 'finished' ? 'a step has finished the workflow' : 'sold out'
-    expect(closed).toMatchObject({ step: 'label', handledReason: reason })
+    expect(closed).toMatchObject({ step: 'label', handledReason: 'the workflow has ended' })
     expect((await wf.events()).filter(({ type }) => type === 'letter.discarded')).toHaveLength(1)
     expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
   })

@@ -32,7 +32,17 @@ class Broken extends Workflow {
   async mail(_address: number) {}
 }
 
-const workflows = [Relay, Parent, Broken]
+class Loop extends Workflow<null, { turn: number }> {
+  static {
+    this.named('loop')
+    this.step('turn')
+  }
+  turn() {
+    if (this.input.turn < 2) this.restart({ turn: this.input.turn + 1 })
+  }
+}
+
+const workflows = [Relay, Parent, Broken, Loop]
 const recorded = new RecordedTelemetry()
 const telemetry = { openTelemetry: recorded.api }
 afterAll(() => recorded.end())
@@ -122,6 +132,15 @@ forEachDatabase('a trace', database => {
     expect(child).toMatchObject({ kind: 'producer', parentId: asking?.spanId, traceId: request.traceId })
     const steps = spansOf(String(child?.attributes['geneva.workflow.id'])).filter(({ kind }) => kind === 'consumer')
     expect(steps.map(({ traceId }) => traceId)).toEqual(Array(3).fill(request.traceId))
+  })
+
+  it('is linked to, not gone on with, by a workflow that another one goes on as', async () => {
+    await under.geneva.start(Loop, { input: { turn: 1 } })
+    await under.runDue()
+    const [start, first, second] = recorded.spans()
+    expect(start).toMatchObject({ name: 'start loop', kind: 'producer' })
+    expect(first).toMatchObject({ name: 'loop turn', parentId: start?.spanId, links: [] })
+    expect(second).toMatchObject({ name: 'loop turn', parentId: null, links: [start?.spanId] })
   })
 
   it('has one span for many starts, and one name for all items of a node', async () => {

@@ -85,7 +85,8 @@ export class OpenTelemetryTraces implements Tracing {
     const name = `${workflowLabel(workflow.type)} ${stepLabel(execution.node)}`
     const started = readTrace(trace)
     const startedAt = Math.max(execution.startedAt ?? 0, execution.dueAt)
-    const isLate = (startedAt - workflow.createdAt) / 1000 > this.#linkAfterMs
+    // What goes on as a new workflow again and again would have a trace without an end.
+    const isLate = workflow.continues !== null || (startedAt - workflow.createdAt) / 1000 > this.#linkAfterMs
     const links = started !== null && isLate ? [{ context: started }] : []
     const parent = started === null || isLate ? root : traces.setSpanContext(root, started)
     return this.#tracer.startSpan(name, { kind: SpanKind.CONSUMER, attributes: attributesOf(claimed), links }, parent)

@@ -26,9 +26,9 @@ export async function lockFacts(
     ask(selectFanIns(context, targets)),
     ask(selectEnded(context, targets)),
   ])
-  // Few workflows have any, so that it is asked only once this is known.
-  const lettersOf = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
-  const letters = await ask(lettersOf.length === 0 ? null : selectOpenLetters(context, lettersOf))
+  // Few workflows have any, and each says so itself.
+  const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
+  const letters = await ask(given.length === 0 ? null : selectOpenLetters(context, given))
   const rowsOf = grouped([...whole, ...single], activeExecution)
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)
@@ -45,6 +45,7 @@ export async function lockFacts(
       othersGoOn: complete ? false : null,
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
+      outworn: [],
       letters: openLetters.get(workflow.id) ?? [],
       started: new Map(),
       others: new Map(),

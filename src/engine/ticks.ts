@@ -127,7 +127,7 @@ export class Ticks {
     const due = dueTicks(this.timingOf(row.timing), state, schedule.catchUp, { now: now / 1000, limit: batch })
     const orders: StartOrder[] = []
     // Whoever is too late leaves it without an end.
-    const span = due.ticks.length === 0 ? null : (this.#engine.tracing?.start(row.type) ?? null)
+    const span = due.ticks.length === 0 ? null : (this.#engine.tracing?.start(row.type, 'clock') ?? null)
     for (const at of due.ticks) {
       const order = await this.#orderFor(schedule, { schedule: row.name, at: new Date(at), manual: false })
       orders.push(span === null ? order : { ...order, trace: span.trace })

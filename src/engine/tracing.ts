@@ -6,8 +6,8 @@ import type { ClaimedExecution } from '../store/records.ts'
 import type { StepReport } from './step-report.ts'
 
 export interface Tracing {
-  /** Workflows of this type are about to be started, by whoever is active now. */
-  start(type: string): StartSpan
+  /** Workflows of this type are about to be started, by whoever is active now, or because it is time. */
+  start(type: string, by: 'caller' | 'clock'): StartSpan
   /** A worker is about to run this. */
   attempt(claimed: ClaimedExecution): AttemptSpan
 }
@@ -37,7 +37,7 @@ export async function traced<T>(
   idsOf: (result: T) => readonly string[],
 ): Promise<T> {
   if (tracing === null) return work(null)
-  const span = tracing.start(type)
+  const span = tracing.start(type, 'caller')
   try {
     const result = await work(span.trace)
     span.end(idsOf(result))

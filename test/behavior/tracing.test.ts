@@ -205,7 +205,8 @@ describe('a schedule', () => {
 
   it('begins a trace with each tick that it has started', async () => {
     await under.setClock(3_700_000)
-    await under.runDue()
+    // Whatever is active when a worker is started has nothing to do with what it runs.
+    await inRequest(() => under.runDue())
     const starts = recorded.spans().filter(({ kind }) => kind === 'producer')
     expect(starts).toMatchObject([{ name: 'start relay', parentId: null }])
     const attempts = recorded.spans().filter(({ kind }) => kind === 'consumer')

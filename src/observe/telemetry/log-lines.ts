@@ -38,7 +38,7 @@ export class LogLines {
 
   error(error: unknown, ids: ErrorIds): void {
     const what = 'step' in ids ? 'step' : 'schedule' in ids ? 'schedule' : 'worker'
-    this.#write('error', { ...ids, err: error }, `error of a ${what}`)
+    this.#write('error', { pid: process.pid, ...ids, err: error }, `error of a ${what}`)
   }
 
   #write(level: Level, facts: object, message: string): void {

@@ -27,13 +27,13 @@ export class OpenTelemetryTraces implements Tracing {
     this.#tracer = api.trace.getTracer(name)
   }
 
-  start(type: string): StartSpan {
+  start(type: string, by: 'caller' | 'clock'): StartSpan {
     const workflow = workflowLabel(type)
     const span = quietly(() =>
       this.#tracer.startSpan(
         `start ${workflow}`,
         { kind: this.#api.SpanKind.PRODUCER, attributes: { 'geneva.workflow.type': workflow } },
-        this.#api.context.active(),
+        by === 'caller' ? this.#api.context.active() : this.#api.ROOT_CONTEXT,
       ),
     )
     return {
@@ -100,8 +100,9 @@ export class OpenTelemetryTraces implements Tracing {
       return running
     }
     if (span !== null) {
-      const { trace, context } = this.#api
-      quietly(() => void context.with(trace.setSpan(context.active(), span), once))
+      // Not what is active here: that is whatever was so when the worker was started.
+      const { trace, context, ROOT_CONTEXT } = this.#api
+      quietly(() => void context.with(trace.setSpan(ROOT_CONTEXT, span), once))
     }
     return once()
   }

@@ -154,7 +154,7 @@ export class Connection {
   /** For looking only: where nothing is open yet, the tables stay as they are, and the code of this process unknown. */
   async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (this.#opened !== null) return work((await this.open()).engine)
-    return this.withStore(store => work(new Engine(store, this.registry, this.jobs)))
+    return this.withStore(store => work(new Engine(store, this.registry, this.jobs, this.forms)))
   }
 
   /** From now on nothing is opened any more. False if that was so already. */
@@ -185,7 +185,7 @@ export class Connection {
     const store = await openerFor(this.#database.url)(this.#database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
-      const engine = new Engine(store, this.registry, this.jobs)
+      const engine = new Engine(store, this.registry, this.jobs, this.forms)
       this.#onOpen(store)
       await engine.register()
       await store.limits.setAging(this.#agingRate)

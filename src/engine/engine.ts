@@ -2,6 +2,7 @@
  * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
  * code it knows, so any number of engines may work on one database.
  */
+import { FormRegistry } from '../definition/form-registry.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
@@ -40,15 +41,17 @@ export class Engine {
   readonly store: Store
   readonly registry: Registry
   readonly jobs: JobRegistry
+  readonly forms: FormRegistry
   readonly courses: Courses
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, forms: FormRegistry = new FormRegistry([])) {
     this.store = store
     this.registry = registry
     this.jobs = jobs
+    this.forms = forms
     this.courses = new Courses(store, registry)
     this.ids = new IdReserve(store)
   }

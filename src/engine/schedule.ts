@@ -7,11 +7,12 @@ import { type JoinStretch, joinsOver } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
+import { cameIn } from './came.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
-import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { currentName, endNode, type Plan, queueOf, type RunOn, slotOf, timerQueue } from './plan.ts'
 import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
@@ -155,12 +156,19 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
-    // the worker was lost.
-    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
+    input: again.keepsInput || (known !== null && keepsInput(known, before)) ? before.input : null,
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
+}
+
+/**
+ * An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, and what waited
+ * in vain waits anew, unless only the worker was lost.
+ */
+function keepsInput({ kind }: GraphNode, { input }: Predecessor): boolean {
+  if (kind === 'human' || kind === 'signal') return cameIn(input)?.came !== 'nothing'
+  return kind !== 'child'
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */
@@ -193,7 +201,8 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
   const dueNow = 'inMs' in due && due.inMs === 0
   const mayRunOn = !held && dueNow && crashes === 0 && forward.state === undefined
   const handler = plan.handlerOf(node)
-  const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
+  const queue = queueOf(plan.graph, node)
+  const owner = mayRunOn && runOn?.serves(queue, handler) ? runOn.workerId : null
   // Named one by one: a wide fan-out comes through here for each of its nodes, and a spread is ten times slower.
   return draft.insert({
     slot: freeSlot(draft, plan, node),
@@ -203,9 +212,9 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     attempt: forward.attempt,
     ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), after) + 1,
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
-    queue: node.queue,
+    queue,
     handler,
-    lane: node.job === undefined ? draft.facts.workflow.lane : '',
+    lane: node.job === undefined && queue !== timerQueue ? draft.facts.workflow.lane : '',
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,

@@ -5,6 +5,7 @@
 
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
+import { timerQueue } from '../engine/plan.ts'
 import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
@@ -43,7 +44,7 @@ export interface DrainOptions {
   readonly maxItems?: number
 }
 
-/** How often timers are looked for. They take no room of steps, because they end what keeps it. */
+/** How often timers and nodes without code are looked for. They take no room of steps: timers end what keeps it. */
 const timerMs = 250
 const timerLimit = 20
 /** How long aborted steps get to end before they are given back. */
@@ -100,8 +101,8 @@ export class Worker {
     await this.#begin()
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
-    const unsubscribe = ends.onWork(() => this.#bell.ring())
-    this.#running.onFree(() => this.#bell.ring())
+    const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
+    this.#running.onFree(queue => this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
       this.#upkeep.always(this.#stop.signal),
@@ -114,6 +115,8 @@ export class Worker {
     await this.#begin()
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
+    this.#running.onFree(queue => this.#wake(queue === timerQueue))
+    const unsubscribe = this.#parts.engine.ends.onWork(codeless => this.#wake(codeless))
     const drained = this.#upkeep
       .recover(this.#stop.signal)
       .then(() => this.#upkeep.age())
@@ -124,6 +127,7 @@ export class Worker {
     try {
       return await drained
     } finally {
+      unsubscribe()
       await this.stop()
     }
   }
@@ -164,7 +168,10 @@ export class Worker {
       strategies: strategiesFor(engine.store),
       keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
-        const allowed = current.serves(queue, handler) && this.#rules.mayRunOn(step.claimed, { queue, handler })
+        // Nodes without code are claimed beyond the room that there is for steps, and must not carry these along.
+        const beyond = step.claimed.execution.queue === timerQueue && this.#running.size > settings.concurrency
+        const serves = current.serves(queue, handler) && (queue === timerQueue || !beyond)
+        const allowed = serves && this.#rules.mayRunOn(step.claimed, { queue, handler })
         return allowed && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
       revision: () => this.#rules.revision,
@@ -208,6 +215,12 @@ export class Worker {
     return more && this.#running.size < this.#parts.settings.concurrency
   }
 
+  /** `codeless`: timers, or nodes without code, may have fallen due, and need not wait for the next look. */
+  #wake(codeless: boolean): void {
+    if (codeless) this.#timersClaimedAt = Number.NEGATIVE_INFINITY
+    this.#bell.ring()
+  }
+
   #claimedCount = 0
   #sawPriority = false
   #timersClaimedAt = Number.NEGATIVE_INFINITY
@@ -215,8 +228,9 @@ export class Worker {
   async #claimTimers(workflowId?: string): Promise<void> {
     if (performance.now() - this.#timersClaimedAt < timerMs) return
     this.#timersClaimedAt = performance.now()
-    for (const timer of await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)) {
-      this.#perform(timer)
+    for (const item of await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)) {
+      if (item.execution.kind !== 'timer') this.#claimedCount++
+      this.#perform(item)
     }
   }
 
@@ -289,7 +303,6 @@ export class Worker {
 
   async #drain(options: DrainOptions): Promise<number> {
     const until = performance.now() + (options.maxMs ?? Number.POSITIVE_INFINITY)
-    this.#running.onFree(() => this.#bell.ring())
     while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount

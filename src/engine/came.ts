@@ -1,8 +1,10 @@
-/** What has ended the wait of a node for people or for a message, as its row keeps it: what came itself is stored apart. */
+/** What has ended a wait, as the row of its node keeps it. What was decided or sent is stored apart. */
 
 export type Came =
-  | { readonly came: 'decision' }
+  /** On the execution with this id. */
+  | { readonly came: 'decision'; readonly id: string }
   | { readonly came: 'signal'; readonly id: string }
+  /** Its time was over. */
   | { readonly came: 'nothing' }
 
 export function cameIn(input: string | null): Came | null {

@@ -12,7 +12,7 @@ import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter, type Requeue } from './dead-letters.ts'
+import { type AfterDiscard, decideRequeue, discardLetter, endFromLetters, type Requeue } from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
 import { decideDecision, decideSignal, type GivenDecision, type GivenSignal } from './decide-message.ts'
 import { decideStopTimer } from './decide-recovery.ts'
@@ -119,14 +119,13 @@ export class Engine {
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
     const { workflowId, node, kind } = await this.findLetter(letterId)
     await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
-      // The workflow goes its way: what could not be undone is not.
-      if (kind === 'compensate') discardLetter(draft, letterId, request)
-      else if (then === 'cancel') {
-        discardLetter(draft, letterId, request)
-        cancelFromLetters(draft, request, plan)
-      } else {
+      if (kind === 'forward' && then === 'skip') {
         decideSkip(draft, node, request, plan)
+        return
       }
+      discardLetter(draft, letterId, request)
+      // The workflow goes its way: what could not be undone is not.
+      if (kind !== 'compensate') endFromLetters(draft, then, request, plan)
     })
   }
 

@@ -136,6 +136,8 @@ export interface Again {
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
   readonly keepsInput?: boolean
+  /** What the attempt works on instead. */
+  readonly input?: string
   readonly runOn?: RunOn | null
   /** It has to wait for its place among items. */
   readonly state?: 'waiting'
@@ -156,19 +158,18 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    input: again.keepsInput || (known !== null && keepsInput(known, before)) ? before.input : null,
+    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
+    // the worker was lost.
+    input: again.input ?? inputAfter(before.input, known === null || known.kind === 'child', again.keepsInput),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
 }
 
-/**
- * An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, and what waited
- * in vain waits anew, unless only the worker was lost.
- */
-function keepsInput({ kind }: GraphNode, { input }: Predecessor): boolean {
-  if (kind === 'human' || kind === 'signal') return cameIn(input)?.came !== 'nothing'
-  return kind !== 'child'
+/** A wait that came to nothing begins anew. */
+function inputAfter(input: string | null, isAnew: boolean, keeps = false): string | null {
+  if (isAnew && !keeps) return null
+  return cameIn(input)?.came === 'nothing' ? null : input
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */

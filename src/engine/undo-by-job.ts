@@ -19,6 +19,7 @@ import { stepContext } from './make-context.ts'
 import { undoneBy } from './rollback.ts'
 import { outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { isReconciling } from './unknown-outcome.ts'
 
 export interface UndoExecution extends JobExecution {
   /** `null` when it is gone. */
@@ -70,7 +71,7 @@ async function call(
 /** Those that the node was called with. `null`: there were none, because what they refer to has no output. */
 async function argsOf(execution: UndoExecution, node: FrozenNode, undone: UndoneExecution | null): Promise<unknown> {
   const own = node.job === undefined ? null : (undone?.input ?? null)
-  if (own !== null) return decodeValue(own) ?? {}
+  if (own !== null && !isReconciling(own)) return decodeValue(own) ?? {}
   try {
     return await fillArgs(node.args, id => outputOf(execution, id))
   } catch (error) {

@@ -1,10 +1,12 @@
 /** What a node that asks people and has no code leaves behind: what was decided, as those that come after it read it. */
 import type { Decided } from '../definition/decision.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
-import type { GivenDecision } from './decide-message.ts'
+import type { NewDecision } from '../store/change.ts'
 
 /** In the order in which they were made; the last is the one with which the quorum was reached. */
-export function decidedOutput(given: readonly GivenDecision[]): string | null {
+export function decidedOutput(
+  given: readonly Pick<NewDecision, 'decision' | 'by' | 'comment' | 'data'>[],
+): string | null {
   const decisions = given.map(({ decision, by, comment, data }) => ({
     decision,
     by,

@@ -67,14 +67,14 @@ async function factsFor(
   { test, args }: { readonly test: string; readonly args: unknown },
 ): Promise<ConditionFacts> {
   const { claimed, graph, readOutput } = execution
-  const outputs: Record<string, unknown> = Object.create(null)
+  const outputs: [string, unknown][] = []
   for (const name of outputsIn(test) ?? ancestorNames(graph, node)) {
     const found = await readOutput(name)
-    if (found !== null) outputs[name] = found.value
+    if (found !== null) outputs.push([name, found.value])
   }
   const given = claimed.execution.input
   return {
-    outputs,
+    outputs: Object.fromEntries(outputs),
     output: await outputBefore(execution, node),
     args: given === null ? await fillArgs(args, id => outputOf(execution, id)) : decodeValue(given),
     input: decodeValue(claimed.input),

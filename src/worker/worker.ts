@@ -306,9 +306,11 @@ export class Worker {
     while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount
-      // What ends while the claim is under way may leave something due that the claim has not seen.
+      // What ends while the claim is under way may leave something due that the claim has not seen; so may a timer that was
+      // both claimed and fired meanwhile.
       const idle = this.#running.size === 0
-      if (steps === undefined || steps > 0) {
+      const claims = steps === undefined || steps > 0
+      if (claims) {
         const bound = { ...options, ...(steps === undefined ? {} : { maxSteps: steps }) }
         try {
           await this.#claimShares(bound)
@@ -317,7 +319,8 @@ export class Worker {
           throw error
         }
       }
-      if (idle && this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
+      const wakes = claims && this.#timersClaimedAt === Number.NEGATIVE_INFINITY
+      if (idle && !wakes && this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount
       if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))

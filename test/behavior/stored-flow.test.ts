@@ -326,11 +326,25 @@ forEachDatabase('a graph without a class', database => {
     expect(await wf.verifyHistory()).toBeNull()
   })
 
+  it('stops where a run of so many steps stops, also before a node without code', async () => {
+    const wf = await under.geneva.startGraph(
+      under.geneva.build(w => {
+        w.node('one', { job: work })
+        w.condition('c', 'true', { then: b => b.node('two', { job: work }) })
+      }),
+    )
+    await under.runDue({ maxSteps: 1 })
+    expect(calls).toEqual(['one'])
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+  })
+
   it('has nothing that the doctor complains about', async () => {
     const waiting = await start(w => {
       w.node('sum', { job: work })
       w.condition('c', 'true', { then: b => b.human('ask') })
     })
+    expect((await waiting.currentExecutions()).map(({ state }) => state)).toEqual(['waiting'])
     const { findings } = await under.geneva.doctor()
     expect(findings.filter(({ workflowId }) => workflowId === waiting.id)).toEqual([])
     await waiting.cancel()

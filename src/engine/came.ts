@@ -1,12 +1,11 @@
-/** What has ended a wait, as the row of its node keeps it. What was decided or sent is stored apart. */
-
+/** What has ended the wait of a node, as the row of the node keeps it from then on, through all of its further attempts. */
 export type Came =
-  /** On the execution with this id. */
-  | { readonly came: 'decision'; readonly id: string }
+  /** People have decided on this execution; a later attempt works on the same decisions. */
+  | { readonly came: 'decision'; readonly on: string }
   | { readonly came: 'signal'; readonly id: string }
-  /** Its time was over. */
   | { readonly came: 'nothing' }
 
+/** `null`: nothing has, or the input is one of the application's. */
 export function cameIn(input: string | null): Came | null {
   const parsed = input === null ? null : (JSON.parse(input) as Partial<Came> | null)
   return parsed !== null && typeof parsed === 'object' && 'came' in parsed ? (parsed as Came) : null

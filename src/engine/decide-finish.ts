@@ -12,9 +12,10 @@ import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
+import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
-import { arrive, arriveWithout, repeat } from './schedule.ts'
+import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
 import { beginWait } from './waits.ts'
@@ -38,10 +39,13 @@ export function decideFinish(
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     endBeaten(draft, row, report)
-    return null
+    const followers = passReadyJoins(draft, plan, runOn)
+    pauseIfStuck(draft)
+    return followers.find(next => next.owner !== null) ?? null
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
+  actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
   return inserted.find(next => next.owner !== null) ?? null
 }
@@ -145,7 +149,7 @@ class Applying {
     const absorbed = this.#absorbedAs(row, action)
     if (absorbed !== null) {
       draft.end(row, 'failed', timedOut ?? absorbed, { error })
-      return arriveWithout(draft, this.#plan, row.node, this.#runOn)
+      return passReadyJoins(draft, this.#plan, this.#runOn)
     }
     switch (action) {
       case 'reattempt':

@@ -43,7 +43,7 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, giv
   }
   const confirmed = 1 + earlier.filter(({ decision }) => decision === 'confirmed').length
   if (confirmed < (known.human?.quorum ?? 1)) return
-  endWait(draft, plan, row, { came: 'decision', id: row.id, output: decidedOutput([...earlier, given]) })
+  endWait(draft, plan, row, { came: 'decision', on: row.id, output: decidedOutput([...earlier, given]) })
 }
 
 function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {

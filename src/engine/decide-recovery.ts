@@ -11,7 +11,7 @@ import { decideLostCompensation } from './decide-compensated.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { currentName, type Plan } from './plan.ts'
 import { lateReason, lostReason } from './rollback.ts'
-import { repeat } from './schedule.ts'
+import { passReadyJoins, repeat } from './schedule.ts'
 import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
 import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
 
@@ -34,6 +34,8 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     draft.end(row, 'canceled', 'superseded', { reason })
+    passReadyJoins(draft, plan, null)
+    pauseIfStuck(draft)
     return
   }
   if (isCalledOnce(plan.graph, row)) {

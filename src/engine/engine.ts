@@ -29,13 +29,20 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
-import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
-import { fireWaitTimer, waitSlotPrefix } from './waits.ts'
+import type { Tracing } from './tracing.ts'
+import { fireWaitTimer } from './waits.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
+
+/** What an engine may know besides its code. */
+export interface EngineExtras {
+  readonly forms?: FormRegistry
+  readonly tracing?: Tracing | null
+}
 
 export class Engine {
   readonly store: Store
@@ -46,12 +53,15 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** `null` while nobody traces. */
+  readonly tracing: Tracing | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry, forms: FormRegistry = new FormRegistry([])) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, { forms, tracing }: EngineExtras = {}) {
+    this.tracing = tracing ?? null
     this.store = store
     this.registry = registry
     this.jobs = jobs
-    this.forms = forms
+    this.forms = forms ?? new FormRegistry([])
     this.courses = new Courses(store, registry)
     this.ids = new IdReserve(store)
   }

@@ -15,7 +15,7 @@ export interface MessageReader {
   read(node: NodeDefinition, settings: WaitSettings, came: Came): Promise<unknown>
 }
 
-export function messageReader(store: Store, { workflow }: ClaimedExecution): MessageReader {
+export function messageReader(store: Store, { workflow }: Pick<ClaimedExecution, 'workflow'>): MessageReader {
   return {
     async read({ name }, { schema, timeoutMs }, came) {
       if (came.came === 'nothing') throw new NothingCameError(workflow.id, name, describeSpan(timeoutMs ?? 0))
@@ -26,7 +26,7 @@ export function messageReader(store: Store, { workflow }: ClaimedExecution): Mes
         const payload = await fitting(schema, decodeValue(signal.payload), what)
         return Object.freeze({ payload, by: signal.by, at: toDate(signal.at) })
       }
-      const records = await store.decisions({ executionId: came.id })
+      const records = await store.decisions({ executionId: came.on })
       const decisions = await Promise.all(records.map(record => oneDecision(schema, record, what)))
       return Object.freeze({ ...decisions.at(-1), decisions: Object.freeze(decisions) })
     },

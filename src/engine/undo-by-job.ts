@@ -33,7 +33,8 @@ export async function undoByJob(execution: UndoExecution): Promise<StepRun> {
   if (job === null || node === undefined || compensation === undefined) return missingJob(execution, node)
   const { idempotent = true, timeout_ms: ownTimeout } = compensation
   const timeoutMs = ownTimeout ?? job.timeoutMs
-  const context = stepContext({ ...execution, mayOutliveHero: true, showsInput: false, undoes: true })
+  const undoes = undoneBy(claimed.execution.input)
+  const context = stepContext({ ...execution, mayOutliveHero: true, showsInput: false, undoes })
   const rules = {
     context,
     isResumable: false,

@@ -8,11 +8,8 @@ import type { ActiveExecution } from '../store/records.ts'
 import type { Came } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
-import { currentName, hasCode, type Plan } from './plan.ts'
+import { currentName, hasCode, type Plan, waitSlotPrefix } from './plan.ts'
 import { arrive } from './schedule.ts'
-
-/** Timers of waiting nodes begin so. */
-export const waitSlotPrefix = '#wait/'
 
 /** The node was reached. A signal that came early is there already. */
 export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution): NewExecution[] {

@@ -2,6 +2,7 @@
  * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
  * code it knows, so any number of engines may work on one database.
  */
+import { FormRegistry } from '../definition/form-registry.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
@@ -30,25 +31,37 @@ import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
+import type { Tracing } from './tracing.ts'
 import { fireWaitTimer } from './waits.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
 
+/** What an engine may know besides its code. */
+export interface EngineExtras {
+  readonly forms?: FormRegistry
+  readonly tracing?: Tracing | null
+}
+
 export class Engine {
   readonly store: Store
   readonly registry: Registry
   readonly jobs: JobRegistry
+  readonly forms: FormRegistry
   readonly courses: Courses
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** `null` while nobody traces. */
+  readonly tracing: Tracing | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, { forms, tracing }: EngineExtras = {}) {
+    this.tracing = tracing ?? null
     this.store = store
     this.registry = registry
     this.jobs = jobs
+    this.forms = forms ?? new FormRegistry([])
     this.courses = new Courses(store, registry)
     this.ids = new IdReserve(store)
   }

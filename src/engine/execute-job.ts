@@ -67,13 +67,16 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   return { ...outcome, emitted: Object.freeze(context.emitted), progress: null }
 }
 
-async function outputOf({ claimed, readOutput }: JobExecution, id: string): Promise<unknown> {
+export async function outputOf(
+  { claimed, readOutput }: Pick<JobExecution, 'claimed' | 'readOutput'>,
+  id: string,
+): Promise<unknown> {
   const found = await readOutput(id)
   if (found === null) throw new OutputMissingError(claimed.workflow.id, id, 'it was skipped or has not completed')
   return found.value
 }
 
-function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {
+export function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {
   return { id: execution.node, name, metadata: metadata === undefined ? {} : readMetadata(metadata) }
 }
 
@@ -90,13 +93,14 @@ async function policyOf(node: FrozenNode, job: Job, thrown: unknown): Promise<Re
 }
 
 /** Claimed by a worker that does not have it either, because none has had it for a while. */
-function missingJob({ claimed, frozen }: JobExecution, node: FrozenNode | undefined): StepRun {
+export function missingJob({ claimed, frozen }: JobExecution, node: FrozenNode | undefined): StepRun {
   const { workflow, execution } = claimed
-  const job = node?.job ?? execution.handler.replace(/^job:/, '')
+  const job = execution.handler.replace(/^job:/, '')
   const error = new MissingJobError(workflow.id, job, {
     node: node?.name ?? execution.node,
     nodeId: execution.node,
     frozenAt: frozen.frozen_at,
+    undoes: execution.kind === 'compensate',
   })
   const report = { kind: 'threw', error: describeError(error), policy: pausePolicy, retryMs: null } as const
   return { report, errors: [error], progress: null }

@@ -5,6 +5,7 @@
 
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
+import { timerQueue } from '../engine/plan.ts'
 import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
@@ -24,6 +25,7 @@ import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 export interface WorkerParts {
   readonly engine: Engine
@@ -32,18 +34,19 @@ export interface WorkerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly retention: RetentionAges
+  readonly watch?: WorkerWatch | null
 }
 
 export interface DrainOptions {
-  readonly maxMs?: number
-  readonly workflowId?: string
+  readonly maxMs?: number | undefined
+  readonly workflowId?: string | undefined
   /** Stop after so many steps have been claimed, and let none run on. */
-  readonly maxSteps?: number
+  readonly maxSteps?: number | undefined
   /** Interrupt every resumable step after so many items. For the test kit. */
-  readonly maxItems?: number
+  readonly maxItems?: number | undefined
 }
 
-/** How often timers are looked for. They take no room of steps, because they end what keeps it. */
+/** How often timers and nodes without code are looked for. They take no room of steps: timers end what keeps it. */
 const timerMs = 250
 const timerLimit = 20
 /** How long aborted steps get to end before they are given back. */
@@ -70,10 +73,12 @@ export class Worker {
     this.#settle = resolve
   })
 
-  constructor(parts: WorkerParts) {
+  constructor(given: WorkerParts) {
+    const parts = { ...given, onError: given.onError.withIds(() => ({ workerId: this.#workerId })) }
     this.#parts = parts
     this.#finisher = new Finisher(parts.engine)
     this.#upkeep = new Upkeep(parts, {
+      workerId: () => this.#workerId,
       handlers: () => this.#plan?.handlers ?? [],
       onPlan: plan => {
         this.#plan = plan
@@ -95,13 +100,19 @@ export class Worker {
     return this.#lease?.healthy === true && this.#stopping === null
   }
 
+  get #workerId(): string {
+    return this.#lease?.workerId ?? ''
+  }
+
   /** Begins to work and returns. */
   async start(): Promise<void> {
     await this.#begin()
+    this.#resident = true
+    this.#tell('started')
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
-    const unsubscribe = ends.onWork(() => this.#bell.ring())
-    this.#running.onFree(() => this.#bell.ring())
+    const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
+    this.#running.onFree(queue => this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
       this.#upkeep.always(this.#stop.signal),
@@ -112,8 +123,11 @@ export class Worker {
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
   async drain(options: DrainOptions = {}): Promise<number> {
     await this.#begin()
+    this.#tell('started')
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
+    this.#running.onFree(queue => this.#wake(queue === timerQueue))
+    const unsubscribe = this.#parts.engine.ends.onWork(codeless => this.#wake(codeless))
     const drained = this.#upkeep
       .recover(this.#stop.signal)
       .then(() => this.#upkeep.age())
@@ -124,6 +138,7 @@ export class Worker {
     try {
       return await drained
     } finally {
+      unsubscribe()
       await this.stop()
     }
   }
@@ -132,6 +147,16 @@ export class Worker {
   stop(): Promise<void> {
     this.#stopping ??= this.#shutDown().finally(() => this.#settle())
     return this.#stopping
+  }
+
+  readonly #runningNow = () => this.#running.size
+
+  /** Works until it is stopped, not just until nothing is due. */
+  #resident = false
+
+  #tell(kind: 'started' | 'stopped'): void {
+    const { watch } = this.#parts
+    watch?.tell({ kind, workerId: this.#workerId, resident: this.#resident, running: this.#runningNow })
   }
 
   #begin(): Promise<void> {
@@ -151,6 +176,7 @@ export class Worker {
       handlers: plan.handlers,
       serves: plan.served,
       onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
+      onLost: (workerId, nextId) => this.#parts.watch?.tell({ kind: 'lease lost', workerId, nextId }),
     })
     await lease.begin()
     this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
@@ -164,7 +190,10 @@ export class Worker {
       strategies: strategiesFor(engine.store),
       keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
-        const allowed = current.serves(queue, handler) && this.#rules.mayRunOn(step.claimed, { queue, handler })
+        // Nodes without code are claimed beyond the room that there is for steps, and must not carry these along.
+        const beyond = step.claimed.execution.queue === timerQueue && this.#running.size > settings.concurrency
+        const serves = current.serves(queue, handler) && (queue === timerQueue || !beyond)
+        const allowed = serves && this.#rules.mayRunOn(step.claimed, { queue, handler })
         return allowed && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
       revision: () => this.#rules.revision,
@@ -208,6 +237,12 @@ export class Worker {
     return more && this.#running.size < this.#parts.settings.concurrency
   }
 
+  /** `codeless`: timers, or nodes without code, may have fallen due, and need not wait for the next look. */
+  #wake(codeless: boolean): void {
+    if (codeless) this.#timersClaimedAt = Number.NEGATIVE_INFINITY
+    this.#bell.ring()
+  }
+
   #claimedCount = 0
   #sawPriority = false
   #timersClaimedAt = Number.NEGATIVE_INFINITY
@@ -220,13 +255,16 @@ export class Worker {
   /** True when there were some: what they have done may leave something due. */
   async #fireTimers(workflowId?: string): Promise<boolean> {
     this.#timersClaimedAt = performance.now()
-    const timers = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
-    for (const timer of timers) this.#perform(timer)
-    return timers.length > 0
+    const claimed = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
+    for (const item of claimed) {
+      if (item.execution.kind !== 'timer') this.#claimedCount++
+      this.#perform(item)
+    }
+    return claimed.length > 0
   }
 
   #claim({ sources, limit, limited }: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
-    const workerId = this.#lease?.workerId ?? ''
+    const workerId = this.#workerId
     const only = workflowId === undefined ? {} : { workflowId }
     // They run alone, so more than one would only keep room from others.
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
@@ -263,7 +301,7 @@ export class Worker {
    */
   async #adoptLost(since: number): Promise<boolean> {
     const before = this.#running.places()
-    const held = await this.#parts.engine.store.heldBy(this.#lease?.workerId ?? '')
+    const held = await this.#parts.engine.store.heldBy(this.#workerId)
     if (performance.now() - since > this.#parts.settings.leaseMs / 2) return true
     for (const claimed of held) {
       const place = placeOf(claimed.execution)
@@ -294,13 +332,14 @@ export class Worker {
 
   async #drain(options: DrainOptions): Promise<number> {
     const until = performance.now() + (options.maxMs ?? Number.POSITIVE_INFINITY)
-    this.#running.onFree(() => this.#bell.ring())
     while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount
-      // What ends while the claim is under way may leave something due that the claim has not seen.
+      // What ends while the claim is under way may leave something due that the claim has not seen; so may a timer that was
+      // both claimed and fired meanwhile.
       const idle = this.#running.size === 0
-      if (steps === undefined || steps > 0) {
+      const claims = steps === undefined || steps > 0
+      if (claims) {
         const bound = { ...options, ...(steps === undefined ? {} : { maxSteps: steps }) }
         try {
           await this.#claimShares(bound)
@@ -309,7 +348,8 @@ export class Worker {
           throw error
         }
       }
-      const isQuiet = idle && this.#running.size === 0 && this.#claimedCount === before
+      const wakes = claims && this.#timersClaimedAt === Number.NEGATIVE_INFINITY
+      const isQuiet = idle && !wakes && this.#running.size === 0 && this.#claimedCount === before
       if (isQuiet && !(await this.#fireTimers(options.workflowId))) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount
@@ -334,6 +374,7 @@ export class Worker {
     await within(this.#giveBack(), farewellMs)
     this.#unsubscribe()
     await this.#lease?.end()
+    if (this.#lease !== null) this.#tell('stopped')
   }
 
   /** What still runs is released; what is being reported is waited for, or others would take it over meanwhile. */

@@ -175,12 +175,17 @@ export async function findActive(context: SqlContext, executionId: string): Prom
 export async function findEnded(
   context: SqlContext,
   executionId: string,
-): Promise<{ node: string; attempt: number; output: string | null } | null> {
+): Promise<{ node: string; attempt: number; input: string | null; output: string | null } | null> {
   const rows = await context.read(
-    sql`select e.node, e.attempt, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
+    sql`select e.node, e.attempt, e.input, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
   )
   return rows[0]
-    ? { node: text(rows[0], 'node'), attempt: int(rows[0], 'attempt'), output: json(rows[0], 'output') }
+    ? {
+        node: text(rows[0], 'node'),
+        attempt: int(rows[0], 'attempt'),
+        input: json(rows[0], 'input'),
+        output: json(rows[0], 'output'),
+      }
     : null
 }
 
@@ -228,7 +233,7 @@ export async function queuesOf(context: SqlContext, handlers: readonly string[])
   return rows.map(row => text(row, 'queue'))
 }
 
-/** From the side of the rows, which are few: finished workflows are never looked at. */
+/** From the side of the rows, which are few: finished workflows are never looked at. JSON cannot be compared, so ids are. */
 export async function findOutdated(
   context: SqlContext,
   generations: ReadonlyMap<string, number>,
@@ -236,14 +241,13 @@ export async function findOutdated(
 ): Promise<WorkflowRecord[]> {
   if (generations.size === 0) return []
   const older = join(
-    [...generations].map(([type, generation]) => sql`(a.handler = ${type} and v.generation < ${generation})`),
+    [...generations].map(([type, generation]) => sql`(a.handler = ${type} and w.generation < ${generation})`),
     ' or ',
   )
   const rows = await context.read(
-    // Made distinct by the id alone: not every database can compare what else stands in the row.
     sql`select ${workflowColumns} from (select distinct a.workflow_id from ${context.tables.active} a
-      join ${context.tables.workflows} v on v.id = a.workflow_id
-      where (${older}) and v.frozen is null and v.state in ('ready', 'paused') limit ${limit}) o
+        join ${context.tables.workflows} w on w.id = a.workflow_id
+        where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}) o
       join ${context.tables.workflows} w on w.id = o.workflow_id`,
   )
   return rows.map(workflowRecord)

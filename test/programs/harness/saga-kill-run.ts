@@ -177,6 +177,7 @@ class SagaKillRun {
 
 /** What comes too late is refused, and that is all right. */
 async function allowed(request: Promise<unknown>): Promise<void> {
+  // A decision may come when its node has been canceled.
   const refusals = ['INVALID_STATE', 'ALREADY_DECIDED', 'INVALID_ARGUMENT'] as const
   await request.catch(error => {
     if (!refusals.some(code => isGenevaError(error, code))) throw error

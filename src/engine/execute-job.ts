@@ -14,15 +14,19 @@ import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
+import { calledOnce, reconciled } from './called-once.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { outcomeOf } from './step-outcome.ts'
+import { isReconciling } from './unknown-outcome.ts'
 
 export interface JobExecution {
   readonly claimed: ClaimedExecution
   readonly frozen: FrozenGraph
   /** `null` when this process does not have it, and nobody else does. */
   readonly job: Job | null
+  /** Tells whether a lost call of the job happened; `null`: the node has none, or this process does not. */
+  readonly reconcileJob: Job | null
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   /** By id, name or former name. */
@@ -46,16 +50,24 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
         what: `The output of node ${node.name} of workflow ${claimed.workflow.id}`,
         maxBytes: execution.maxOutputBytes,
       }),
-    retry: retryOf(node, job),
+    retry: node.once === undefined ? retryOf(node, job) : null,
     failures: claimed.execution.failures,
     timeout: job.timeoutMs === null ? null : timeoutFor(execution, job.timeoutMs),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
   }
   const outcome = await outcomeOf(rules, async () => {
     const { input } = claimed.execution
+    const isAsked = node.once?.job !== undefined && isReconciling(input)
     const filled =
-      input === null ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(input) ?? {})
+      input === null || isAsked ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(input) ?? {})
     const args = await validateArgs(job, filled, node.name)
+    if (isAsked) {
+      const { reconcileJob } = execution
+      if (reconcileJob === null) throw missingReconcile(execution, node)
+      const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
+      const settled = reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode: rules.encode })
+      if (settled !== null) return settled
+    }
     const answer = execution.mayBegin()
     if (!(typeof answer === 'boolean' ? answer : await answer)) return null
     failpoint?.('step.before')
@@ -64,7 +76,17 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })
-  return { ...outcome, emitted: Object.freeze(context.emitted), progress: null }
+  const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
+  return { ...outcome, report, emitted: Object.freeze(context.emitted), progress: null }
+}
+
+/** Its own code is here, but not the code that knows whether the lost call happened: a person has to. */
+function missingReconcile({ claimed, frozen }: JobExecution, node: FrozenNode): MissingJobError {
+  return new MissingJobError(claimed.workflow.id, node.once?.job ?? '', {
+    node: node.name,
+    nodeId: claimed.execution.node,
+    frozenAt: frozen.frozen_at,
+  })
 }
 
 export async function outputOf(

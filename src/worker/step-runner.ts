@@ -186,7 +186,9 @@ export class StepRunner {
     const readUndone = (id: string) => engine.store.findEnded(id)
     const job = jobOf(execution.handler)
     if (job !== null && course.frozen !== null) {
-      const work = { ...shared, frozen: course.frozen, job: engine.jobs.find(job) }
+      const asked = course.frozen.nodes[execution.node]?.once?.job
+      const reconcileJob = asked === undefined ? null : engine.jobs.find(asked)
+      const work = { ...shared, frozen: course.frozen, job: engine.jobs.find(job), reconcileJob }
       return execution.kind === 'compensate' ? undoByJob({ ...work, readUndone }) : executeJob(work)
     }
     const methods = {

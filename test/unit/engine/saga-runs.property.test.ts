@@ -46,17 +46,21 @@ const numRuns = Number(process.env.GENEVA_RUNS ?? 400)
 it.each([
   ['without anybody who stops it', plainMove, calm],
   ['that fails, or is canceled or aborted', wildMove, wild],
-] as const)('every run of every saga %s keeps what sagas promise, and comes to its end', (_, anyMove, reports) => {
-  fc.assert(
-    fc.property(anySaga, fc.array(anyMove, { maxLength: 40 }), (plan, moves) => {
-      const run = new SagaRun(definitionOf(sagaClass(plan, 'Sample', code)).graph, reports)
-      try {
-        for (const next of moves) run.act(next)
-        run.bringToEnd()
-      } catch (error) {
-        throw new Error(`${(error as Error).stack}\n${run.log.join('\n')}\nhistory: ${run.wf.story}`)
-      }
-    }),
-    { numRuns, includeErrorInReport: true } as never,
-  )
-})
+] as const)(
+  'every run of every saga %s keeps what sagas promise, and comes to its end',
+  { timeout: 600_000 },
+  (_, anyMove, reports) => {
+    fc.assert(
+      fc.property(anySaga, fc.array(anyMove, { maxLength: 40 }), (plan, moves) => {
+        const run = new SagaRun(definitionOf(sagaClass(plan, 'Sample', code)).graph, reports)
+        try {
+          for (const next of moves) run.act(next)
+          run.bringToEnd()
+        } catch (error) {
+          throw new Error(`${(error as Error).stack}\n${run.log.join('\n')}\nhistory: ${run.wf.story}`)
+        }
+      }),
+      { numRuns, includeErrorInReport: true } as never,
+    )
+  },
+)

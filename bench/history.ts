@@ -78,7 +78,7 @@ class Copier {
     this.#original = original
   }
 
-  /** Each copy a second older than the one before, so that times are as spread as they would be. */
+  /** Each copy a millisecond older than the one before, so that times are as spread as they would be. */
   async copy(from: number, to: number): Promise<void> {
     const { id } = this.#original
     await this.#table('workflows', { where: `id = ${id}`, ids: ['id'], leaveOut: ['active_flag'] }, [from, to])
@@ -97,7 +97,7 @@ class Copier {
     const columns = Object.keys(row).filter(column => !leaveOut.includes(column))
     const values = columns.map(column => {
       if (ids.includes(column)) return `o.${column} + (n.n + 1) * ${this.#original.stride}`
-      return isTime(column) ? `o.${column} - (n.n + 1) * 1000000` : `o.${column}`
+      return isTime(column) ? `o.${column} - (n.n + 1) * 1000` : `o.${column}`
     })
     await this.#plain.query(
       `insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ${numbers(from, to)} n

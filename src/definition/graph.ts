@@ -110,6 +110,8 @@ export interface GraphData {
   readonly deadlineMs?: number
   /** Without it, they are canceled. */
   readonly onDeadline?: DeadlineAction
+  /** How long what runs may take to stop. Default: 30 seconds. */
+  readonly stopGraceMs?: number
 }
 
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */

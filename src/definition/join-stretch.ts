@@ -24,10 +24,10 @@ export function selectiveJoins(graph: Graph): readonly JoinStretch[] {
   return stretches
 }
 
-/** The joins that answer for a node, the innermost first. */
+/** The joins that answer for a node, the innermost first. Where something else depends on it too, none can. */
 export function joinsOver(graph: Graph, node: string): JoinStretch[] {
   const id = graph.eachOf(node)?.id ?? node
-  return selectiveJoins(graph).filter(({ branchOf }) => branchOf.has(id))
+  return selectiveJoins(graph).filter(({ losers }) => losers.has(id))
 }
 
 function stretchOf(graph: Graph, join: GraphNode): JoinStretch {

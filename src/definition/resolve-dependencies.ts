@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { DefinitionError } from '../errors.ts'
 import { mistakeInBackTo } from './back-to.ts'
 import { type Bound, bindBranches, type FlowNode, joinSuffix } from './bind-branches.ts'
-import type { Declarations } from './declarations.ts'
+import { type Declarations, defaultStopGraceMs } from './declarations.ts'
 import { cycleIn, Graph, type GraphCompensation, type GraphNode } from './graph.ts'
 import type { CompensationSettings, Dependency, NodeDefinition } from './workflow-definition.ts'
 
@@ -23,7 +23,7 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
       `${declarations.className}: its steps wait for each other in a circle: ${cycle.join(' → ')}. Take one of the dependencies away.`,
     )
   }
-  const { queue, priority, deadlineMs, onDeadline } = declarations
+  const { queue, priority, deadlineMs, onDeadline, stopGraceMs } = declarations
   const renamed = renamedIn(declarations)
   const graph = new Graph({
     type,
@@ -33,6 +33,7 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
     ...(renamed === null ? {} : { renamed }),
     ...(deadlineMs === null ? {} : { deadlineMs }),
     ...(onDeadline === 'cancel' ? {} : { onDeadline }),
+    ...(stopGraceMs === defaultStopGraceMs ? {} : { stopGraceMs }),
   })
   const mistake = mistakeInBackTo(graph)
   if (mistake !== null) throw new DefinitionError(`${declarations.className}, ${mistake}`)

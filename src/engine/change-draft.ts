@@ -161,6 +161,8 @@ export class ChangeDraft {
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
     this.#live.forget(row)
+    const timer = row.state === 'waiting' ? this.#live.waitTimerOf(row) : null
+    if (timer !== null) this.dropTimer(timer.slot)
     this.#record(row, row.state, { ...details, state, outcome })
   }
 

@@ -9,8 +9,9 @@ import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
 import { requeueCompensation } from './requeue-compensation.ts'
+import { rollbackOf } from './rollback.ts'
 import { repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows, letGoDeadline } from './wind-down.ts'
+import { abortWorkflow, cancelWorkflow, holdRows, letGoDeadline, rollBack } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -70,7 +71,7 @@ export function isHeldByLetter(draft: ChangeDraft, plan: Plan, row: LiveRow): bo
 }
 
 /** What becomes of the workflow when a letter is given up for good. */
-export type AfterDiscard = 'cancel' | 'skip'
+export type AfterDiscard = 'cancel' | 'skip' | 'rollback' | 'abort'
 
 export function discardLetter(draft: ChangeDraft, letterId: string, request: Request): LetterRecord {
   const letter = openLetter(draft, letterId, 'discard')
@@ -81,6 +82,13 @@ export function discardLetter(draft: ChangeDraft, letterId: string, request: Req
 /** With the end of a workflow nothing is left to be handled. */
 export function closeAllLetters(draft: ChangeDraft, request: Request): void {
   for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+}
+
+/** The workflow ends with a letter that was given up. */
+export function endFromLetters(draft: ChangeDraft, how: AfterDiscard, request: Request, plan: Plan): void {
+  closeAllLetters(draft, request)
+  if (how === 'abort') abortWorkflow(draft, request, plan)
+  else rollBack(draft, plan, rollbackOf(how === 'rollback' ? 'failure' : 'cancel', request.reason, request.by))
 }
 
 export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Plan): void {

@@ -95,9 +95,12 @@ function giveUp(draft: ChangeDraft, plan: Plan, row: ActiveExecution, { error, r
   if (rollback !== null && !isEnd(draft.state)) draft.setWorkflow({ rollback: { ...rollback, givenUp: true } })
 }
 
-/** One that was requeued after the end of its workflow changes nothing about that end. */
+/** One that was requeued after the end of its workflow changes nothing about that end; others may have been, too. */
 function goOn(draft: ChangeDraft, plan: Plan, runOn: RunOn | null): NewExecution | null {
-  return isEnd(draft.state) ? null : undoNext(draft, plan, runOn)
+  if (!isEnd(draft.state)) return undoNext(draft, plan, runOn)
+  const row = draft.undoRows().find(({ state }) => state === 'compensating')
+  const undone = row === undefined ? null : nodeToUndo(plan, { ...row, state: 'completed' })
+  return row === undefined || undone === null ? null : insertCompensation(draft, plan, { ...undone, row, runOn })
 }
 
 function again(

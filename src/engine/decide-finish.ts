@@ -12,10 +12,12 @@ import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
+import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
-import { arrive, arriveWithout, repeat } from './schedule.ts'
+import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
+import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
 import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
 
@@ -37,10 +39,13 @@ export function decideFinish(
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     endBeaten(draft, row, report)
-    return null
+    const followers = passReadyJoins(draft, plan, runOn)
+    pauseIfStuck(draft)
+    return followers.find(next => next.owner !== null) ?? null
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
+  actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
   return inserted.find(next => next.owner !== null) ?? null
 }
@@ -60,7 +65,7 @@ class Applying {
     const draft = this.#draft
     switch (report.kind) {
       case 'completed':
-        draft.end(row, 'completed', report.confirmed ? 'confirmed' : 'success', {
+        draft.end(row, 'completed', successOf(report), {
           output: report.output,
           reason: report.result === undefined ? null : String(report.result),
         })
@@ -98,28 +103,42 @@ class Applying {
         cancelWorkflow(draft, { by: null, reason: report.reason }, this.#plan)
         return []
       case 'pause':
-        if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
-        else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
-        if (!draft.isHeld) {
-          holdRows(draft)
-          draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
-        }
-        if (!report.hold) leavePlace(draft, this.#plan, row.node)
-        return []
+        return this.#pause(row, report)
       case 'threw':
         return this.#threw(row, report)
       case 'postpone':
         draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: report.waitMs }, reason: report.reason })
         return []
       case 'released':
-        draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
-        return []
+        return this.#released(row)
     }
+  }
+
+  #pause(row: ActiveExecution, report: Extract<StepReport, { kind: 'pause' }>): readonly NewExecution[] {
+    const draft = this.#draft
+    if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
+    else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
+    if (!draft.isHeld) {
+      holdRows(draft)
+      draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
+    }
+    if (!report.hold) leavePlace(draft, this.#plan, row.node)
+    return []
+  }
+
+  /** What is called once cannot be given back in mid-call. */
+  #released(row: ActiveExecution): readonly NewExecution[] {
+    if (row.startMark && isCalledOnce(this.#plan.graph, row)) {
+      return endUnknown(this.#draft, this.#plan, row, { reason: 'its worker was shut down in mid-call' })
+    }
+    this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')
+    return []
   }
 
   #threw(row: ActiveExecution, report: Extract<StepReport, { kind: 'threw' }>): readonly NewExecution[] {
     const draft = this.#draft
     const { error } = report
+    if (report.unknown) return endUnknown(draft, this.#plan, row, { error })
     const failures = row.failures + 1
     const timedOut = report.timedOut ? 'timed_out' : null
     if (report.retryMs !== null) {
@@ -130,7 +149,7 @@ class Applying {
     const absorbed = this.#absorbedAs(row, action)
     if (absorbed !== null) {
       draft.end(row, 'failed', timedOut ?? absorbed, { error })
-      return arriveWithout(draft, this.#plan, row.node, this.#runOn)
+      return passReadyJoins(draft, this.#plan, this.#runOn)
     }
     switch (action) {
       case 'reattempt':
@@ -187,6 +206,10 @@ class Applying {
     draft.end(row, 'completed', 'success', { output: null })
     return this.#satisfied(row)
   }
+}
+
+function successOf({ confirmed, resolved }: Extract<StepReport, { kind: 'completed' }>): Outcome {
+  return confirmed ? 'confirmed' : resolved ? 'resolved' : 'success'
 }
 
 /** What a step is recorded with that has ended its branch only: what its policy would have done. */

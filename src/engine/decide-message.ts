@@ -4,13 +4,14 @@
  */
 import { AlreadyDecidedError, InvalidStateError } from '../errors.ts'
 import type { NewDecision } from '../store/change.ts'
+import { cameIn } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { closeAllLetters } from './dead-letters.ts'
 import { goBack } from './go-back.ts'
 import { latestUnder } from './parents.ts'
 import { currentName, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
-import { cameIn, endWait } from './waits.ts'
+import { endWait } from './waits.ts'
 import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
 
 export type GivenDecision = Omit<NewDecision, 'id' | 'executionId' | 'node'>
@@ -40,7 +41,7 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, giv
     return
   }
   const confirmed = 1 + earlier.filter(({ decision }) => decision === 'confirmed').length
-  if (confirmed >= (known.human?.quorum ?? 1)) endWait(draft, plan, row, { came: 'decision' })
+  if (confirmed >= (known.human?.quorum ?? 1)) endWait(draft, plan, row, { came: 'decision', on: row.id })
 }
 
 function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {

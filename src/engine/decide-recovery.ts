@@ -11,8 +11,9 @@ import { decideLostCompensation } from './decide-compensated.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { currentName, type Plan } from './plan.ts'
 import { lateReason, lostReason } from './rollback.ts'
-import { repeat } from './schedule.ts'
-import { endIfNothingRuns, stopTimerSlot } from './wind-down.ts'
+import { passReadyJoins, repeat } from './schedule.ts'
+import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
 export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
@@ -33,6 +34,15 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     draft.end(row, 'canceled', 'superseded', { reason })
+    passReadyJoins(draft, plan, null)
+    pauseIfStuck(draft)
+    return
+  }
+  if (isCalledOnce(plan.graph, row)) {
+    // Before the mark nothing was called, so it is as if nobody had claimed it.
+    if (row.startMark) endUnknown(draft, plan, row, { reason: `${reason} in mid-call` })
+    else draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { reason })
+    pauseIfStuck(draft)
     return
   }
   const crashes = crashesAfter(row)

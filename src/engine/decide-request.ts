@@ -13,6 +13,7 @@ import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
+import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
@@ -206,6 +207,7 @@ function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
   const over = draft.rows().length === 0 && failedNodes(draft, plan).length === 0
   if (over && draft.isHeld && draft.letters().length === 0 && !draft.workflow.crooked)
     draft.moveWorkflow('finished', request)
+  actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
 }
 

@@ -11,7 +11,7 @@ import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter, type Requeue } from './dead-letters.ts'
+import { type AfterDiscard, decideRequeue, discardLetter, endFromLetters, type Requeue } from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
 import { decideDecision, decideSignal, type GivenDecision, type GivenSignal } from './decide-message.ts'
 import { decideStopTimer } from './decide-recovery.ts'
@@ -28,9 +28,9 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
-import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
-import { fireWaitTimer, waitSlotPrefix } from './waits.ts'
+import { fireWaitTimer } from './waits.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -116,14 +116,13 @@ export class Engine {
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
     const { workflowId, node, kind } = await this.findLetter(letterId)
     await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
-      // The workflow goes its way: what could not be undone is not.
-      if (kind === 'compensate') discardLetter(draft, letterId, request)
-      else if (then === 'cancel') {
-        discardLetter(draft, letterId, request)
-        cancelFromLetters(draft, request, plan)
-      } else {
+      if (kind === 'forward' && then === 'skip') {
         decideSkip(draft, node, request, plan)
+        return
       }
+      discardLetter(draft, letterId, request)
+      // The workflow goes its way: what could not be undone is not.
+      if (kind !== 'compensate') endFromLetters(draft, then, request, plan)
     })
   }
 

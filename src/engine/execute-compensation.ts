@@ -48,12 +48,22 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
     const missing = new StepMissingError(workflow.id, definition.type, `${execution.node}, to undo it`)
     return { ...(await failed(rules, missing)), progress: null }
   }
-  const context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, showsInput: false, undoes: true })
+  const context = stepContext({
+    ...job,
+    mayOutliveHero: definition.mayOutliveHero,
+    showsInput: false,
+    undoes: undoneBy(execution.input),
+  })
   const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)
   const outcome = await outcomeOf({ ...rules, context, isResumable: false, encode: () => null, timeout }, () =>
     run(job, { node, settings, context }),
   )
-  return { ...outcome, report: asCompensation(settings, outcome.report), progress: null }
+  return {
+    ...outcome,
+    report: asCompensation(settings, outcome.report),
+    emitted: Object.freeze(context.emitted),
+    progress: null,
+  }
 }
 
 interface Undoing {
@@ -91,10 +101,10 @@ function compensationFor(
   return Object.freeze({
     output: undone === null ? undefined : decodeValue(undone.output),
     input,
-    reason: Object.freeze({ kind, message, by }),
+    reason: Object.freeze({ kind, message: message ?? '', by }),
     idempotencyKey: info.idempotencyKey,
     node: undone?.node ?? execution.node,
-    attempt: undone?.attempt ?? 1,
+    attempt: execution.attempt,
   })
 }
 

@@ -21,6 +21,7 @@ import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import { cameIn } from './came.ts'
 import type { ChildHost } from './child-host.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
@@ -33,7 +34,7 @@ import { runBody } from './run-body.ts'
 import { encodeInput } from './start-orders.ts'
 import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
-import { cameIn } from './waits.ts'
+import { isReconciling } from './unknown-outcome.ts'
 import { childKey } from './wind-down.ts'
 
 /** More would be one transaction of that size. */
@@ -71,7 +72,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const node = nodeOf(definition, claimed.execution.node)
   if (node === undefined) return { ...missingStep(job), progress: null }
   const policies = {
-    retry: node.retry ?? definition.retry,
+    retry: node.idempotent ? (node.retry ?? definition.retry) : null,
     failures: claimed.execution.failures,
     policyFor: (thrown: unknown) => resolvePolicy(definition, rulesAfter(node, thrown), thrown),
   }
@@ -89,7 +90,8 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   const emitted = Object.freeze(context.emitted)
-  return { ...outcome, emitted, progress: core === null ? null : await core.end() }
+  const report = node.idempotent ? outcome.report : calledOnce(outcome.report)
+  return { ...outcome, report, emitted, progress: core === null ? null : await core.end() }
 }
 
 /** What follows when nothing came in time may be said apart. */
@@ -133,6 +135,10 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }
+  if (node.reconcile !== null && isReconciling(claimed.execution.input)) {
+    const settled = await askWhetherItHappened(job, node.reconcile, workflow)
+    if (settled !== null) return settled
+  }
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
@@ -157,6 +163,27 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }
   const confirmed = node.kind === 'human' ? { confirmed: true } : {}
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output), ...confirmed }
+}
+
+/** A call that was cut off may have happened; and a policy cannot call it again. */
+function calledOnce(report: StepReport | null): StepReport | null {
+  if (report?.kind !== 'threw') return report
+  const { policy } = report
+  const again = policy.action === 'reattempt' ? { policy: { ...policy, action: policy.then } } : {}
+  return { ...report, ...again, ...(report.timedOut ? { unknown: true } : {}) }
+}
+
+/** `null`: it did not happen, so it is called now. */
+async function askWhetherItHappened(job: StepJob, method: string, workflow: AnyWorkflow): Promise<StepReport | null> {
+  const { execution } = job.claimed
+  const answer = await (workflow as unknown as Record<string, () => unknown>)[method]?.()
+  const { happened, output } = (answer ?? {}) as { happened?: unknown; output?: unknown }
+  if (typeof happened !== 'boolean') {
+    throw new InvalidArgumentError(
+      `${method}, which reconciles step ${execution.node} of workflow ${execution.workflowId}, must return { happened: true or false, output? }.`,
+    )
+  }
+  return happened ? { kind: 'completed', output: encodeOutput(job, output), resolved: true } : null
 }
 
 /** A node by the name in its row, which may be a former one, or that of an item. */

@@ -16,7 +16,10 @@ export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
     // An item matters as long as its node waits for it.
     const each = ownerOf(name)
     const isOver = active.has(name) || (each !== null && !active.has(each))
-    return latest && hasFailed(latest) && !isOver && !joins?.isAbsorbed(name) ? latest : []
+    if (latest === null || !hasFailed(latest) || isOver) return []
+    // One that has paused the workflow did not end its branch: it goes on, unless nobody waits for it any more.
+    const isSpared = latest.state === 'failed' ? joins?.isAbsorbed(name) : joins?.isBeaten(name)
+    return isSpared ? [] : latest
   })
 }
 

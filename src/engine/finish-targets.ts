@@ -116,9 +116,18 @@ export function closerLook(
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
 function isUndoing(course: Course, { workflow }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
+  const { graph } = course
   if (!mayBeUndone(course)) return false
   if (workflow.state === 'rolling_back') return true
-  return requests.some(({ claimed, report }) => claimed.execution.kind === 'compensate' || concernsAll(report))
+  return requests.some(
+    ({ claimed, report }) =>
+      claimed.execution.kind === 'compensate' || concernsAll(report) || (isSelective(graph) && mayLoseJoin(report)),
+  )
+}
+
+/** A branch that is skipped, or that a condition leaves out, may be the one that a join needed. */
+function mayLoseJoin(report: StepReport): boolean {
+  return report.kind !== 'completed' || report.result !== undefined
 }
 
 /** The graph has compensations, or had some. */

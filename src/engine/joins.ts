@@ -67,12 +67,12 @@ export class SelectiveJoins {
 
   /** A join over the node was decided: whatever the node still does, nothing follows from it. */
   isBeaten(node: string): boolean {
-    const id = this.#plan.graph.eachOf(node)?.id ?? node
-    return joinsOver(this.#plan.graph, node).some(stretch => stretch.losers.has(id) && this.isDecided(stretch))
+    return joinsOver(this.#plan.graph, node).some(stretch => this.isDecided(stretch))
   }
 
   #branch(stretch: JoinStretch, branch: number, ends: readonly string[]): BranchStanding {
-    const inside = [...stretch.branchOf].filter(([, index]) => index === branch).map(([id]) => id)
+    const { branchOf, losers } = stretch
+    const inside = [...losers].filter(id => branchOf.get(id) === branch)
     const isActive = this.#activeIn(new Set(inside))
     if (this.#hasFailed(stretch, inside)) {
       return isActive && stretch.join.join?.rule === 'settled' ? 'open' : 'failed'

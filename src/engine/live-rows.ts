@@ -2,6 +2,7 @@
 import type { NewExecution, RowMove, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { MoveDetails } from './draft-details.ts'
 import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { waitSlotPrefix } from './plan.ts'
 
 export class LiveRows {
   readonly #workflowId: string
@@ -23,6 +24,13 @@ export class LiveRows {
 
   in(slot: string): LiveRow | null {
     return this.#rows.get(slot) ?? null
+  }
+
+  /** The timer of a node that waits for people or a message. */
+  waitTimerOf({ id }: LiveRow): LiveRow | null {
+    return (
+      this.all().find(({ slot, ancestry }) => slot.startsWith(waitSlotPrefix) && ancestry.parents[0] === id) ?? null
+    )
   }
 
   put(execution: NextExecution): NewExecution {

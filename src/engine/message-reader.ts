@@ -8,14 +8,14 @@ import { decodeValue } from '../primitives/json-codec.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { ClaimedExecution, DecisionRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { Came } from './waits.ts'
+import type { Came } from './came.ts'
 
 export interface MessageReader {
   /** Throws `NothingCameError` when that is what has ended the wait, and `InputValidationError` for data that does not fit. */
   read(node: NodeDefinition, settings: WaitSettings, came: Came): Promise<unknown>
 }
 
-export function messageReader(store: Store, { execution, workflow }: ClaimedExecution): MessageReader {
+export function messageReader(store: Store, { workflow }: Pick<ClaimedExecution, 'workflow'>): MessageReader {
   return {
     async read({ name }, { schema, timeoutMs }, came) {
       if (came.came === 'nothing') throw new NothingCameError(workflow.id, name, describeSpan(timeoutMs ?? 0))
@@ -26,7 +26,7 @@ export function messageReader(store: Store, { execution, workflow }: ClaimedExec
         const payload = await fitting(schema, decodeValue(signal.payload), what)
         return Object.freeze({ payload, by: signal.by, at: toDate(signal.at) })
       }
-      const records = await store.decisions({ executionId: execution.id })
+      const records = await store.decisions({ executionId: came.on })
       const decisions = await Promise.all(records.map(record => oneDecision(schema, record, what)))
       return Object.freeze({ ...decisions.at(-1), decisions: Object.freeze(decisions) })
     },

@@ -43,6 +43,9 @@ export const timerHandler = '#timer'
 /** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
 export const wakeSlotPrefix = '#wake/'
 
+/** Timers of nodes that wait for people or a message begin so. They name the execution that waits. */
+export const waitSlotPrefix = '#wait/'
+
 /** The timer of a workflow's deadline. It goes with the workflow, whoever ends it. */
 export const deadlineSlot = '#deadline'
 

@@ -51,7 +51,9 @@ export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
   if (!plan.graph.isSaga && !plan.previous?.isSaga) return []
   const rows = draft.undoRows()
   const latest = new Map<string, number>()
-  for (const { node, attempt } of rows) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
+  // An attempt that never began says nothing about what those before it have done.
+  const done = rows.filter(({ startedAt, state }) => startedAt !== null || state === 'completed')
+  for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
   const tried = new Set(draft.triedUndos().flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
   const again = rows.filter(row => row.state === 'compensating')
   const bound = draft.workflow.rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))

@@ -3,10 +3,11 @@
  * looked at here: they are evaluated when the step is about to run.
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
-import { type JoinStretch, joinsOver } from '../definition/join-stretch.ts'
+import { type JoinStretch, selectiveJoins } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
+import { cameIn } from './came.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
@@ -50,24 +51,28 @@ export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: R
     if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) isOver = true
   }
   if (isOver) endWorkflow(draft, plan)
-  return rows
+  return isSelective(graph) ? [...rows, ...passReadyJoins(draft, plan, runOn)] : rows
 }
 
-/** A node has failed and ended its branch: a join that waited for it may go on without. */
-export function arriveWithout(draft: ChangeDraft, plan: Plan, node: string, runOn: RunOn | null): NewExecution[] {
+/**
+ * Joins that can go on though none of their parents says so: a node has failed and ended its branch, or what was still
+ * open in such a branch has ended.
+ */
+export function passReadyJoins(draft: ChangeDraft, plan: Plan, runOn: RunOn | null): NewExecution[] {
   const joins = new SelectiveJoins(draft, plan)
-  const next = joinsOver(plan.graph, currentName(plan, node)).find(stretch => !joins.isDecided(stretch))
-  if (next === undefined || joins.fateOf(next) !== 'fires') return []
-  passNode(draft, plan, next.join)
-  decideJoin(draft, plan, next.join)
-  return arrive(draft, plan, { node: next.join.id }, runOn)
+  const isReady = (stretch: JoinStretch) => !joins.isDecided(stretch) && joins.fateOf(stretch) === 'fires'
+  const ready = selectiveJoins(plan.graph).find(isReady)
+  if (ready === undefined) return []
+  passNode(draft, plan, ready.join)
+  decideJoin(draft, plan, ready.join)
+  return arrive(draft, plan, { node: ready.join.id }, runOn)
 }
 
 /** Nobody waits any more for what is left of its branches. */
 function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
   const stretch = stretchTo(plan, join.id)
   if (stretch === null) return
-  const failed = [...stretch.branchOf.keys()].some(id => latestUnder(draft, plan, id)?.state === 'failed')
+  const failed = [...stretch.losers].some(id => latestUnder(draft, plan, id)?.state === 'failed')
   if (join.join?.rule === 'settled' && failed) draft.setWorkflow({ partial: true })
   supersede(draft, plan, stretch)
 }
@@ -75,6 +80,8 @@ function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
 /** A parent of the node has ended. A node that a condition keeps from running waits for nothing else. */
 function fateOf(draft: ChangeDraft, plan: Plan, node: GraphNode, parent: string) {
   const { guard } = node
+  // A join that was decided has left it out, perhaps a moment ago.
+  if (isSelective(plan.graph) && latestUnder(draft, plan, node.id) !== null) return 'waits'
   if (guard?.condition === parent && !isGuardOpen(node, resultOf(latestUnder(draft, plan, parent)))) return 'left out'
   const stretch = stretchTo(plan, node.id)
   if (stretch !== null) return fateOfSelective(new SelectiveJoins(draft, plan), stretch)
@@ -135,6 +142,8 @@ export interface Again {
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
   readonly keepsInput?: boolean
+  /** What the attempt works on instead. */
+  readonly input?: string
   readonly runOn?: RunOn | null
   /** It has to wait for its place among items. */
   readonly state?: 'waiting'
@@ -155,12 +164,21 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
-    // the worker was lost.
-    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
+    input: again.input ?? keptInput(known, before, again),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
+}
+
+/**
+ * An item stays what it is, and so does what was given when a letter was requeued, and what came while a node waited. A
+ * child is started anew, and what nothing came for waits anew, unless only the worker was lost.
+ */
+function keptInput(node: GraphNode | null, { input }: Predecessor, { keepsInput, crashes }: Again): string | null {
+  const isLost = crashes > 0
+  const waits = node?.kind === 'human' || node?.kind === 'signal'
+  if (waits && !isLost && cameIn(input)?.came === 'nothing') return null
+  return (node !== null && node.kind !== 'child') || keepsInput ? input : null
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */

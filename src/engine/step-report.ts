@@ -11,6 +11,8 @@ export type StepReport =
       readonly output: string | null
       /** What a condition came to. */
       readonly result?: boolean
+      /** The lost call of an earlier attempt had happened. */
+      readonly resolved?: boolean
       /** People have confirmed it. */
       readonly confirmed?: boolean
     }

@@ -5,24 +5,11 @@
 import type { GraphNode } from '../definition/graph.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
+import type { Came } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
-import { currentName, hasCode, type Plan } from './plan.ts'
+import { currentName, hasCode, type Plan, waitSlotPrefix } from './plan.ts'
 import { arrive } from './schedule.ts'
-
-/** Timers of waiting nodes begin so. */
-export const waitSlotPrefix = '#wait/'
-
-/** What has ended a wait, as the row of its node keeps it. */
-export type Came =
-  | { readonly came: 'decision' }
-  | { readonly came: 'signal'; readonly id: string }
-  | { readonly came: 'nothing' }
-
-export function cameIn(input: string | null): Came | null {
-  const parsed = input === null ? null : (JSON.parse(input) as Partial<Came> | null)
-  return parsed !== null && typeof parsed === 'object' && 'came' in parsed ? (parsed as Came) : null
-}
 
 /** The node was reached. A signal that came early is there already. */
 export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution): NewExecution[] {

@@ -8,13 +8,17 @@ import { insertTimer } from './insert-timer.ts'
 import { deadlineSlot, ownerOf, type Plan } from './plan.ts'
 import { rollbackOf, rowsToUndo, undoNext, undoneBy } from './rollback.ts'
 
-/** How long a canceled workflow waits for a running step to stop. */
-export const stopGraceMs = 30_000
+/** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
+const defaultGraceMs = 30_000
 /** No node can have this name. */
 export const stopTimerSlot = '#stop'
 
 /** Timers that cancel a child begin so. */
 export const cascadeSlotPrefix = '#cascade/'
+
+function graceOf({ graph }: Plan): number {
+  return graph.data.stopGraceMs ?? defaultGraceMs
+}
 
 /** Nothing new starts; what runs records its result. */
 export function holdRows(draft: ChangeDraft): void {
@@ -53,7 +57,7 @@ export function rollBack(draft: ChangeDraft, plan: Plan, rollback: Rollback): vo
   draft.moveWorkflow('rolling_back', request)
   stopChildren(draft, request, plan)
   if (left.some(row => row.state === 'in_progress'))
-    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: stopGraceMs } })
+    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: graceOf(plan) } })
   else endIfNothingRuns(draft, plan)
 }
 
@@ -87,7 +91,7 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
   draft.setWorkflow({ finishing: true })
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
   if (draft.rows().some(row => row.state === 'in_progress')) {
-    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: stopGraceMs } })
+    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: graceOf(plan) } })
   }
   endIfNothingRuns(draft, plan)
 }

@@ -14,6 +14,7 @@ import type { FinishResult } from '../engine/finish-request.ts'
 import { messageReader } from '../engine/message-reader.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
+import { isCalledOnce } from '../engine/unknown-outcome.ts'
 import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
@@ -153,7 +154,7 @@ export class StepRunner {
       signal: abort.signal,
       maxOutputBytes,
       readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
-      mayBegin: () => this.#mayBegin(step),
+      mayBegin: () => this.#mayBegin(step, isCalledOnce(course.graph, execution)),
       timeOut: () => abort.abort('timed out'),
       beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),
     }
@@ -172,8 +173,14 @@ export class StepRunner {
     return executeCompensation({ ...methods, readUndone: id => engine.store.findEnded(id) })
   }
 
-  #mayBegin(step: RunningStep): boolean | Promise<boolean> {
-    const { lease } = this.#parts
+  /** What is called once is marked before that, so that a call which is lost can be told from one that never was. */
+  #mayBegin(step: RunningStep, once: boolean): boolean | Promise<boolean> {
+    const { lease, engine } = this.#parts
+    if (once) {
+      return Promise.resolve(this.#mayBegin(step, false)).then(
+        may => may && engine.store.markStarted(step.claimed.execution),
+      )
+    }
     // The answer to a claim may come so late that the lease it was made under is lost, and another one holds.
     const mine = () => !isInterrupted(step) && step.claimed.execution.owner === lease.workerId
     if (!mine()) return false

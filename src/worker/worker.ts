@@ -214,10 +214,15 @@ export class Worker {
 
   async #claimTimers(workflowId?: string): Promise<void> {
     if (performance.now() - this.#timersClaimedAt < timerMs) return
+    await this.#fireTimers(workflowId)
+  }
+
+  /** True when there were some: what they have done may leave something due. */
+  async #fireTimers(workflowId?: string): Promise<boolean> {
     this.#timersClaimedAt = performance.now()
-    for (const timer of await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)) {
-      this.#perform(timer)
-    }
+    const timers = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
+    for (const timer of timers) this.#perform(timer)
+    return timers.length > 0
   }
 
   #claim({ sources, limit, limited }: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
@@ -304,7 +309,8 @@ export class Worker {
           throw error
         }
       }
-      if (idle && this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
+      const isQuiet = idle && this.#running.size === 0 && this.#claimedCount === before
+      if (isQuiet && !(await this.#fireTimers(options.workflowId))) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount
       if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))

@@ -70,8 +70,25 @@ class SavedSaga extends Workflow {
   }
 }
 
+class LetterSaga extends Workflow {
+  static {
+    this.named('letter-saga')
+    this.step('first', { compensate: 'undoFirst' })
+    this.step('middle', { onException: 'dlq' })
+  }
+  async first() {
+    run('first')
+  }
+  async undoFirst(_: Compensation) {
+    run('undoFirst')
+  }
+  async middle() {
+    run('middle')
+  }
+}
+
 forEachDatabase('a saga', database => {
-  const under = useGeneva(database, { workflows: [OrderSaga, SavedSaga] })
+  const under = useGeneva(database, { workflows: [OrderSaga, SavedSaga, LetterSaga] })
   const statesOf = async (id: string) => {
     const nodes = await (await under.geneva.find(id))?.nodesWithState()
     return Object.fromEntries((nodes ?? []).map(node => [node.name, node.state]))
@@ -174,5 +191,21 @@ forEachDatabase('a saga', database => {
     expect(events.at(-1)).toMatchObject({ type: 'workflow.aborted', by: 'ann', reason: 'security' })
     await expect(wf.abort()).rejects.toMatchObject({ code: 'INVALID_STATE' })
     await expect(wf.cancel()).rejects.toMatchObject({ code: 'INVALID_STATE' })
+  })
+
+  it.each([
+    ['rollback', 'failed', ['undoFirst']],
+    ['abort', 'aborted', []],
+    ['cancel', 'canceled', ['undoFirst']],
+  ] as const)('whose dead letter is given up with %s ends as %s', async (then, state, undone) => {
+    failing = new Set(['middle'])
+    const wf = await under.geneva.start(LetterSaga)
+    await under.runDue()
+    const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+    await under.geneva.discard(letter?.id ?? '', { then, by: 'ann', reason: 'given up' })
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe(state)
+    expect(calls).toEqual(['first', 'middle', ...undone])
+    expect(await under.geneva.doctor({ workflow: wf.id })).toMatchObject({ findings: [] })
   })
 })

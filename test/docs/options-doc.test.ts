@@ -57,6 +57,14 @@ it('the guide to dynamic workflows lists the options of jobs and nodes, the fiel
   expect(documented('dynamic-workflows', 'Limits', 2)).toEqual(limits)
 })
 
+it('the guides to sagas, people and signals list the options of compensations and waits', () => {
+  const inFlow = (name: string) => declared('definition/flow-options.ts', name)
+  expect(documented('sagas', 'Saying how a step is undone')).toEqual(inFlow('CompensationOptions'))
+  expect(documented('sagas', 'Steps that must not be called twice')).toEqual(inFlow('CodeOptions'))
+  expect(documented('people-and-signals', 'Asking people')).toEqual(inFlow('HumanOptions'))
+  expect(documented('people-and-signals', 'Waiting for a signal')).toEqual(inFlow('WaitForOptions'))
+})
+
 it('the guide to retries lists the options of a retry', () => {
   const source = readFileSync(join(root, 'src/definition/retry-notation.ts'), 'utf8')
   const notation = source.slice(source.indexOf('export type RetryNotation'), source.indexOf('export interface'))

@@ -137,7 +137,7 @@ function startExecutions(context: SqlContext, executions: readonly ActiveExecuti
 function startedEvent({ before, after }: Take): NewEvent {
   return {
     workflowId: before.workflowId,
-    type: before.kind === 'timer' ? 'timer.started' : 'step.started',
+    type: startedEvents[before.kind],
     executionId: before.id,
     node: before.node,
     attempt: before.attempt,
@@ -151,3 +151,10 @@ function startedEvent({ before, after }: Take): NewEvent {
 function committed(claim: Take): CommittedEvent {
   return { event: startedEvent(claim), workflowType: claim.after.workflow.type, at: claim.now }
 }
+
+const startedEvents = {
+  forward: 'step.started',
+  compensate: 'compensation.started',
+  reconcile: 'step.started',
+  timer: 'timer.started',
+} as const

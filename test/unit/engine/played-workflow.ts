@@ -2,27 +2,36 @@
  * A workflow that is played through in memory: decisions are made from what the store would show them, and their changes
  * are applied as the store would, with every key that a database enforces. It has no clock: whatever is scheduled may run.
  */
-import type { Graph } from '../../../src/definition/graph.ts'
+import type { Graph, NodeKind } from '../../../src/definition/graph.ts'
 import { ancestryOf } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
 import { type Course, mayHaveCounters, planOf } from '../../../src/engine/courses.ts'
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
-import { decideTakeover } from '../../../src/engine/decide-recovery.ts'
+import { decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
 import { undoSlot } from '../../../src/engine/rollback.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
+import { fireWaitTimer } from '../../../src/engine/waits.ts'
+import { stopTimerSlot } from '../../../src/engine/wind-down.ts'
 import type {
   Ending,
   LatestEnding,
+  NewEvent,
   NewExecution,
   UndoFacts,
   WorkflowChange,
   WorkflowFacts,
 } from '../../../src/store/change.ts'
-import type { ActiveExecution, WorkflowRecord } from '../../../src/store/records.ts'
+import type {
+  ActiveExecution,
+  DecisionRecord,
+  LetterRecord,
+  SignalRecord,
+  WorkflowRecord,
+} from '../../../src/store/records.ts'
 import type { ChangeTarget } from '../../../src/store/store.ts'
 import { completed, facts, row } from './facts.ts'
 
@@ -39,6 +48,12 @@ export class PlayedWorkflow {
   readonly history: Ending[] = []
   readonly counters = new Map<string, number>()
   readonly events: string[] = []
+  /** The same, with all that they say. */
+  readonly record: NewEvent[] = []
+  /** Those that are open. */
+  readonly letters = new Map<string, LetterRecord>()
+  readonly decisions: DecisionRecord[] = []
+  readonly signals: SignalRecord[] = []
   #earlier: Graph | null = null
   #ids = 100
 
@@ -75,6 +90,11 @@ export class PlayedWorkflow {
 
   attemptsAt(node: string): Ending[] {
     return this.history.filter(({ execution }) => execution.node === node && execution.kind === 'forward')
+  }
+
+  /** Of all nodes of a kind. */
+  attemptsOf(kind: NodeKind): Ending[] {
+    return this.graph.nodes.filter(node => node.kind === kind).flatMap(({ id }) => this.attemptsAt(id))
   }
 
   rowOf(node: string): ActiveExecution {
@@ -132,6 +152,19 @@ export class PlayedWorkflow {
     this.#finish(reports.map(([node, report]) => this.#request(this.begin(node), report)))
   }
 
+  /** A timer has fallen due, and a worker has claimed it. */
+  fire(slot: string): void {
+    const timer = this.rows.get(slot)
+    if (timer === undefined) throw new Error(`there is no timer in ${slot}`)
+    const running = { ...timer, state: 'in_progress' as const, owner: 'worker', fence: timer.fence + 1 }
+    this.rows.set(slot, running)
+    this.#decide(this.#asked({ workflowId: '7', lockRows: true }), draft => {
+      draft.dropTimer(slot)
+      if (slot === stopTimerSlot) decideStopTimer(draft, this.#plan())
+      else fireWaitTimer(draft, this.#plan(), running)
+    })
+  }
+
   #request(execution: ActiveExecution, report: StepReport): FinishRequest {
     const claimed = { execution, workflow: this.workflow, input: null }
     return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
@@ -147,27 +180,58 @@ export class PlayedWorkflow {
         .filter(({ slot, state }) => slot.startsWith(prefix) && state === 'waiting')
         .slice(0, count),
     )
-    const facts = { ...seen, parents, active: [...seen.active, ...waiting] }
+    const facts = {
+      ...seen,
+      parents,
+      active: [...seen.active, ...waiting],
+      othersGoOn: look?.others ? this.#othersGoOn(seen.active) : seen.othersGoOn,
+      undo: look?.undo ? this.#undo() : null,
+      signals: this.#kept().filter(({ node }) => look?.signaled?.includes(node)),
+    }
     const plan = { ...this.#plan(), heals: needsHealing(course, requests) }
     this.#decide(facts, draft => {
       for (const { claimed, report } of requests) {
         const found = facts.active.find(active => active.id === claimed.execution.id)
-        if (found) decideFinish(draft, found, report, { plan, runOn: null })
+        // What was decided on its neighbours may have ended it.
+        if (found && draft.rowIn(found.slot)?.id === found.id) decideFinish(draft, found, report, { plan, runOn: null })
       }
     })
   }
 
+  #othersGoOn(seen: readonly ActiveExecution[]): boolean {
+    const known = new Set(seen.map(({ slot }) => slot))
+    return [...this.rows.values()].some(
+      ({ slot, kind, state }) => !known.has(slot) && kind !== 'timer' && goesOn.includes(state),
+    )
+  }
+
+  /** Signals that no node has taken. */
+  #kept(): SignalRecord[] {
+    return this.signals.filter(({ takenBy }) => takenBy === null)
+  }
+
   /** Somebody outside asks for something. */
   ask(decide: (draft: ChangeDraft, plan: Plan) => void): void {
-    const target = { workflowId: '7', withLatest: true, lockRows: true }
-    this.#decide(this.#look(target), draft => decide(draft, this.#plan()))
+    const facts = this.#asked({ workflowId: '7', withLatest: true, lockRows: true })
+    this.#decide(facts, draft => decide(draft, this.#plan()))
+  }
+
+  /** What requests and timers are decided on. */
+  #asked(target: ChangeTarget): WorkflowFacts {
+    const waiting = new Set([...this.rows.values()].filter(({ state }) => state === 'waiting').map(({ id }) => id))
+    return {
+      ...this.#look(target),
+      undo: this.graph.isSaga ? this.#undo() : null,
+      decisions: this.decisions.filter(({ executionId }) => waiting.has(executionId)),
+      signals: this.#kept(),
+    }
   }
 
   /** The workers of the nodes are lost. */
   lose(...nodes: string[]): void {
     const lost = nodes.map(node => this.begin(node))
     this.ask((draft, plan) => {
-      for (const running of lost) decideTakeover(draft, running, plan)
+      for (const running of lost) if (draft.rowIn(running.slot)?.id === running.id) decideTakeover(draft, running, plan)
     })
   }
 
@@ -232,11 +296,9 @@ export class PlayedWorkflow {
       workflow: this.workflow,
       active: slots === undefined ? all : all.filter(({ slot }) => slots.includes(slot)),
       complete: slots === undefined,
-      othersGoOn:
-        slots !== undefined &&
-        all.some(({ slot, kind, state }) => !slots.includes(slot) && kind !== 'timer' && goesOn.includes(state)),
+      othersGoOn: slots === undefined ? false : null,
       latest: withLatest ? this.#latest() : null,
-      undo: this.graph.isSaga ? this.#undo() : null,
+      letters: [...this.letters.values()],
       fanIns: new Map(counters),
     }
   }
@@ -267,8 +329,33 @@ export class PlayedWorkflow {
     }
     for (const move of change.moves) this.#move(move)
     this.#applyCounters(change.fanIns)
+    this.#applyMessages(change)
     if (change.update) this.workflow = { ...this.workflow, ...change.update }
     this.events.push(...change.events.map(({ type, node }) => (node ? `${type} ${node}` : type)))
+    this.record.push(...change.events)
+  }
+
+  #applyMessages({ letters, messages }: WorkflowChange): void {
+    const handled = { handledAt: null, handledBy: null, handledReason: null }
+    for (const letter of letters.opened) {
+      const about = { workflowId: '7', workflowType: 'Sample', state: 'open' as const, createdAt: 1000 }
+      this.letters.set(letter.id, { ...letter, ...about, ...handled })
+    }
+    for (const { id } of letters.closed) refuse(!this.letters.delete(id), `letter ${id} is closed twice`)
+    for (const decision of messages.decisions) {
+      const again = this.decisions.some(
+        ({ executionId, by }) => executionId === decision.executionId && by === decision.by,
+      )
+      refuse(again, `${decision.by} decides twice on ${decision.node}`)
+      this.decisions.push({ ...decision, workflowId: '7', at: 1000 })
+    }
+    this.signals.push(...messages.signals.map(signal => ({ ...signal, workflowId: '7', at: 1000 })))
+    for (const { id, executionId } of messages.taken) {
+      const index = this.signals.findIndex(signal => signal.id === id && signal.takenBy === null)
+      const signal = this.signals[index]
+      if (signal === undefined) throw new Error(`signal ${id} is taken twice`)
+      this.signals[index] = { ...signal, takenBy: executionId }
+    }
   }
 
   #applyCounters({ inserted, updated, removed, cleared }: WorkflowChange['fanIns']): void {
@@ -297,11 +384,12 @@ export class PlayedWorkflow {
     })
   }
 
-  #move({ slot, state, fence, heldFrom, progress }: WorkflowChange['moves'][number]): void {
+  #move({ slot, state, fence, heldFrom, progress, input }: WorkflowChange['moves'][number]): void {
     const before = this.rows.get(slot)
     if (before === undefined) throw new Error(`no row to move in ${slot}`)
     const kept = progress === null ? {} : { progress, crashes: 0 }
-    this.rows.set(slot, { ...before, ...kept, state, fence, heldFrom, owner: null, startMark: false })
+    const given = input === null ? {} : { input }
+    this.rows.set(slot, { ...before, ...kept, ...given, state, fence, heldFrom, owner: null, startMark: false })
   }
 }
 

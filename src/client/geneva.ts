@@ -27,8 +27,9 @@ import type { EventName, EventOfType } from '../observe/events.ts'
 import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
 import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
 import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
+import { metricsPage } from '../observe/telemetry/telemetry.ts'
 import type { Store } from '../store/store.ts'
-import { ErrorListener, type OnError } from '../worker/error-listener.ts'
+import { ErrorListener } from '../worker/error-listener.ts'
 import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Bulk, type BulkFilter } from './bulk.ts'
@@ -37,7 +38,7 @@ import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { Queues } from './queues.ts'
-import { type RequestOptions, requestFrom } from './request-options.ts'
+import { type ImportOptions, type RequestOptions, requestFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
@@ -46,11 +47,6 @@ import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
 import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
-
-export interface ImportOptions extends RequestOptions {
-  /** A paused workflow whose own graph is replaced. */
-  readonly into?: string
-}
 
 export class Geneva extends Steering {
   readonly #connection: Connection
@@ -65,9 +61,11 @@ export class Geneva extends Steering {
 
   constructor(options: GenevaOptions) {
     super()
-    this.#onError = new ErrorListener(options.onError ?? writeToConsole)
-    this.#bus = new EventBus(this.#onError)
     this.#connection = new Connection(options, store => this.#bus.attach(store))
+    const { telemetry } = this.#connection
+    this.#onError = new ErrorListener(options.onError ?? null, telemetry?.errorLog)
+    this.#bus = new EventBus(this.#onError)
+    if (telemetry !== null) this.#bus.onCommit(telemetry.heard)
     for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
   }
 
@@ -282,6 +280,11 @@ export class Geneva extends Steering {
     return health(async () => (await this.#connection.open()).engine.store, [...this.#workers])
   }
 
+  /** What this process has counted and the queues now, in the text format of Prometheus. For `telemetry: { metrics: true }`. */
+  async metrics(): Promise<string> {
+    return metricsPage(this.#connection.telemetry)
+  }
+
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options: WorkOptions = {}): Promise<void> {
     const report = (error: unknown) => this.#onError.report(error, null)
@@ -333,15 +336,10 @@ export class Geneva extends Steering {
     const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
-    const { maxOutputBytes, retention } = this.#connection
-    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention })
+    const { maxOutputBytes, retention, telemetry: watch } = this.#connection
+    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention, watch })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
   }
-}
-
-function writeToConsole(error: unknown, context: Parameters<OnError>[1]): void {
-  const where = context ? `step ${context.step} of ${context.workflow} ${context.workflowId}` : 'worker'
-  console.error(`[geneva-drive] ${where}:`, error)
 }

@@ -30,6 +30,7 @@ import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
+import type { Tracing } from './tracing.ts'
 import { fireWaitTimer } from './waits.ts'
 import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
@@ -44,8 +45,11 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** `null` while nobody traces. */
+  readonly tracing: Tracing | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, tracing: Tracing | null = null) {
+    this.tracing = tracing
     this.store = store
     this.registry = registry
     this.jobs = jobs

@@ -211,6 +211,8 @@ export interface ClaimedExecution {
   readonly execution: ActiveExecution
   readonly workflow: WorkflowRecord
   readonly input: string | null
+  /** Where in a trace the workflow was started, if somebody traced it. */
+  readonly trace?: string | null
   /** The revision of the limits that it was claimed under; unknown where it was not claimed just now. */
   readonly revision?: number
 }

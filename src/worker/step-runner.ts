@@ -14,6 +14,7 @@ import type { FinishResult } from '../engine/finish-request.ts'
 import { messageReader } from '../engine/message-reader.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
+import type { AttemptSpan } from '../engine/tracing.ts'
 import { isCalledOnce } from '../engine/unknown-outcome.ts'
 import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
@@ -24,6 +25,7 @@ import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
 import type { Strategies } from './strategies.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 export interface RunnerParts {
   readonly engine: Engine
@@ -32,6 +34,7 @@ export interface RunnerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly lease: Lease
+  readonly watch?: WorkerWatch | null
   readonly strategies: Strategies
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string, handler: string): boolean
@@ -129,14 +132,31 @@ export class StepRunner {
       await this.release(workerId, step)
       return false
     }
-    const run = await this.#execute(step)
+    const span = this.#parts.engine.tracing?.attempt(claimed) ?? null
+    if (span === null) return this.#runTraced(workerId, step, mayRunOn, null)
+    try {
+      return await this.#runTraced(workerId, step, mayRunOn, span)
+    } catch (error) {
+      span.abandon(error)
+      throw error
+    }
+  }
+
+  async #runTraced(workerId: string, step: RunningStep, mayRunOn: boolean, span: AttemptSpan | null): Promise<boolean> {
+    const { claimed } = step
+    const run = await (span === null ? this.#execute(step) : span.run(() => this.#execute(step)))
     // Released meanwhile: the claim is gone, and so is the right to report.
-    if (step.reporting) return false
+    if (step.reporting) {
+      span?.end({ report: { kind: 'released' }, errors: [], recorded: false })
+      return false
+    }
     step.reporting = true
     const report = reportOf(step, run)
     const asked = this.#parts.strategies.reenqueue(report)
     const outcome = { report: asked, progress: run.progress, emitted: run.emitted }
     const result = await this.#record(workerId, step, outcome, mayRunOn)
+    span?.end({ report, errors: report === run.report ? run.errors : [], recorded: result.kind === 'recorded' })
+    if (result.kind === 'refused') this.#parts.watch?.tell({ kind: 'claim lost', workerId, claimed })
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)

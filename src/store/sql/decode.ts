@@ -112,7 +112,12 @@ export function activeExecution(row: Row): ActiveExecution {
 }
 
 export function claimedExecution(row: Row): ClaimedExecution {
-  return { execution: activeExecution(row), workflow: workflowRecord(row), input: json(row, 'input') }
+  return {
+    execution: activeExecution(row),
+    workflow: workflowRecord(row),
+    input: json(row, 'input'),
+    trace: optionalText(row, 'trace_parent'),
+  }
 }
 
 export function endedExecution(row: Row): EndedExecution {

@@ -228,7 +228,7 @@ export async function queuesOf(context: SqlContext, handlers: readonly string[])
   return rows.map(row => text(row, 'queue'))
 }
 
-/** From the side of the rows, which are few: finished workflows are never looked at. */
+/** From the side of the rows, which are few: finished workflows are never looked at. JSON cannot be compared, so ids are. */
 export async function findOutdated(
   context: SqlContext,
   generations: ReadonlyMap<string, number>,
@@ -240,9 +240,10 @@ export async function findOutdated(
     ' or ',
   )
   const rows = await context.read(
-    sql`select distinct ${workflowColumns} from ${context.tables.active} a
-      join ${context.tables.workflows} w on w.id = a.workflow_id
-      where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}`,
+    sql`select ${workflowColumns} from (select distinct a.workflow_id from ${context.tables.active} a
+        join ${context.tables.workflows} w on w.id = a.workflow_id
+        where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}) o
+      join ${context.tables.workflows} w on w.id = o.workflow_id`,
   )
   return rows.map(workflowRecord)
 }

@@ -88,7 +88,7 @@ function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
     context,
     keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
   )
-  return sql`select ${activeColumns}, ${workflowColumns}, w.input, ${context.now} as now from ${rows}
+  return sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent, ${context.now} as now from ${rows}
     ${context.dialect.keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
     ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.sort_key, a.id`
 }

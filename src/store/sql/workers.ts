@@ -84,7 +84,7 @@ export async function heartbeat(
 export async function heldBy(context: SqlContext, workerId: string): Promise<ClaimedExecution[]> {
   const { active, workflows } = context.tables
   const rows = await context.read(
-    sql`select ${activeColumns}, ${workflowColumns}, w.input from ${active} a
+    sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent from ${active} a
       join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
   )
   return rows.map(claimedExecution)

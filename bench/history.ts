@@ -45,6 +45,7 @@ export async function seedHistory(
   await passOver(geneva, last + copies * stride)
   const copier = new Copier(plain, prefix, { id: past.id, stride })
   for (let from = 0; from < copies; from += atOnce) await copier.copy(from, Math.min(copies, from + atOnce))
+  await copier.end()
   for (const statement of gathering[database.name](prefix)) await plain.query(statement)
   const idOf = (copy: number) => String(Number(past.id) + copy * stride)
   return {
@@ -78,6 +79,10 @@ class Copier {
     this.#original = original
   }
 
+  async end(): Promise<void> {
+    for (const table of seeded) await this.#plain.query(`drop table if exists ${this.#prefix}${table}_original`)
+  }
+
   /** Each copy a millisecond older than the one before, so that times are as spread as they would be. */
   async copy(from: number, to: number): Promise<void> {
     const { id } = this.#original
@@ -99,9 +104,13 @@ class Copier {
       if (ids.includes(column)) return `o.${column} + (n.n + 1) * ${this.#original.stride}`
       return isTime(column) ? `o.${column} - (n.n + 1) * 1000` : `o.${column}`
     })
+    // The rows to copy stand in a table of their own: a statement that reads what it writes would be kept aside by some
+    // databases, in files.
+    const original = `${table}_original`
+    if (from === 0) await this.#plain.query(`create table ${original} as select * from ${table} where ${where}`)
     await this.#plain.query(
       `insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ${numbers(from, to)} n
-       cross join (select * from ${table} where ${where}) o order by n.n`,
+       cross join ${original} o`,
     )
   }
 }

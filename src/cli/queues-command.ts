@@ -11,6 +11,7 @@ interface Flags {
 
 export function queuesCommand(): Command {
   return new Command('queues')
+    .exitOverride()
     .description('list queues, pause one, or resume it')
     .addCommand(listCommand())
     .addCommand(pauseCommand())

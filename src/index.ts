@@ -24,7 +24,7 @@ export type { Branch, ConditionBranches, DescribeBranch } from './definition/bra
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
 export type { Compensation, Reconciled, Undoing } from './definition/compensation.ts'
-export type { Decision, OneDecision } from './definition/decision.ts'
+export type { Decided, Decision, OneDecision } from './definition/decision.ts'
 export { defineForm, type Form } from './definition/define-form.ts'
 export {
   type CatchUp,

@@ -158,7 +158,7 @@ export class Connection {
   /** For looking only: where nothing is open yet, the tables stay as they are, and the code of this process unknown. */
   async read<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (this.#opened !== null) return work((await this.open()).engine)
-    return this.withStore(store => work(new Engine(store, this.registry, this.jobs)))
+    return this.withStore(store => work(this.#engineOn(store)))
   }
 
   /** From now on nothing is opened any more. False if that was so already. */
@@ -186,11 +186,16 @@ export class Connection {
     })
   }
 
+  #engineOn(store: Store): Engine {
+    const { registry, jobs, forms, telemetry } = this
+    return new Engine(store, registry, jobs, { forms, tracing: telemetry?.tracing ?? null })
+  }
+
   async #openDatabase(): Promise<Opened> {
     const store = await openerFor(this.#database.url)(this.#database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
-      const engine = new Engine(store, this.registry, this.jobs, this.telemetry?.tracing)
+      const engine = this.#engineOn(store)
       this.telemetry?.opened(store)
       this.#onOpen(store)
       await engine.register()

@@ -8,7 +8,7 @@ import { InvalidArgumentError } from '../errors.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 import { toDate } from '../primitives/to-date.ts'
-import type { DecisionRecord } from '../store/records.ts'
+import type { DecisionRecord, WorkflowRecord } from '../store/records.ts'
 
 export interface DecideOptions<Data = unknown> {
   readonly decision: 'confirmed' | 'rejected'
@@ -81,17 +81,25 @@ export function recorded(record: DecisionRecord): RecordedDecision {
   return { step: node, executionId, decision, by, comment, data: decodeValue(record.data), at: toDate(record.at) }
 }
 
-/** By the schema of the step, if this process has its code. What the schema makes of it is for the step to see. */
+/** By the schema of the step, if this process has it. What the schema makes of it is for the step to see. */
 async function checked(engine: Engine, id: string, step: string, value: unknown): Promise<unknown> {
   const workflow = await engine.find(id)
-  const schema = schemaOf(engine, workflow.type, step)
-  if (schema !== null) await fitting(schema, value, `${workflow.type}, step ${step}`)
+  const schema = schemaOf(engine, workflow.type, step) ?? (await formOf(engine, workflow, step))
+  if (schema !== null) await fitting(schema, value, `${workflow.type || `workflow ${id}`}, step ${step}`)
   return value
 }
 
 function schemaOf(engine: Engine, type: string, step: string): StandardSchemaV1 | null {
   const definition = engine.courses.findDefinition(type)
   return definition?.nodes.find(node => node.name === step)?.waitsFor?.schema ?? null
+}
+
+/** Of a stored graph, which has the name of a form. */
+async function formOf(engine: Engine, workflow: WorkflowRecord, step: string): Promise<StandardSchemaV1 | null> {
+  const course = workflow.frozen === null ? undefined : (await engine.courses.of([workflow])).get(workflow.id)
+  const node = course?.frozen?.nodes[course.graph.idOf(step)]
+  const form = node?.human?.form ?? node?.payload
+  return form === undefined ? null : engine.forms.find(form)
 }
 
 function textOf(value: unknown): string {

@@ -5,7 +5,7 @@
 import type { DecisionData, SignalPayload } from '../definition/flow-options.ts'
 import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
-import type { Names, OutputOf, StepName } from '../definition/step-names.ts'
+import type { OutputOf, StepName, ToldName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
@@ -271,13 +271,16 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
    * Confirms or rejects a step that waits for people. One decision per person; a step that was decided on already throws
    * `AlreadyDecidedError`. With the last confirmation that its quorum needs the workflow goes on; one reject rejects.
    */
-  async decide<const K extends Names<W>['human']>(step: K, options: DecideOptions<DecisionData<W, K>>): Promise<this> {
+  async decide<const K extends ToldName<W, 'human'>>(
+    step: K,
+    options: DecideOptions<DecisionData<W, K>>,
+  ): Promise<this> {
     await decide(this.#parts.engine, this.id, step, options)
     return this.refresh()
   }
 
   /** Sends a message to a step that waits for it. One that comes early is kept until the step is reached. */
-  async signal<const K extends Names<W>['signal']>(
+  async signal<const K extends ToldName<W, 'signal'>>(
     step: K,
     payload?: SignalPayload<W, K>,
     options: SignalOptions = {},

@@ -16,5 +16,11 @@ export interface Decision<Form = unknown> extends OneDecision<FormData<Form>> {
   readonly decisions: readonly OneDecision<FormData<Form>>[]
 }
 
+/** What a human node of a graph that was built at run time leaves behind. When each decided is told by `decisions()`. */
+export interface Decided<Data = unknown> extends Omit<OneDecision<Data>, 'at'> {
+  /** All decisions of the round, in the order in which they were made. */
+  readonly decisions: readonly Omit<OneDecision<Data>, 'at'>[]
+}
+
 /** The data that a form yields. */
 export type FormData<Form> = Form extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Form> : Form

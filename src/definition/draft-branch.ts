@@ -5,6 +5,7 @@
 import { InvalidGraphError } from '../errors.ts'
 import { type FlowScope, joinSuffix } from './bind-branches.ts'
 import { nodeCalled } from './check-structure.ts'
+import type { Decided } from './decision.ts'
 import { draftArgs, draftCode, draftHuman, draftWait } from './draft-options.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type * as builder from './graph-builder.ts'
@@ -162,11 +163,12 @@ export class DraftBranch implements builder.GraphBuilder {
     })
   }
 
-  human<Data = unknown>(name: string, options: builder.GraphHumanOptions<Data> = {}): NodeHandle<Data> {
+  human<Data = unknown>(name: string, options: builder.GraphHumanOptions<Data> = {}): NodeHandle<Decided<Data>> {
     return this.#adding(name, where => {
       const own = ['prompt', 'form', 'assignTo', 'quorum', 'deadline', 'escalate', 'onReject']
       const shared = this.#shared(options, [...own, 'compensate', ...rules], where)
-      return this.#waiting(name, 'human', shared, draftHuman(this.#draft, shared.options, where)) as NodeHandle<Data>
+      const waits = draftHuman(this.#draft, shared.options, where)
+      return this.#waiting(name, 'human', shared, waits) as NodeHandle<Decided<Data>>
     })
   }
 

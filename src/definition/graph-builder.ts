@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../primitives/duration.ts'
 import type { Reconciled } from './compensation.ts'
+import type { Decided } from './decision.ts'
 import type { Form } from './define-form.ts'
 import type { HumanOptions, JoinNotation } from './flow-options.ts'
 import type { Job } from './job.ts'
@@ -39,8 +40,8 @@ export interface GraphBranch {
   parallel(name: string, members: DescribeGraphBranch, options?: GraphForkOptions): NodeHandle
   /** Waits for what it names, each a branch, as `rule` says. */
   join(name: string, options: GraphJoinOptions): NodeHandle
-  /** Asks people, and waits for as long as it takes. What they decided on is the output. */
-  human<Data = unknown>(name: string, options?: GraphHumanOptions<Data>): NodeHandle<Data>
+  /** Asks people, and waits for as long as it takes. What they have decided is the output. */
+  human<Data = unknown>(name: string, options?: GraphHumanOptions<Data>): NodeHandle<Decided<Data>>
   /** Waits for a message of that name. Its payload is the output. */
   waitFor<Payload = unknown>(name: string, options?: GraphWaitForOptions<Payload>): NodeHandle<Payload>
 }

@@ -79,6 +79,9 @@ export interface Names<W> {
   readonly test: Asking<W>[OwnKey<W>]
 }
 
+/** The steps that can be told something: any name where there is no class, as in a graph that was built at run time. */
+export type ToldName<W, Kind extends 'human' | 'signal'> = 0 extends 1 & W ? string : Names<W>[Kind]
+
 /** The methods of a workflow class that can be steps. */
 export type StepName<W> = Names<W>['node']
 

@@ -11,7 +11,7 @@ import { UnknownWorkflowError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store, StoredGraph } from '../store/store.ts'
 import { type CachedGraph, FrozenGraphCache } from './frozen-graph-cache.ts'
-import type { Plan } from './plan.ts'
+import { hasCode, type Plan, timerHandler } from './plan.ts'
 
 export interface Course {
   readonly graph: Graph
@@ -142,7 +142,7 @@ export function planOf(course: Course, takeId: () => string): Plan {
     heals,
     previous,
     renamed: graph.renamed,
-    handlerOf: (node: GraphNode) => (node.job === undefined ? workflow.type : jobHandler(node.job)),
+    handlerOf: (node: GraphNode) => handlerOf(graph, node, workflow.type),
     takeId,
   }
 }
@@ -157,6 +157,12 @@ export function isOnCourse(course: Course, now: WorkflowRecord): boolean {
 /** A chain has none, unless it was another graph until now. */
 export function mayHaveCounters({ graph, heals }: Course): boolean {
   return !graph.isChain || heals
+}
+
+/** The name of the code that runs a node: a job, a class, or none. */
+export function handlerOf(graph: Graph, node: GraphNode, type: string): string {
+  if (!hasCode(graph, node)) return timerHandler
+  return node.job === undefined ? type : jobHandler(node.job)
 }
 
 /** Jobs have names of their own, beside those of classes. */

@@ -7,6 +7,7 @@ import type { NewDecision } from '../store/change.ts'
 import { cameIn } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { closeAllLetters } from './dead-letters.ts'
+import { decidedOutput } from './decided-output.ts'
 import { goBack } from './go-back.ts'
 import { latestUnder } from './parents.ts'
 import { currentName, type Plan } from './plan.ts'
@@ -41,7 +42,8 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, giv
     return
   }
   const confirmed = 1 + earlier.filter(({ decision }) => decision === 'confirmed').length
-  if (confirmed >= (known.human?.quorum ?? 1)) endWait(draft, plan, row, { came: 'decision', on: row.id })
+  if (confirmed < (known.human?.quorum ?? 1)) return
+  endWait(draft, plan, row, { came: 'decision', on: row.id, output: decidedOutput([...earlier, given]) })
 }
 
 function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {
@@ -85,7 +87,7 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
   const takes = row?.state === 'waiting'
   draft.messages.signals.push({ id, node: name, ...given, takenBy: takes ? row.id : null })
   draft.note('signal.received', { node: name, by: given.by, ...(row === undefined ? {} : { executionId: row.id }) })
-  if (takes) endWait(draft, plan, row, { came: 'signal', id })
+  if (takes) endWait(draft, plan, row, { came: 'signal', id, output: given.payload })
   pauseIfStuck(draft)
 }
 

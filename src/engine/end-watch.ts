@@ -3,6 +3,7 @@
  */
 import type { WorkflowChange } from '../store/change.ts'
 import type { ActiveState, StoredWorkflowState } from '../store/records.ts'
+import { timerQueue } from './plan.ts'
 
 const ends: ReadonlySet<StoredWorkflowState> = new Set(['finished', 'failed', 'canceled', 'aborted'])
 
@@ -14,7 +15,7 @@ export function isEnd(state: string): boolean {
 
 export class EndWatch {
   readonly #ended = new Set<(workflowId: string) => void>()
-  readonly #woken = new Set<() => void>()
+  readonly #woken = new Set<(codeless: boolean) => void>()
   readonly #stopping = new Set<() => void>()
 
   onEnd(listener: (workflowId: string) => void): () => void {
@@ -22,8 +23,8 @@ export class EndWatch {
     return () => this.#ended.delete(listener)
   }
 
-  /** Something may have become due. */
-  onWork(listener: () => void): () => void {
+  /** Something may have become due; `codeless`: also what any worker may run, whatever code it has. */
+  onWork(listener: (codeless: boolean) => void): () => void {
     this.#woken.add(listener)
     return () => this.#woken.delete(listener)
   }
@@ -37,6 +38,7 @@ export class EndWatch {
   noteAll(changes: readonly WorkflowChange[]): void {
     let work = false
     let stop = false
+    let codeless = false
     for (const change of changes) {
       if (change.update && isEnd(change.update.state)) for (const listener of this.#ended) listener(change.workflowId)
       if (
@@ -48,13 +50,15 @@ export class EndWatch {
       )
         stop = true
       work ||= change.continuation !== null
-      work ||= [...change.insertions, ...change.replacements, ...change.moves].some(row => claimable.has(row.state))
+      const inserted = [...change.insertions, ...change.replacements].filter(row => claimable.has(row.state))
+      work ||= inserted.length > 0 || change.moves.some(row => claimable.has(row.state))
+      codeless ||= inserted.some(row => row.queue === timerQueue && row.kind !== 'timer')
     }
     if (stop) for (const listener of this.#stopping) listener()
-    if (work) this.noteWork()
+    if (work) this.noteWork(codeless)
   }
 
-  noteWork(): void {
-    for (const listener of this.#woken) listener()
+  noteWork(codeless = false): void {
+    for (const listener of this.#woken) listener(codeless)
   }
 }

@@ -2,6 +2,7 @@
  * Moves workflows on: brings the store's facts and the pure decisions together. It holds no state of its own but the
  * code it knows, so any number of engines may work on one database.
  */
+import { FormRegistry } from '../definition/form-registry.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
@@ -37,10 +38,17 @@ import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
 
+/** What an engine may know besides its code. */
+export interface EngineExtras {
+  readonly forms?: FormRegistry
+  readonly tracing?: Tracing | null
+}
+
 export class Engine {
   readonly store: Store
   readonly registry: Registry
   readonly jobs: JobRegistry
+  readonly forms: FormRegistry
   readonly courses: Courses
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
@@ -48,11 +56,12 @@ export class Engine {
   /** `null` while nobody traces. */
   readonly tracing: Tracing | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry, tracing: Tracing | null = null) {
-    this.tracing = tracing
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, { forms, tracing }: EngineExtras = {}) {
+    this.tracing = tracing ?? null
     this.store = store
     this.registry = registry
     this.jobs = jobs
+    this.forms = forms ?? new FormRegistry([])
     this.courses = new Courses(store, registry)
     this.ids = new IdReserve(store)
   }

@@ -24,6 +24,8 @@ export interface UndoneExecution {
   readonly node: string
   readonly attempt: number
   readonly output: string | null
+  /** What it worked on; `null`: what its node says. */
+  readonly input: string | null
 }
 
 export interface CompensationJob extends StepJob {
@@ -32,7 +34,7 @@ export interface CompensationJob extends StepJob {
 }
 
 /** A compensation that says nothing of it is worth three attempts. */
-const defaultRetry = normalizeRetry({}, 'a compensation')
+export const defaultRetry = normalizeRetry({}, 'a compensation')
 
 export async function executeCompensation(job: CompensationJob): Promise<StepRun> {
   const { definition, claimed } = job
@@ -92,12 +94,13 @@ async function run(job: CompensationJob, { node, settings, context }: Undoing): 
 }
 
 /** What the method receives. */
-function compensationFor(
+export function compensationFor(
   { workflow, execution }: ClaimedExecution,
   undone: UndoneExecution | null,
   { input, execution: info }: ReturnType<typeof stepContext>,
 ) {
-  const { kind = 'failure', message = null, by = null } = workflow.rollback ?? {}
+  const { kind = 'failure', by = null } = workflow.rollback ?? {}
+  const message = workflow.rollback?.message ?? (kind === 'cancel' ? 'it was canceled' : 'it has failed')
   return Object.freeze({
     output: undone === null ? undefined : decodeValue(undone.output),
     input,
@@ -114,7 +117,10 @@ function retryOf(definition: WorkflowDefinition, { idempotent, retry }: Compensa
 }
 
 /** A compensation can be attempted again, or be left out; it cannot steer a workflow that is ending. */
-function asCompensation({ idempotent }: CompensationSettings, report: StepReport | null): StepReport | null {
+export function asCompensation(
+  { idempotent }: Pick<CompensationSettings, 'idempotent'>,
+  report: StepReport | null,
+): StepReport | null {
   if (report?.kind === 'threw') return report.timedOut && !idempotent ? { ...report, unknown: true } : report
   if (report === null || ['completed', 'skip', 'reattempt', 'released'].includes(report.kind)) return report
   const error = new InvalidArgumentError(`A compensation cannot ${report.kind} its workflow, which is being undone.`)

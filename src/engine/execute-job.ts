@@ -14,15 +14,19 @@ import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
+import { calledOnce, reconciled } from './called-once.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { outcomeOf } from './step-outcome.ts'
+import { isReconciling } from './unknown-outcome.ts'
 
 export interface JobExecution {
   readonly claimed: ClaimedExecution
   readonly frozen: FrozenGraph
   /** `null` when this process does not have it, and nobody else does. */
   readonly job: Job | null
+  /** Tells whether a lost call of the job happened; `null`: the node has none, or this process does not. */
+  readonly reconcileJob: Job | null
   readonly signal: AbortSignal
   readonly maxOutputBytes: number
   /** By id, name or former name. */
@@ -46,16 +50,24 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
         what: `The output of node ${node.name} of workflow ${claimed.workflow.id}`,
         maxBytes: execution.maxOutputBytes,
       }),
-    retry: retryOf(node, job),
+    retry: node.once === undefined ? retryOf(node, job) : null,
     failures: claimed.execution.failures,
     timeout: job.timeoutMs === null ? null : timeoutFor(execution, job.timeoutMs),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
   }
   const outcome = await outcomeOf(rules, async () => {
     const { input } = claimed.execution
+    const isAsked = node.once?.job !== undefined && isReconciling(input)
     const filled =
-      input === null ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(input) ?? {})
+      input === null || isAsked ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(input) ?? {})
     const args = await validateArgs(job, filled, node.name)
+    if (isAsked) {
+      const { reconcileJob } = execution
+      if (reconcileJob === null) throw missingReconcile(execution, node)
+      const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
+      const settled = reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode: rules.encode })
+      if (settled !== null) return settled
+    }
     const answer = execution.mayBegin()
     if (!(typeof answer === 'boolean' ? answer : await answer)) return null
     failpoint?.('step.before')
@@ -64,16 +76,29 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })
-  return { ...outcome, emitted: Object.freeze(context.emitted), progress: null }
+  const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
+  return { ...outcome, report, emitted: Object.freeze(context.emitted), progress: null }
 }
 
-async function outputOf({ claimed, readOutput }: JobExecution, id: string): Promise<unknown> {
+/** Its own code is here, but not the code that knows whether the lost call happened: a person has to. */
+function missingReconcile({ claimed, frozen }: JobExecution, node: FrozenNode): MissingJobError {
+  return new MissingJobError(claimed.workflow.id, node.once?.job ?? '', {
+    node: node.name,
+    nodeId: claimed.execution.node,
+    frozenAt: frozen.frozen_at,
+  })
+}
+
+export async function outputOf(
+  { claimed, readOutput }: Pick<JobExecution, 'claimed' | 'readOutput'>,
+  id: string,
+): Promise<unknown> {
   const found = await readOutput(id)
   if (found === null) throw new OutputMissingError(claimed.workflow.id, id, 'it was skipped or has not completed')
   return found.value
 }
 
-function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {
+export function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {
   return { id: execution.node, name, metadata: metadata === undefined ? {} : readMetadata(metadata) }
 }
 
@@ -90,13 +115,14 @@ async function policyOf(node: FrozenNode, job: Job, thrown: unknown): Promise<Re
 }
 
 /** Claimed by a worker that does not have it either, because none has had it for a while. */
-function missingJob({ claimed, frozen }: JobExecution, node: FrozenNode | undefined): StepRun {
+export function missingJob({ claimed, frozen }: JobExecution, node: FrozenNode | undefined): StepRun {
   const { workflow, execution } = claimed
-  const job = node?.job ?? execution.handler.replace(/^job:/, '')
+  const job = execution.handler.replace(/^job:/, '')
   const error = new MissingJobError(workflow.id, job, {
     node: node?.name ?? execution.node,
     nodeId: execution.node,
     frozenAt: frozen.frozen_at,
+    undoes: execution.kind === 'compensate',
   })
   const report = { kind: 'threw', error: describeError(error), policy: pausePolicy, retryMs: null } as const
   return { report, errors: [error], progress: null }

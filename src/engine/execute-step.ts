@@ -21,6 +21,7 @@ import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import { calledOnce, reconciled } from './called-once.ts'
 import { cameIn } from './came.ts'
 import type { ChildHost } from './child-host.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
@@ -165,25 +166,10 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output), ...confirmed }
 }
 
-/** A call that was cut off may have happened; and a policy cannot call it again. */
-function calledOnce(report: StepReport | null): StepReport | null {
-  if (report?.kind !== 'threw') return report
-  const { policy } = report
-  const again = policy.action === 'reattempt' ? { policy: { ...policy, action: policy.then } } : {}
-  return { ...report, ...again, ...(report.timedOut ? { unknown: true } : {}) }
-}
-
 /** `null`: it did not happen, so it is called now. */
 async function askWhetherItHappened(job: StepJob, method: string, workflow: AnyWorkflow): Promise<StepReport | null> {
-  const { execution } = job.claimed
   const answer = await (workflow as unknown as Record<string, () => unknown>)[method]?.()
-  const { happened, output } = (answer ?? {}) as { happened?: unknown; output?: unknown }
-  if (typeof happened !== 'boolean') {
-    throw new InvalidArgumentError(
-      `${method}, which reconciles step ${execution.node} of workflow ${execution.workflowId}, must return { happened: true or false, output? }.`,
-    )
-  }
-  return happened ? { kind: 'completed', output: encodeOutput(job, output), resolved: true } : null
+  return reconciled(answer, { execution: job.claimed.execution, by: method, encode: value => encodeOutput(job, value) })
 }
 
 /** A node by the name in its row, which may be a former one, or that of an item. */

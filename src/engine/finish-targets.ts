@@ -9,7 +9,7 @@ import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { isSelective } from './joins.ts'
 import { namesOf } from './parents.ts'
-import { currentName, deadlineSlot, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
+import { currentName, deadlineSlot, endNode, hasCode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
@@ -94,7 +94,8 @@ export function closerLook(
   for (const { claimed, report } of requests) {
     const node = graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node))
     if (node === null || claimed.execution.kind !== 'forward') continue
-    if (isSatisfying(report)) ending.add(node.id)
+    // A signal that came early ends a node without code at once.
+    if (isSatisfying(report) || (report.kind === 'wait' && !hasCode(graph, node))) ending.add(node.id)
     else if (mayRepeat(report) && node.kind !== 'item') again.push(node)
   }
   const begun = graph.isChain || facts.latest !== null ? [] : nodesThatMayBegin(course, facts, ending)

@@ -27,18 +27,24 @@ export interface Plan {
 }
 
 /** Some code of the application runs for the node: a method of the class, or a job. */
-export function hasCode(graph: Graph, node: GraphNode): boolean {
-  return node.job !== undefined || graph.type !== null
+export function hasCode(graph: Graph, { job, test }: GraphNode): boolean {
+  // A workflow without a class has an empty name for it.
+  return job !== undefined || (test === undefined && graph.type !== null && graph.type !== '')
 }
 
 /** The slot of a chain's row: the same for all its steps, so that only one can be active. */
 export const chainSlot = ''
 
-/** The queue of timers, which run no code of the application. No queue of a class can have this name. */
+/** The queue of timers and of nodes that run no code of the application. No queue of a class can have this name. */
 export const timerQueue = ''
 
-/** The handler of timers: they run no code of the application, so any worker may fire them. */
+/** The handler of timers, and of nodes without code: any worker may fire or run them, whatever code it has. */
 export const timerHandler = '#timer'
+
+/** Where the forward rows of a node are claimed from. */
+export function queueOf(graph: Graph, node: GraphNode): string {
+  return hasCode(graph, node) ? node.queue : timerQueue
+}
 
 /** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
 export const wakeSlotPrefix = '#wake/'

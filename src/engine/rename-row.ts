@@ -3,7 +3,7 @@
  * until it ends.
  */
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { chainSlot, currentName, type Plan, slotOf } from './plan.ts'
+import { chainSlot, currentName, type Plan, queueOf, slotOf } from './plan.ts'
 
 export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const name = currentName(plan, row.node)
@@ -17,7 +17,7 @@ export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
     slot,
     node: name,
     handler: plan.handlerOf(node),
-    queue: node.queue,
+    queue: queueOf(plan.graph, node),
     priority: node.priority,
     generation: plan.generation,
     due: { at: row.dueAt ?? 0 },

@@ -8,7 +8,7 @@ import type { NewExecution, UndoRow } from '../store/change.ts'
 import { noProgress, type Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { currentName, type Plan, type RunOn } from './plan.ts'
+import { currentName, hasCode, type Plan, type RunOn } from './plan.ts'
 
 /** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
 export const undoSlot = '#undo'
@@ -100,7 +100,8 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
   const { node, row, compensation, runOn, inMs = 0, failures = 0, crashes = 0 } = next
   const attempt =
     1 + draft.triedUndos().reduce((most, undo) => Math.max(most, undo.node === row.node ? undo.attempt : 0), 0)
-  const handler = plan.handlerOf(node.job === undefined ? node : { ...node, job: compensation.name })
+  const isMethod = node.job === undefined && hasCode(plan.graph, node)
+  const handler = plan.handlerOf(isMethod ? node : { ...node, job: compensation.name })
   const mayRunOn = inMs === 0 && crashes === 0
   const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
   return draft.insert({

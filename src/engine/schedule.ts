@@ -12,7 +12,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
-import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { currentName, endNode, type Plan, queueOf, type RunOn, slotOf, timerQueue } from './plan.ts'
 import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
@@ -211,7 +211,8 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
   const dueNow = 'inMs' in due && due.inMs === 0
   const mayRunOn = !held && dueNow && crashes === 0 && forward.state === undefined
   const handler = plan.handlerOf(node)
-  const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
+  const queue = queueOf(plan.graph, node)
+  const owner = mayRunOn && runOn?.serves(queue, handler) ? runOn.workerId : null
   // Named one by one: a wide fan-out comes through here for each of its nodes, and a spread is ten times slower.
   return draft.insert({
     slot: freeSlot(draft, plan, node),
@@ -221,9 +222,9 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     attempt: forward.attempt,
     ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), after) + 1,
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
-    queue: node.queue,
+    queue,
     handler,
-    lane: node.job === undefined ? draft.facts.workflow.lane : '',
+    lane: node.job === undefined && queue !== timerQueue ? draft.facts.workflow.lane : '',
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,

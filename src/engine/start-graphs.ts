@@ -4,12 +4,13 @@
  */
 import type { BuiltGraph } from '../definition/built-graph.ts'
 import { type FrozenGraph, type FrozenNode, type FrozenNodes, graphOfFrozen } from '../definition/frozen-graph.ts'
+import type { GraphNode } from '../definition/graph.ts'
 import { identifyAnyHero } from '../definition/identify-hero.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { StartOrder } from '../store/store.ts'
-import { jobHandler } from './courses.ts'
+import { handlerOf } from './courses.ts'
 import type { Engine } from './engine.ts'
 import { idsFor, type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
 import { storedForm } from './stored-form.ts'
@@ -42,7 +43,7 @@ export async function graphOrder(
     graph: parsed,
     generation: 0,
     allowMultiple: true,
-    handlerOf: (node: { job?: string }) => jobHandler(node.job ?? ''),
+    handlerOf: (node: GraphNode) => handlerOf(parsed, node, noType),
   }
   const ids = await engine.store.takeIds(idsFor(parsed, prepared), options.transaction)
   const order = startOrder(course, prepared, ids)
@@ -55,11 +56,20 @@ export async function graphOrder(
 /** A process that only starts workflows may know no jobs at all; one that knows some should know them all. */
 function refuseUnknownJobs(jobs: JobRegistry, nodes: FrozenNodes): void {
   if (jobs.names.length === 0) return
-  const unknown = Object.values(nodes).find(node => node.job !== undefined && jobs.find(node.job) === null)
-  if (unknown === undefined) return
-  throw new InvalidArgumentError(
-    `Node ${unknown.name} names the job ${unknown.job}, which is not registered. List it in \`new Geneva({ jobs: [...] })\`.`,
-  )
+  for (const node of Object.values(nodes)) {
+    const unknown = jobsOf(node).find(job => jobs.find(job) === null)
+    if (unknown === undefined) continue
+    throw new InvalidArgumentError(
+      `Node ${node.name} names the job ${unknown}, which is not registered. List it in \`new Geneva({ jobs: [...] })\`.`,
+    )
+  }
+}
+
+/** What it runs, what undoes it, and what settles a lost call. */
+function jobsOf({ job, method, compensation, once }: FrozenNode): string[] {
+  // In the graph of a class it is a method.
+  const undo = method === undefined ? compensation?.name : undefined
+  return [job ?? [], undo ?? [], once?.job ?? []].flat()
 }
 
 function prepareGraph(what: GraphStart, options: StartOptions, maxBytes: number): Prepared {

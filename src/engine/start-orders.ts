@@ -17,7 +17,7 @@ import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
 import { deadlineOf, deadlineRow, type GivenDeadline } from './deadlines.ts'
 import { laneFor } from './lane-for.ts'
-import { slotOf } from './plan.ts'
+import { queueOf, slotOf } from './plan.ts'
 
 export interface StartOptions {
   /** A transaction of the application: the workflow exists if and only if it commits. */
@@ -224,7 +224,7 @@ function firstRow(
     attempt: 1,
     ordinal: 1,
     state: 'scheduled',
-    queue: node.queue,
+    queue: queueOf(graph, node),
     handler: handlerOf(node),
     lane: begin.lane ?? '',
     generation,

@@ -20,22 +20,26 @@ export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution):
   const kept = draft.facts.signals.find(signal => signal.node === node.id)
   if (node.kind === 'signal' && kept !== undefined) {
     draft.messages.taken.push({ id: kept.id, executionId: row.id })
-    return endWait(draft, plan, waiting, { came: 'signal', id: kept.id })
+    return endWait(draft, plan, waiting, { came: 'signal', id: kept.id, output: kept.payload })
   }
   const [first] = momentsOf(node)
   if (first !== undefined) insertWaitTimer(draft, plan, waiting, { index: 0, due: { inMs: first.afterMs } })
   return []
 }
 
-/** What it waited for is there: its code runs, or it is done where it has none. */
-export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, came: Came): NewExecution[] {
+type WaitEnd = Came & { readonly output?: string | null }
+
+/** What it waited for is there: its code runs, or it is done where it has none, and what has come is its output, encoded. */
+export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, end: WaitEnd): NewExecution[] {
+  const { output = null, ...came } = end
   draft.dropTimer(waitSlotPrefix + row.node)
   const node = plan.graph.find(currentName(plan, row.node))
   if (came.came === 'nothing' || node === null || hasCode(plan.graph, node)) {
     draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 }, input: JSON.stringify(came) })
     return []
   }
-  draft.end({ ...row, input: JSON.stringify(came) }, 'completed', node.kind === 'human' ? 'confirmed' : 'success')
+  const outcome = node.kind === 'human' ? 'confirmed' : 'success'
+  draft.end({ ...row, input: JSON.stringify(came) }, 'completed', outcome, { output })
   return arrive(draft, plan, row, null)
 }
 

@@ -18,25 +18,34 @@ export class OutputMissingError extends GenevaError {
   }
 }
 
+interface MissingJobPlace {
+  readonly node: string
+  readonly nodeId: string
+  readonly frozenAt: string
+  /** The job was to undo the node. */
+  readonly undoes?: boolean
+}
+
 /** A stored graph names a job that no live worker has had for a while. Recorded with the node. */
 export class MissingJobError extends GenevaError {
   readonly workflowId: string
   readonly job: string
-  constructor(
-    workflowId: string,
-    job: string,
-    { node, nodeId, frozenAt }: { readonly node: string; readonly nodeId: string; readonly frozenAt: string },
-  ) {
+  constructor(workflowId: string, job: string, { node, nodeId, frozenAt, undoes = false }: MissingJobPlace) {
+    const back = `bring the job ${job} back, register it with \`new Geneva({ jobs: [...] })\``
     super(
       'MISSING_JOB',
       [
         `Workflow ${workflowId} was built at run time and names the job ${JSON.stringify(job)}, which no worker has any more.`,
-        `Node: ${node} (${nodeId})`,
+        `${undoes ? 'To undo node' : 'Node'}: ${node} (${nodeId})`,
         `Frozen at: ${frozenAt}`,
         'A stored graph does not change with the code. You can:',
-        `1. bring the job ${job} back, register it with \`new Geneva({ jobs: [...] })\`, and resume the workflow;`,
-        '2. cancel this workflow and start a new one;',
-        '3. repair its graph as a last resort: `exportDag`, edit, `importDag` into this workflow.',
+        ...(undoes
+          ? [`1. ${back}, and requeue the dead letter;`, '2. undo it by hand, and discard the dead letter.']
+          : [
+              `1. ${back}, and resume the workflow;`,
+              '2. cancel this workflow and start a new one;',
+              '3. repair its graph as a last resort: `exportDag`, edit, `importDag` into this workflow.',
+            ]),
       ].join('\n'),
     )
     this.workflowId = workflowId

@@ -268,7 +268,9 @@ export interface Store extends EventStore {
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
   /** An ended execution by its id, for whoever undoes it. */
-  findEnded(executionId: string): Promise<{ node: string; attempt: number; output: string | null } | null>
+  findEnded(
+    executionId: string,
+  ): Promise<{ node: string; attempt: number; input: string | null; output: string | null } | null>
   /** An execution that has not ended, by its id. */
   findActive(executionId: string): Promise<ActiveExecution | null>
   /** In the order in which they were made. */

@@ -22,7 +22,7 @@ export interface ClaimShare {
 export class ClaimPlan {
   readonly #sources: readonly ClaimSource[]
   readonly #settings: WorkerSettings
-  /** Timers run no code of the application, so any worker may fire them, whatever queues it serves. */
+  /** Timers and nodes without code: any worker may fire or run them, whatever queues it serves. */
   readonly timers: readonly ClaimSource[]
   /** Some of the code has a priority, so that what waits may have to age. */
   readonly usesPriorities: boolean
@@ -69,11 +69,13 @@ export class ClaimPlan {
   /** What others may know of it, who ask why something is not claimed. */
   get served(): WorkerServes {
     const queues = new Set([timerQueue, ...this.#sources.map(source => source.queue)])
-    const generations = this.#sources.map(({ handler, generation }) => [handler, generation] as const)
+    const sources = [...this.timers, ...this.#sources]
+    const generations = sources.map(({ handler, generation }) => [handler, generation] as const)
     return { queues: [...queues], generations: Object.fromEntries(generations) }
   }
 
   serves(queue: string, handler: string): boolean {
+    if (queue === timerQueue) return handler === timerHandler
     return this.#sources.some(source => source.queue === queue && source.handler === handler)
   }
 

@@ -27,7 +27,7 @@ export class RunningSteps {
   readonly #perQueue = new Map<string, number>()
   /** Why all should stop, also those that begin only now. */
   #interruption: StopReason | null = null
-  #onFree: (() => void) | null = null
+  #onFree: ((queue: string) => void) | null = null
 
   get size(): number {
     return this.#steps.size
@@ -81,7 +81,7 @@ export class RunningSteps {
     this.#giveUpRoom(step)
     this.#steps.delete(step)
     this.#count(step.claimed.execution.queue, -1)
-    this.#onFree?.()
+    this.#onFree?.(step.claimed.execution.queue)
   }
 
   /** Keeps room for the step that may follow, until the answer is there. In its own queue a step leaves its place to it. */
@@ -105,7 +105,8 @@ export class RunningSteps {
     }
   }
 
-  onFree(listener: () => void): void {
+  /** Told the queue in which something has ended. */
+  onFree(listener: (queue: string) => void): void {
     this.#onFree = listener
   }
 

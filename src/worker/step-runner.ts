@@ -10,11 +10,14 @@ import type { Engine } from '../engine/engine.ts'
 import { executeCompensation } from '../engine/execute-compensation.ts'
 import { executeJob } from '../engine/execute-job.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
+import { executeStored } from '../engine/execute-stored.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
 import { messageReader } from '../engine/message-reader.ts'
+import { timerHandler } from '../engine/plan.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
+import { undoByJob } from '../engine/undo-by-job.ts'
 import { isCalledOnce } from '../engine/unknown-outcome.ts'
 import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
@@ -178,9 +181,15 @@ export class StepRunner {
       timeOut: () => abort.abort('timed out'),
       beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),
     }
+    if (execution.handler === timerHandler)
+      return executeStored({ ...shared, frozen: course.frozen, graph: course.graph })
+    const readUndone = (id: string) => engine.store.findEnded(id)
     const job = jobOf(execution.handler)
     if (job !== null && course.frozen !== null) {
-      return executeJob({ ...shared, frozen: course.frozen, job: engine.jobs.find(job) })
+      const asked = course.frozen.nodes[execution.node]?.once?.job
+      const reconcileJob = asked === undefined ? null : engine.jobs.find(asked)
+      const work = { ...shared, frozen: course.frozen, job: engine.jobs.find(job), reconcileJob }
+      return execution.kind === 'compensate' ? undoByJob({ ...work, readUndone }) : executeJob(work)
     }
     const methods = {
       ...shared,
@@ -190,7 +199,7 @@ export class StepRunner {
       messages: messageReader(engine.store, claimed),
     }
     if (execution.kind !== 'compensate') return executeStep(methods)
-    return executeCompensation({ ...methods, readUndone: id => engine.store.findEnded(id) })
+    return executeCompensation({ ...methods, readUndone })
   }
 
   /** What is called once is marked before that, so that a call which is lost can be told from one that never was. */

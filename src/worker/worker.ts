@@ -5,6 +5,7 @@
 
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
+import { timerQueue } from '../engine/plan.ts'
 import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
@@ -45,7 +46,7 @@ export interface DrainOptions {
   readonly maxItems?: number | undefined
 }
 
-/** How often timers are looked for. They take no room of steps, because they end what keeps it. */
+/** How often timers and nodes without code are looked for. They take no room of steps: timers end what keeps it. */
 const timerMs = 250
 const timerLimit = 20
 /** How long aborted steps get to end before they are given back. */
@@ -110,8 +111,8 @@ export class Worker {
     this.#tell('started')
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
-    const unsubscribe = ends.onWork(() => this.#bell.ring())
-    this.#running.onFree(() => this.#bell.ring())
+    const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
+    this.#running.onFree(queue => this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
       this.#upkeep.always(this.#stop.signal),
@@ -125,6 +126,8 @@ export class Worker {
     this.#tell('started')
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
+    this.#running.onFree(queue => this.#wake(queue === timerQueue))
+    const unsubscribe = this.#parts.engine.ends.onWork(codeless => this.#wake(codeless))
     const drained = this.#upkeep
       .recover(this.#stop.signal)
       .then(() => this.#upkeep.age())
@@ -135,6 +138,7 @@ export class Worker {
     try {
       return await drained
     } finally {
+      unsubscribe()
       await this.stop()
     }
   }
@@ -186,7 +190,10 @@ export class Worker {
       strategies: strategiesFor(engine.store),
       keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
-        const allowed = current.serves(queue, handler) && this.#rules.mayRunOn(step.claimed, { queue, handler })
+        // Nodes without code are claimed beyond the room that there is for steps, and must not carry these along.
+        const beyond = step.claimed.execution.queue === timerQueue && this.#running.size > settings.concurrency
+        const serves = current.serves(queue, handler) && (queue === timerQueue || !beyond)
+        const allowed = serves && this.#rules.mayRunOn(step.claimed, { queue, handler })
         return allowed && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
       revision: () => this.#rules.revision,
@@ -230,6 +237,12 @@ export class Worker {
     return more && this.#running.size < this.#parts.settings.concurrency
   }
 
+  /** `codeless`: timers, or nodes without code, may have fallen due, and need not wait for the next look. */
+  #wake(codeless: boolean): void {
+    if (codeless) this.#timersClaimedAt = Number.NEGATIVE_INFINITY
+    this.#bell.ring()
+  }
+
   #claimedCount = 0
   #sawPriority = false
   #timersClaimedAt = Number.NEGATIVE_INFINITY
@@ -242,9 +255,12 @@ export class Worker {
   /** True when there were some: what they have done may leave something due. */
   async #fireTimers(workflowId?: string): Promise<boolean> {
     this.#timersClaimedAt = performance.now()
-    const timers = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
-    for (const timer of timers) this.#perform(timer)
-    return timers.length > 0
+    const claimed = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
+    for (const item of claimed) {
+      if (item.execution.kind !== 'timer') this.#claimedCount++
+      this.#perform(item)
+    }
+    return claimed.length > 0
   }
 
   #claim({ sources, limit, limited }: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
@@ -316,13 +332,14 @@ export class Worker {
 
   async #drain(options: DrainOptions): Promise<number> {
     const until = performance.now() + (options.maxMs ?? Number.POSITIVE_INFINITY)
-    this.#running.onFree(() => this.#bell.ring())
     while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount
-      // What ends while the claim is under way may leave something due that the claim has not seen.
+      // What ends while the claim is under way may leave something due that the claim has not seen; so may a timer that was
+      // both claimed and fired meanwhile.
       const idle = this.#running.size === 0
-      if (steps === undefined || steps > 0) {
+      const claims = steps === undefined || steps > 0
+      if (claims) {
         const bound = { ...options, ...(steps === undefined ? {} : { maxSteps: steps }) }
         try {
           await this.#claimShares(bound)
@@ -331,7 +348,8 @@ export class Worker {
           throw error
         }
       }
-      const isQuiet = idle && this.#running.size === 0 && this.#claimedCount === before
+      const wakes = claims && this.#timersClaimedAt === Number.NEGATIVE_INFINITY
+      const isQuiet = idle && !wakes && this.#running.size === 0 && this.#claimedCount === before
       if (isQuiet && !(await this.#fireTimers(options.workflowId))) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount

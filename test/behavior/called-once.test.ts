@@ -1,6 +1,6 @@
 /** Steps with `idempotent: false`: one call, ever, by the engine itself. What was cut off is asked about, or left to people. */
 import { beforeEach, expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { defineJob, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
@@ -65,8 +65,18 @@ class Throwing extends Workflow {
   }
 }
 
+const chargeJob = defineJob('chargeJob', async (_: { amount: number }) => pay('job'))
+const findJob = defineJob('findJob', async (args: { amount: number }) => {
+  calls.push(args.amount === 3 ? 'findJob' : 'other arguments')
+  return answer
+})
+const afterJob = defineJob('afterJob', async () => {
+  calls.push('after')
+})
+
 forEachDatabase('a step that is called once', database => {
-  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing] })
+  const jobs = [chargeJob, findJob, afterJob]
+  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing], jobs })
 
   beforeEach(() => {
     calls.length = 0
@@ -138,5 +148,22 @@ forEachDatabase('a step that is called once', database => {
     await worker.stop()
     expect(calls).toEqual(['charge', 'receipt'])
     expect((await wf.history())[0]).toMatchObject({ attempt: 1, outcome: 'success' })
+  })
+
+  it.each([
+    [true, ['job', 'findJob', 'after']],
+    [false, ['job', 'findJob', 'job', 'after']],
+  ])('in a stored graph is asked about by its own job (happened: %s)', async (happened, expected) => {
+    answer = { happened, output: 9 }
+    const graph = under.geneva.build(w => {
+      w.node('charge', { job: chargeJob, args: { amount: 3 }, idempotent: false, reconcile: findJob })
+      w.node('after', { job: afterJob })
+    })
+    const wf = await under.geneva.startGraph(graph)
+    await cutOff()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls).toEqual(expected)
+    expect(await wf.output('charge')).toBe(happened ? 9 : 7)
   })
 })

@@ -121,8 +121,8 @@ export class DrivenWorker {
   }
 
   /** Claims all that is due in a queue and runs it up to the gates. */
-  async claim(queue: string, workflowId: string): Promise<Run[]> {
-    const sources = this.#handlers().map(handler => this.#source(queue, handler))
+  async claim(queue: string, workflowId: string, handlers = this.#handlers()): Promise<Run[]> {
+    const sources = handlers.map(handler => this.#source(queue, handler))
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
     const claimed = await this.#engine.store.claim({
       ...{ workerId: this.id, sources, limit: manyRows, workflowId },

@@ -6,16 +6,19 @@ import { parseArgs } from 'node:util'
 import { freshDatabase, type Places } from '../programs/harness/fresh-database.ts'
 import { type DatabaseKind, openAccess } from '../programs/harness/plain-access.ts'
 import { reportLines } from './report-lines.ts'
+import type { SagaReport } from './saga-play.ts'
 import { simulate } from './simulate.ts'
+import { sagaLines, simulateSagas } from './simulate-sagas.ts'
 
-const usage = `usage: npm run simulate -- [--seeds N] [--from N] [--seed N] [--database sqlite|postgres|mysql|all]
-Without a number: 200 seeds from a random one, on all three databases.
+const usage = `usage: npm run simulate -- [--sagas] [--seeds N] [--from N] [--seed N] [--database sqlite|postgres|mysql|all]
+With --sagas: random sagas, held against what sagas promise instead of a model. Without a number: 200 seeds from a random one, on all three databases.
 `
 const kinds: readonly DatabaseKind[] = ['sqlite', 'postgres', 'mysql']
 /** After so many failures the rest would only say the same. */
 const maxFailures = 3
 
 interface Wishes {
+  readonly sagas: boolean
   readonly seeds: readonly number[]
   readonly kinds: readonly DatabaseKind[]
 }
@@ -32,11 +35,13 @@ export async function simulateCommand(
   const places = await start(wishes.kinds)
   let failures = 0
   try {
-    for (const kind of wishes.kinds) failures += await playAll(kind, places, wishes.seeds)
+    const play = wishes.sagas ? playSagas : playAll
+    for (const kind of wishes.kinds) failures += await play(kind, places, wishes.seeds)
   } finally {
     await places.stop()
   }
-  say(failures > 0 ? `${failures} seeds failed` : 'the engine did what the model says')
+  const well = wishes.sagas ? 'the engine kept what sagas promise' : 'the engine did what the model says'
+  say(failures > 0 ? `${failures} seeds failed` : well)
   return failures > 0 ? 1 : 0
 }
 
@@ -44,7 +49,9 @@ function wishesFrom(args: readonly string[]): Wishes | null {
   try {
     const names = ['seeds', 'from', 'seed', 'database'] as const
     const options = Object.fromEntries(names.map(name => [name, { type: 'string' as const }]))
-    const { values } = parseArgs({ args: [...args], options })
+    const { values } = parseArgs({ args: [...args], options: { ...options, sagas: { type: 'boolean' } } }) as {
+      values: Partial<Record<string, string | boolean>>
+    }
     const number = (name: string, otherwise: number) => {
       const value = values[name]
       if (value === undefined) return otherwise
@@ -57,7 +64,11 @@ function wishesFrom(args: readonly string[]): Wishes | null {
     const alone = values.seed !== undefined
     const from = alone ? number('seed', 0) : number('from', Date.now() % 1_000_000)
     const count = alone ? 1 : number('seeds', 200)
-    return { seeds: Array.from({ length: count }, (_, index) => from + index), kinds: chosen }
+    return {
+      sagas: values.sagas === true,
+      seeds: Array.from({ length: count }, (_, index) => from + index),
+      kinds: chosen,
+    }
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`)
     return null
@@ -94,6 +105,25 @@ async function playAll(kind: DatabaseKind, places: Places, seeds: readonly numbe
   const counts = [...ends].map(([state, count]) => `${count} ${state}`).join(', ')
   say(`${kind}: ${moves} moves in ${((performance.now() - startedAt) / 1000).toFixed(1)} s; ${counts}`)
   return failures
+}
+
+async function playSagas(kind: DatabaseKind, places: Places, seeds: readonly number[]): Promise<number> {
+  say(`${kind}: ${seeds.length} sagas from ${seeds[0]}`)
+  const startedAt = performance.now()
+  const ends = new Map<string, number>()
+  let [played, moves] = [0, 0]
+  const onPlayed = ({ state, log }: SagaReport) => {
+    ends.set(state, (ends.get(state) ?? 0) + 1)
+    moves += log.length
+    if (++played % 100 === 0) say(`${kind}: ${played} sagas, ${Math.round(performance.now() - startedAt)} ms`)
+  }
+  const database = await freshDatabase(kind, places)
+  const failed = await simulateSagas({ url: database.url, seeds, maxFailures, onPlayed })
+  await database.drop()
+  for (const report of failed) for (const line of sagaLines(report, kind)) say(line)
+  const counts = [...ends].map(([state, count]) => `${count} ${state}`).join(', ')
+  say(`${kind}: ${moves} moves in ${((performance.now() - startedAt) / 1000).toFixed(1)} s; ${counts}`)
+  return failed.length
 }
 
 function say(line: string): void {

@@ -37,7 +37,8 @@ export class StagedError extends Error {
   override readonly name = 'StagedError'
 }
 
-async function tell(execution: { node: string; attempt: number }, name = execution.node): Promise<Act> {
+/** Stops at the gate until somebody says what to do. */
+export async function tell(execution: { node: string; attempt: number }, name = execution.node): Promise<Act> {
   const visitor = visitors.getStore()
   if (visitor === undefined) throw new Error(`${name} was called by nobody.`)
   const { told } = visitor
@@ -56,7 +57,12 @@ interface Steering {
 
 const hourMs = 3_600_000
 
-function perform(act: Act, steering: Steering, iteration?: Pick<Iteration<number>, 'suspend'>): void | Promise<void> {
+/** Does what it was told. */
+export function perform(
+  act: Act,
+  steering: Steering,
+  iteration?: Pick<Iteration<number>, 'suspend'>,
+): void | Promise<void> {
   switch (act) {
     case 'succeed':
       return

@@ -1,7 +1,7 @@
 /** Control flow in graphs that are built at run time: what must compile, and marked lines that must not. */
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a branch of a condition.
 import { z } from 'zod'
-import { defineForm, defineJob, type Geneva, type NodeHandle } from '../../src/index.ts'
+import { type Decided, defineForm, defineJob, type Geneva, type NodeHandle } from '../../src/index.ts'
 
 declare const geneva: Geneva
 declare function touch(text: string): Promise<void>
@@ -46,7 +46,7 @@ geneva.build(w => {
   const large = w.condition('large', 'outputs.aggregate.total > 100', {
     then: b => {
       const approved = b.human('approve', { form: ApprovalForm, onReject: { backTo: sum }, deadline: '3 days' })
-      expectType<Equal<typeof approved, NodeHandle<{ limit: number }>>>()
+      expectType<Equal<typeof approved, NodeHandle<Decided<{ limit: number }>>>>()
       b.node('limited', { job: report, args: { summary: sum.output, limit: 5 } })
     },
     else: b => b.waitFor('delivered', { timeout: '1 day', onTimeout: 'skip', payload: ApprovalForm }),

@@ -175,12 +175,17 @@ export async function findActive(context: SqlContext, executionId: string): Prom
 export async function findEnded(
   context: SqlContext,
   executionId: string,
-): Promise<{ node: string; attempt: number; output: string | null } | null> {
+): Promise<{ node: string; attempt: number; input: string | null; output: string | null } | null> {
   const rows = await context.read(
-    sql`select e.node, e.attempt, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
+    sql`select e.node, e.attempt, e.input, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
   )
   return rows[0]
-    ? { node: text(rows[0], 'node'), attempt: int(rows[0], 'attempt'), output: json(rows[0], 'output') }
+    ? {
+        node: text(rows[0], 'node'),
+        attempt: int(rows[0], 'attempt'),
+        input: json(rows[0], 'input'),
+        output: json(rows[0], 'output'),
+      }
     : null
 }
 

@@ -89,7 +89,7 @@ export class SqlLimits implements LimitStore {
       sql`select a.queue, sum(case when a.owner is not null then 1 else 0 end) as running,
         sum(${due} then 1 else 0 end) as due, min(${due} then a.due_at end) as oldest,
         sum(case when a.sort_key is not null and a.due_at > ${now} then 1 else 0 end) as later
-        from ${tables.active} a where a.kind <> 'timer' group by a.queue`,
+        from ${tables.active} a where a.kind <> 'timer' and a.queue <> '' group by a.queue`,
     ])
     const queues = rows.map(row => ({
       queue: text(row, 'queue'),

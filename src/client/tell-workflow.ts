@@ -4,7 +4,7 @@ import type { OneDecision } from '../definition/decision.ts'
 import { checkKey } from '../engine/check-key.ts'
 import type { Engine } from '../engine/engine.ts'
 import { fitting } from '../engine/message-reader.ts'
-import { InvalidArgumentError } from '../errors.ts'
+import { AlreadyDecidedError, InvalidArgumentError } from '../errors.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 import { toDate } from '../primitives/to-date.ts'
@@ -69,6 +69,9 @@ export async function signal(
 export async function decideOn(engine: Engine, executionId: string, options: DecideOptions): Promise<void> {
   const found = engine.store.isId(executionId) ? await engine.store.findActive(executionId) : null
   if (found === null) {
+    // Somebody else was quicker, and what follows from it may have ended the execution.
+    const [made] = engine.store.isId(executionId) ? await engine.store.decisions({ executionId }) : []
+    if (made) throw new AlreadyDecidedError(made.workflowId, `Step ${made.node} has been decided already.`)
     throw new InvalidArgumentError(
       `There is no execution ${executionId} that waits for a decision. It may have been decided on, or was canceled.`,
     )

@@ -168,7 +168,8 @@ forEachDatabase('a step that waits', database => {
     await under.geneva.decide(waiting?.id ?? '', decision)
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
-    await expect(under.geneva.decide(waiting?.id ?? '', decision)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    await expect(under.geneva.decide(waiting?.id ?? '', decision)).rejects.toMatchObject({ code: 'ALREADY_DECIDED' })
+    await expect(under.geneva.decide('0', decision)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 
   it('for several people goes on with the last that its quorum needs, and one no is enough', async () => {

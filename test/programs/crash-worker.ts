@@ -10,6 +10,8 @@ export interface CrashWorkerConfig {
   readonly journalUrl?: string
   readonly options: WorkerOptions
   readonly bodyMs?: readonly [number, number]
+  /** The seeds of the sagas that it runs. */
+  readonly seeds?: readonly number[]
   /** Have a schedule that ticks so often. */
   readonly everyMs?: number
   /** How far off this process believes the time to be. */

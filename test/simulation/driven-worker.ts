@@ -8,6 +8,7 @@ import { lastChance } from '../../src/engine/crash-limit.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { timerHandler, timerQueue } from '../../src/engine/plan.ts'
 import { recover } from '../../src/engine/take-over.ts'
+import { isGenevaError } from '../../src/index.ts'
 import type { ClaimedExecution } from '../../src/store/records.ts'
 import type { ClaimSource } from '../../src/store/store.ts'
 import { ErrorListener } from '../../src/worker/error-listener.ts'
@@ -109,7 +110,8 @@ export class DrivenWorker {
   }
 
   #heard(error: unknown): void {
-    if (!(error instanceof StagedError)) this.errors.push(error)
+    // Time may be over for what waits.
+    if (!(error instanceof StagedError) && !isGenevaError(error, 'NOTHING_CAME')) this.errors.push(error)
   }
 
   get id(): string {

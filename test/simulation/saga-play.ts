@@ -66,7 +66,7 @@ class SagaPlay {
     this.#drawn = drawn
     this.#random = seededRandom(drawn.seed + 1)
     const { pick } = this.#random
-    this.#trouble = { throws: pick([2, 8, 20]), deaths: pick([1, 4, 10]), requests: pick([1, 4, 12]) }
+    this.#trouble = { throws: pick([2, 8, 20]), deaths: pick([1, 4, 10]), requests: pick([0, 1, 5]) }
   }
 
   async all(): Promise<void> {
@@ -249,7 +249,7 @@ class SagaPlay {
 
 const requestKinds = [
   ...(['pause', 'resume', 'resume', 'skip', 'resolve', 'reattempt', 'signal', 'requeue'] as const),
-  ...(['cancel', 'cancel', 'abort'] as const),
+  ...(['pause', 'skip', 'resolve', 'cancel', 'cancel', 'abort'] as const),
 ]
 
 const refusals = ['INVALID_STATE', 'ALREADY_DECIDED'] as const

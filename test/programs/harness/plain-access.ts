@@ -88,12 +88,18 @@ async function openSqlite(url: string): Promise<PlainAccess> {
       }
     }
   }
+  const prepared = new Map<string, ReturnType<typeof handle.prepare>>()
+  const prepare = (statement: string) => {
+    const found = prepared.get(statement) ?? handle.prepare(statement)
+    prepared.set(statement, found)
+    return found
+  }
   await patiently(() => handle.exec('pragma busy_timeout = 0; pragma journal_mode = wal; pragma synchronous = full'))
   return {
     kind: 'sqlite',
     now: `cast(round(unixepoch('now', 'subsec') * 1000) as integer) * 1000`,
     table: name => name,
-    query: (statement, values = []) => patiently(() => handle.prepare(statement).all(...values) as PlainRow[]),
+    query: (statement, values = []) => patiently(() => prepare(statement).all(...values) as PlainRow[]),
     close: async () => handle.close(),
   }
 }

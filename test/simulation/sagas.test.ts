@@ -1,0 +1,44 @@
+/**
+ * Random sagas with random failures, requests, decisions and deaths of workers on real stores: a short version of
+ * `npm run simulate -- --sagas`. A seed that fails prints how to play it again.
+ */
+import { expect, it } from 'vitest'
+import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { sagaLines, simulateSagas } from './simulate-sagas.ts'
+
+/** Most on the quickest; the others have their own locks and their own ways to lose a race. */
+const seedCounts = { sqlite: 300, postgres: 50, mysql: 50 }
+const firstSeed = 1
+
+async function play(database: TestDatabase, from: number, count: number): Promise<string> {
+  const { url } = await database.isolated()
+  const seeds = Array.from({ length: count }, (_, index) => from + index)
+  const failed = await simulateSagas({ url, seeds })
+  return failed.flatMap(report => sagaLines(report, database.name)).join('\n')
+}
+
+forEachDatabase('sagas', database => {
+  const count = seedCounts[database.name]
+
+  it(`keep what they promise for ${count} seeds`, { timeout: 120_000 }, async () => {
+    expect(await play(database, firstSeed, count)).toBe('')
+  })
+
+  it('keep what they promise for seeds that nobody has chosen', { timeout: 60_000 }, async () => {
+    const seed = Date.now() % 1_000_000_000
+    console.info(`sagas on ${database.name}: seeds from ${seed}`)
+    expect(await play(database, seed, 5)).toBe('')
+  })
+
+  it('play the same again from the same seed', { timeout: 60_000 }, async () => {
+    const { url } = await database.isolated()
+    const logs: string[] = []
+    for (let round = 0; round < 2; round++) {
+      const log: string[] = []
+      await simulateSagas({ url, seeds: [7, 8, 9], onPlayed: report => log.push(...report.log) })
+      logs.push(log.join('\n'))
+    }
+    expect(logs[0]).not.toBe('')
+    expect(logs[1]).toBe(logs[0])
+  })
+})

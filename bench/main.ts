@@ -9,6 +9,8 @@ import { asTable, currentLoad, describeMachine, type Result, resultOf } from './
 import type { Measurement, Size, Workload } from './workload.ts'
 
 const fewestRuns = 3
+/** Ten times as many as in the tables that they are compared with. */
+const fewestFinished = 10_000
 const system = 'geneva-drive'
 const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'postgres', 'mysql']
 const usualDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres']
@@ -17,11 +19,12 @@ const workloadNames = readdirSync(folder)
   .filter(file => file.endsWith('.js'))
   .map(file => file.slice(0, -'.js'.length))
 
-const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases sqlite,postgres,mysql] [--tiny]
+const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases sqlite,postgres,mysql] [--finished N] [--tiny]
 
 workloads: ${workloadNames.join(', ')}
 --runs N      how often each case is measured, at least ${fewestRuns}
 --databases   which ones; ${usualDatabases.join(' and ')} if nothing is said
+--finished N  for growth: how many executions have ended in the larger tables; a million if nothing is said
 --tiny        small sizes, only to see that everything works; the numbers mean nothing`
 
 class UsageError extends Error {}
@@ -32,6 +35,7 @@ interface Order {
   readonly runs: number
   readonly databases: readonly BenchDatabaseName[]
   readonly size: Size
+  readonly finished: number
 }
 
 try {
@@ -51,6 +55,7 @@ async function main(order: Order): Promise<void> {
     const machine = describeMachine(databases.onDisk, loadBefore)
     const document = { ...order, about: workload.about, machine, results }
     process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(machine, results)}\n`)
+    await workload.stop?.()
   } finally {
     await databases.stop()
   }
@@ -67,11 +72,12 @@ async function measure(workload: Workload, order: Order, databases: readonly Ben
     measured.set(key, known)
   }
   for (const database of databases) {
-    for (const each of workload.cases) await each.measure(database, 'tiny')
+    for (const each of workload.cases) await each.measure(database, 'tiny', order.finished)
     for (let run = 1; run <= order.runs; run++) {
       for (const each of workload.cases) {
         process.stderr.write(`${database.name}, run ${run} of ${order.runs}: ${each.name}\n`)
-        for (const measurement of await each.measure(database, order.size)) note(each.name, database.name, measurement)
+        const measured = await each.measure(database, order.size, order.finished)
+        for (const measurement of measured) note(each.name, database.name, measurement)
       }
     }
   }
@@ -90,7 +96,11 @@ function orderFrom(args: readonly string[]): Order {
   const unknown = names.find(name => !databaseNames.some(known => known === name))
   if (unknown !== undefined) throw new UsageError(`There is no database ${unknown}.`)
   const databases = databaseNames.filter(name => names.includes(name))
-  return { workload, json: values.json, runs, databases, size: values.tiny ? 'tiny' : 'full' }
+  const finished = Number(values.finished)
+  if (!Number.isSafeInteger(finished) || finished < fewestFinished || finished % 1000 !== 0) {
+    throw new UsageError(`--finished must be a multiple of 1,000, and at least ${fewestFinished}.`)
+  }
+  return { finished, workload, json: values.json, runs, databases, size: values.tiny ? 'tiny' : 'full' }
 }
 
 function parsed(args: readonly string[]) {
@@ -102,6 +112,7 @@ function parsed(args: readonly string[]) {
         json: { type: 'boolean', default: false },
         runs: { type: 'string', default: String(fewestRuns) },
         databases: { type: 'string', default: usualDatabases.join(',') },
+        finished: { type: 'string', default: '1000000' },
         tiny: { type: 'boolean', default: false },
       },
     })

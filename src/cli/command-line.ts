@@ -13,6 +13,7 @@ import { explainCommand } from './explain-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
 import { pruneCommand } from './prune-command.ts'
+import { queuesCommand } from './queues-command.ts'
 
 /** Exit codes are part of the interface: 1 something went wrong, 2 wrong usage, 3 the answer is no. */
 const failed = 1
@@ -31,6 +32,7 @@ const program = new Command('geneva')
   .addCommand(eventsCommand())
   .addCommand(explainCommand())
   .addCommand(dlqCommand())
+  .addCommand(queuesCommand())
   .addCommand(pruneCommand())
   .addCommand(stuckCommand())
   .addCommand(statsCommand())

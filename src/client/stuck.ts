@@ -15,7 +15,7 @@ export interface StuckOptions {
 export interface StuckWork {
   /**
    * `no_worker`: due, and no live worker has the code. `not_claimed`: due, there are workers with the code, but none takes
-   * it. `lease_lost`: claimed by a worker that is gone. `paused`: somebody has to look. `schedule_late`: a tick is due.
+   * it. `queue_paused`: due, but its queue is paused. `lease_lost`: claimed by a worker that is gone. `paused`: somebody has to look. `schedule_late`: a tick is due.
    */
   readonly kind: StuckKind | 'schedule_late'
   /** `null` for a schedule. */
@@ -46,13 +46,18 @@ function ofRow(row: StuckRow): StuckWork {
   return { kind, workflowId, name: type, step: node, queue, since, why: reasonOf(row, since) }
 }
 
-function reasonOf({ kind, node, queue, handler, owner }: StuckRow, since: Date): string {
+function reasonOf({ kind, node, queue, handler, owner, pause }: StuckRow, since: Date): string {
   const at = since.toISOString()
   if (kind === 'no_worker') {
     return `Step ${node} is due since ${at}, and no live worker has the code of ${handler}. Start one, or deploy it.`
   }
   if (kind === 'not_claimed') {
     return `Step ${node} is due since ${at}, and no worker takes it. Workers may be full, not serve queue ${queue}, or have older code.`
+  }
+  if (kind === 'queue_paused') {
+    const by = `${pause?.by == null ? '' : ` by ${pause.by}`}${pause?.reason == null ? '' : `: ${pause.reason}`}`
+    const when = pause === null ? '' : ` at ${dateOf(pause.at).toISOString()}`
+    return `Step ${node} is due since ${at}, but queue ${queue} was paused${when}${by}. Resume the queue to let it run.`
   }
   if (kind === 'lease_lost') {
     return `Step ${node} is held by worker ${owner}, which is silent since ${at}. A worker with the code would take it over.`

@@ -2,6 +2,7 @@
  * What keeping a database in order asks for: removing what has ended long ago, and telling what stands still, what is slow
  * and what waits. Times are microseconds of the database's clock.
  */
+import type { QueuePause } from './limit-store.ts'
 
 /** The ends of a workflow. */
 export type EndedWorkflowState = 'finished' | 'failed' | 'canceled' | 'aborted'
@@ -25,7 +26,7 @@ export interface PruneStep {
   readonly cursor: string | null
 }
 
-export type StuckKind = 'no_worker' | 'not_claimed' | 'lease_lost' | 'paused'
+export type StuckKind = 'no_worker' | 'not_claimed' | 'queue_paused' | 'lease_lost' | 'paused'
 
 export interface StuckRow {
   readonly kind: StuckKind
@@ -36,6 +37,8 @@ export interface StuckRow {
   readonly handler: string | null
   readonly owner: string | null
   readonly since: number
+  /** The pause of its queue, for `queue_paused`. */
+  readonly pause: QueuePause | null
 }
 
 export interface QueueDepth {

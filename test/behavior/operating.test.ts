@@ -21,6 +21,14 @@ class Strange extends Workflow {
   wonder() {}
 }
 
+class Posted extends Workflow {
+  static {
+    this.jobOptions({ queue: 'mail' })
+    this.step('post')
+  }
+  post() {}
+}
+
 class Broken extends Workflow {
   static {
     this.step('fail')
@@ -90,6 +98,36 @@ forEachDatabase('operating', database => {
       ])
       expect(await geneva.stuck({ for: '3 days' })).toMatchObject([{ kind: 'lease_lost' }])
       expect(await geneva.stuck({ for: '10 min', limit: 1 })).toHaveLength(4)
+    })
+  })
+
+  describe('stuck work in a paused queue', () => {
+    const under = useGeneva(database, { workflows: [Known, Posted] })
+
+    it('is told apart, with who paused the queue and why, and hides nothing else', async () => {
+      const { geneva } = under
+      const posted = await geneva.startMany(Posted, [{}, {}, {}])
+      const known = await geneva.start(Known)
+      await geneva.start(Posted, {}, { delay: '1 hour' })
+      const store = await geneva.openedStore()
+      const handlers = ['Known', 'Posted']
+      await store.registerWorker({ id: 'w1', host: 'h', pid: 1, leaseMs: minute, handlers })
+      await geneva.queues.pause('mail', { by: 'ann', reason: 'the provider is down' })
+      await under.setClock(20 * minute)
+      const found = await geneva.stuck()
+      expect(found.map(({ kind, workflowId, queue }) => [kind, workflowId, queue])).toEqual([
+        ['not_claimed', known.id, 'default'],
+        ...posted.map(({ id }) => ['queue_paused', id, 'mail']),
+      ])
+      expect(found[1]?.why).toMatch(
+        /^Step post is due since \S+Z, but queue mail was paused at \S+Z by ann: the provider is down\. Resume/,
+      )
+      const some = await geneva.stuck({ limit: 1 })
+      expect(some.map(({ kind }) => kind)).toEqual(['not_claimed', 'queue_paused'])
+      await geneva.queues.resume('mail')
+      expect(new Set((await geneva.stuck()).map(({ kind }) => kind))).toEqual(new Set(['not_claimed']))
+      await geneva.queues.pause('mail')
+      expect((await geneva.stuck())[1]?.why).toMatch(/was paused at \S+Z\. Resume/)
     })
   })
 

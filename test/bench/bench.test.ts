@@ -47,6 +47,28 @@ describe('npm run bench', () => {
     expect(results.every(result => result.median > 0)).toBe(true)
   })
 
+  it('measures what history costs, with what it takes on disk', async () => {
+    const { stdout } = await bench('growth', '--tiny', '--json', '--databases', 'sqlite')
+    const { results, finished } = JSON.parse(stdout) as {
+      finished: number
+      results: { case: string; median: number; unit: string }[]
+    }
+    expect(finished).toBe(1_000_000)
+    const unitOf = new Map(results.map(result => [result.case, result.unit]))
+    for (const [what, unit] of [
+      ['explain 20 (bound 1.5)', 'ms'],
+      ['claim 10 (bound 1.5)', 'ms'],
+      ['throughput', 'executions/s'],
+      ['start to end, three steps', 'ms'],
+    ]) {
+      expect(unitOf.get(`history: ${what}, 50 ended`)).toBe(unit)
+      expect(unitOf.get(`history: ${what}, 500 ended`)).toBe(unit)
+      expect(unitOf.get(`history: ${what}, many against few`)).toBe('times')
+    }
+    expect(unitOf.get('history: disk, 500 ended')).toBe('MB')
+    expect(results.every(result => result.median > 0)).toBe(true)
+  }, 30_000)
+
   it('runs a large graph in a process of its own, and tells its memory', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'geneva-bench-test-'))
     const database = JSON.stringify({ url: `sqlite:${join(folder, 'bench.db')}` })
@@ -63,6 +85,7 @@ describe('npm run bench', () => {
       ['nothing'],
       ['checkpoints', '--runs', '2'],
       ['checkpoints', '--databases', 'oracle'],
+      ['growth', '--finished', '1234'],
       ['--fast'],
     ]
     const failures = await Promise.all(wrong.map(args => bench(...args).catch(error => error)))

@@ -4,7 +4,15 @@ import type { WorkflowChange } from '../../src/store/change.ts'
 import type { ActiveExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { changeOf, ended, openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import {
+  changeOf,
+  ended,
+  makeOrder,
+  openSameStore,
+  registerWorker,
+  sampleSource,
+  startSome,
+} from '../support/open-store.ts'
 
 forEachDatabase('claiming', database => {
   let store: Store
@@ -84,6 +92,28 @@ forEachDatabase('claiming', database => {
     expect(
       await store.claim({ workerId: worker, sources: [{ ...sampleSource, queue: 'mail' }], limit: 10 }),
     ).toHaveLength(1)
+  })
+
+  it('finds a row not a microsecond before it is due by the database, and from then on at once', async () => {
+    const queue = 'punctual'
+    const sources = [{ ...sampleSource, queue }]
+    const from = (await store.now()) + 50_000
+    const dues = Array.from({ length: 100 }, (_, index) => from + index * 1000)
+    const orders = await Promise.all(dues.map(at => makeOrder(store, { first: { queue, due: { at } } })))
+    await store.start(orders)
+    const missing = new Set(dues)
+    // Rows a millisecond apart: each look takes those whose time has come and leaves the next.
+    while (missing.size > 0) {
+      const before = await store.now()
+      const claimed = await store.claim({ workerId: worker, sources, limit: 500 })
+      const after = await store.now()
+      for (const { execution } of claimed) {
+        expect(execution.dueAt).toBeLessThanOrEqual(after)
+        expect(execution.startedAt ?? 0).toBeGreaterThanOrEqual(execution.dueAt)
+        missing.delete(execution.dueAt)
+      }
+      expect([...missing].filter(due => due <= before)).toEqual([])
+    }
   })
 
   it('merges several sources in one order', async () => {

@@ -238,6 +238,23 @@ export class Careful extends Workflow<Order | null> {
   }
 }
 
+/** The input of what it goes on as is what a caller would start it with: what the schema takes, not what it yields. */
+export class Subscription extends Workflow<Order, typeof Checkout> {
+  static {
+    this.heroes(Orders)
+    this.step('renew')
+    this.step('close')
+  }
+  async renew(): Promise<{ month: number }> {
+    if (this.hero.total > 0) this.restart({ coupon: 'again' }, { wait: '30 days' })
+    const next = this.input.giftWrap ? () => this.restart({}) : () => ({ month: 1 })
+    return next()
+  }
+  close(): never {
+    return this.restart({ giftWrap: !this.input.giftWrap })
+  }
+}
+
 export class Imports extends Workflow<Order> {
   static {
     this.heroes(Orders)

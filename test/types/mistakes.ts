@@ -92,6 +92,16 @@ export class Mistaken extends Workflow<Order, { currency: string }> {
     const charged: number = await this.output(this.charge)
     return charged
   }
+  async over() {
+    // @ts-expect-error what it goes on as needs an input, because the class does
+    if (this.isSmall()) this.restart()
+    // @ts-expect-error an input of another type
+    if (this.isSmall()) this.restart({ currency: 5 })
+    // @ts-expect-error a field that the input does not have
+    if (this.isSmall()) this.restart({ currency: 'EUR', curency: 'USD' })
+    // @ts-expect-error a duration with a unit that does not exist
+    this.restart({ currency: 'EUR' }, { wait: '2 fortnights' })
+  }
   async release(amount: number) {
     return amount
   }

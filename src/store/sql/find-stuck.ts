@@ -1,10 +1,10 @@
 /**
- * What stands still: due and not claimed, claimed by nobody alive, paused for long. Looks at rows that have not ended only,
+ * What stands still: due and not claimed, due in a paused queue, claimed by nobody alive, paused for long. Looks at rows that have not ended only,
  * so it does not matter how much history there is.
  */
 import type { QueueDepth, StuckKind, StuckRow } from '../housekeeping-store.ts'
 import type { SqlContext } from './context.ts'
-import { int, json, optionalText, text } from './decode.ts'
+import { int, json, optionalInt, optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { rareStateCondition } from './rare-states.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -16,14 +16,23 @@ export async function findStuck(
   forMs: number,
   limit: number,
 ): Promise<{ readonly now: number; readonly rows: readonly StuckRow[] }> {
-  const { active, workers, workflows } = context.tables
+  const { active, limits, workers, workflows } = context.tables
   const columns = raw('a.workflow_id, w.type, a.node, a.queue, a.handler, a.owner')
   const before = sql`${context.now} - ${forMs * 1000}`
   const read = async (kind: StuckKind, statement: Sql) =>
     (await context.read(statement)).map(row => stuckRow(kind, row))
+  const pause = raw(`q.lane = '' and q.scope = 'queue' and q.name = a.queue and q.paused = 1`)
   const unclaimed = await read(
     'not_claimed',
     sql`select ${columns}, a.due_at as since from ${active} a join ${workflows} w on w.id = a.workflow_id
+      left join ${limits} q on ${pause}
+      where ${idle} and a.due_at <= ${before} and q.name is null order by a.due_at limit ${limit}`,
+  )
+  // Apart from the others, so that a queue in which very much waits does not hide them.
+  const held = await read(
+    'queue_paused',
+    sql`select ${columns}, a.due_at as since, q.paused_by, q.pause_reason, q.paused_at from ${active} a
+      join ${workflows} w on w.id = a.workflow_id join ${limits} q on ${pause}
       where ${idle} and a.due_at <= ${before} order by a.due_at limit ${limit}`,
   )
   const lost = await read(
@@ -45,10 +54,11 @@ export async function findStuck(
     served.has(row.handler ?? '') ? row : { ...row, kind: 'no_worker' as const },
   )
   const clock = await context.read(sql`select ${context.now} as database_now`)
-  return { now: clock[0] ? int(clock[0], 'database_now') : 0, rows: [...classified, ...lost, ...paused] }
+  return { now: clock[0] ? int(clock[0], 'database_now') : 0, rows: [...classified, ...held, ...lost, ...paused] }
 }
 
 function stuckRow(kind: StuckKind, row: Row): StuckRow {
+  const pausedAt = optionalInt(row, 'paused_at')
   return {
     kind,
     workflowId: text(row, 'workflow_id'),
@@ -58,6 +68,10 @@ function stuckRow(kind: StuckKind, row: Row): StuckRow {
     handler: optionalText(row, 'handler'),
     owner: optionalText(row, 'owner'),
     since: int(row, 'since'),
+    pause:
+      pausedAt === null
+        ? null
+        : { by: optionalText(row, 'paused_by'), reason: optionalText(row, 'pause_reason'), at: pausedAt },
   }
 }
 

@@ -74,7 +74,15 @@ function checkCounters({ fanIns }: WorkflowChange, file: WorkflowFile, graph: Gr
 }
 
 /** How a node may have ended that another branch has left behind by `this.finish()`. */
-const givenUp: ReadonlySet<Outcome> = new Set(['superseded', 'paused_by_exception', 'dead_lettered', 'timed_out'])
+const givenUp: ReadonlySet<Outcome> = new Set([
+  'superseded',
+  'paused_by_exception',
+  'dead_lettered',
+  'timed_out',
+  'canceled_by_flow_control',
+])
+/** The same for one in a branch that a join could have done without: its policy was waiting. */
+const absorbed: ReadonlySet<Outcome> = new Set(['rolled_back_by_exception', 'canceled_by_exception'])
 
 /** Every node is done, was left out, or stands where nothing came after it because a step has declared the end. */
 function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {
@@ -83,7 +91,9 @@ function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {
     const ending = latest.get(id)
     if (!ending || isSatisfied(ending) || ending.outcome === 'not_taken') return []
     // A join that need not wait for all answers for it.
-    if (joinsOver(graph, id).some(({ join }) => latest.has(join.id))) return []
+    const joins = joinsOver(graph, id)
+    if (joins.some(({ join }) => latest.has(join.id))) return []
+    if (joins.length > 0 && absorbed.has(ending.outcome)) return []
     const wentOn = graph.childrenOf(id).some(child => latest.has(child.id))
     if (givenUp.has(ending.outcome) && (ending.outcome === 'superseded' || !wentOn)) return []
     const problem = `The workflow is finished, but step ${id} is ${ending.state} (${ending.outcome}).`

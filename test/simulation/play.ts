@@ -272,12 +272,20 @@ export class Play {
     const { geneva, workflowId } = this.#parts
     try {
       if (kind === 'pause' || kind === 'resume' || kind === 'cancel') await geneva[kind](workflowId)
-      else await geneva[kind](workflowId, node ?? '')
+      else if (kind === 'skip' || kind === 'resolve' || kind === 'reattempt') await geneva[kind](workflowId, node ?? '')
+      else if (kind === 'requeue') await geneva.requeue(await this.#letterOf(node))
+      else await geneva.discard(await this.#letterOf(node), { then: kind === 'discard' ? 'cancel' : 'skip' })
       return true
     } catch (error) {
       if (isGenevaError(error, 'INVALID_STATE')) return false
       throw error
     }
+  }
+
+  /** The newest one; it may have been handled already. */
+  async #letterOf(node: string | null): Promise<string> {
+    const { letters } = await this.#read()
+    return letters.findLast(letter => letter.node === node)?.id ?? ''
   }
 
   /** Whether all is as the model says, and as it must always be. */

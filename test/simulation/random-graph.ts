@@ -11,10 +11,10 @@ export type Act = 'succeed' | 'skip' | 'throw' | 'reattempt' | 'reattempt later'
 export type Ending = 'cancel' | 'finish' | 'pause'
 
 export interface ThrowPolicy {
-  readonly action: 'pause' | 'skip' | 'cancel' | 'reattempt'
+  readonly action: 'pause' | 'skip' | 'cancel' | 'dlq' | 'reattempt'
   /** How many failures are followed by another attempt, and what comes then. For `reattempt` only. */
   readonly limit: number
-  readonly then: 'pause' | 'skip' | 'cancel'
+  readonly then: 'pause' | 'skip' | 'cancel' | 'dlq'
 }
 
 export interface SimulatedNode {
@@ -112,9 +112,9 @@ function randomWork(random: Random, form: 'class' | 'built', trouble: number): W
 
 function randomPolicy(random: Random): ThrowPolicy {
   return {
-    action: random.pick(['pause', 'pause', 'pause', 'skip', 'reattempt', 'reattempt', 'cancel'] as const),
+    action: random.pick(['pause', 'pause', 'pause', 'skip', 'reattempt', 'reattempt', 'cancel', 'dlq', 'dlq'] as const),
     limit: random.between(1, 2),
-    then: random.pick(['pause', 'pause', 'skip', 'cancel'] as const),
+    then: random.pick(['pause', 'pause', 'skip', 'cancel', 'dlq', 'dlq'] as const),
   }
 }
 

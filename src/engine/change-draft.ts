@@ -22,7 +22,6 @@ import type {
 import type {
   ActiveExecution,
   EndedState,
-  LetterRecord,
   Outcome,
   PauseCause,
   Progress,
@@ -274,10 +273,10 @@ export class ChangeDraft {
     this.#updated = true
   }
 
-  /** Open dead letters, as far as the facts show them, without those that this change closes. */
-  letters(): LetterRecord[] {
+  /** Open dead letters as they will be, as far as the facts show them. */
+  letters(): NewLetter[] {
     const closed = new Set(this.#closed.map(letter => letter.id))
-    return this.facts.letters.filter(letter => !closed.has(letter.id))
+    return [...this.facts.letters, ...this.#opened].filter(letter => !closed.has(letter.id))
   }
 
   openLetter(letter: NewLetter): void {
@@ -286,7 +285,7 @@ export class ChangeDraft {
     this.note('letter.opened', { node: letter.node, executionId: letter.executionId, reason: letter.reason })
   }
 
-  closeLetter(letter: LetterRecord, state: ClosedLetter['state'], request: Request): void {
+  closeLetter(letter: NewLetter, state: ClosedLetter['state'], request: Request): void {
     this.#closed.push({ id: letter.id, state, ...request })
     this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
     this.note(`letter.${state}`, { node: letter.node, executionId: letter.executionId, ...request })

@@ -4,11 +4,13 @@
  */
 import { InvalidStateError } from '../errors.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
-import type { ActiveExecution, LetterReason, LetterRecord } from '../store/records.ts'
+import type { NewLetter } from '../store/change.ts'
+import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
+import { failedNodes } from './failed-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
-import { cancelWorkflow, holdRows } from './wind-down.ts'
+import { finishWorkflow, holdRows } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -33,13 +35,20 @@ export function decideRequeue(draft: ChangeDraft, letterId: string, request: Req
   goOnFromLetters(draft, plan, request)
 }
 
-/** Lets go what no open letter holds. The workflow comes back here when nothing goes on and another letter is open. */
+/**
+ * Lets go what no open letter holds, or ends what a step has declared finished meanwhile. The workflow comes back here when
+ * nothing goes on and another letter is open.
+ */
 export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request): void {
-  const left = draft.letters()
-  draft.setWorkflow({ blockedBy: left[0]?.node ?? draft.workflow.blockedBy })
-  if (left.length === 0) draft.setWorkflow({ blockedBy: null })
+  const [blocker] = [...draft.letters(), ...failedNodes(draft, plan)]
+  draft.setWorkflow({ blockedBy: blocker?.node ?? null })
+  const declared = draft.workflow.pauseCause === 'finishing'
   if (draft.state === 'dlq') draft.moveWorkflow('ready', request)
   if (draft.state !== 'ready') return
+  if (declared) {
+    finishWorkflow(draft, plan)
+    return
+  }
   for (const row of draft.rows())
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
 }
@@ -53,23 +62,8 @@ export function isHeldByLetter(draft: ChangeDraft, plan: Plan, row: LiveRow): bo
 /** What becomes of the workflow when a letter is given up for good. */
 export type AfterDiscard = 'cancel' | 'skip'
 
-export function discardLetter(draft: ChangeDraft, letterId: string, request: Request): LetterRecord {
-  const letter = openLetter(draft, letterId, 'discard')
-  draft.closeLetter(letter, 'discarded', request)
-  return letter
-}
-
-/** With the end of a workflow nothing is left to be handled. */
-export function closeAllLetters(draft: ChangeDraft, request: Request): void {
-  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
-}
-
-export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Plan): void {
-  closeAllLetters(draft, request)
-  cancelWorkflow(draft, request, plan)
-}
-
-function openLetter(draft: ChangeDraft, id: string, verb: string): LetterRecord {
+/** Refuses a letter that was handled already. */
+export function openLetter(draft: ChangeDraft, id: string, verb: string): NewLetter {
   const { workflow } = draft.facts
   const found = draft.letters().find(letter => letter.id === id)
   if (found && (draft.state === 'ready' || draft.isHeld)) return found

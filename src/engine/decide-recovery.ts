@@ -22,10 +22,11 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     return
   }
   const reason = `worker ${row.owner} was lost`
-  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+  const { finishing, pauseCause } = draft.workflow
+  if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
     else draft.end(row, 'canceled', 'superseded', { reason })
-    endIfNothingRuns(draft)
+    if (!draft.isHeld) endIfNothingRuns(draft)
     return
   }
   const crashes = crashesAfter(row)

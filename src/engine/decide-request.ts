@@ -6,12 +6,13 @@ import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
+import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { cancelWorkflow, finishWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -29,7 +30,9 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
     throw refusal(draft.facts, 'resume', 'Requeue its dead letter, or skip or resolve the step that was given up.')
   if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
   if (draft.workflow.pauseCause === 'finishing') {
-    endDeclared(draft, request)
+    // A step had declared it finished while it was held.
+    draft.moveWorkflow('ready', request)
+    finishWorkflow(draft, plan)
     return
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
@@ -39,22 +42,12 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   const places = new FreePlaces(draft, plan)
   for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  pauseIfStuck(draft)
 }
 
 /** With fresh counters, and at once if it has a place. */
 function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: FreePlaces): void {
   repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...places.take(failed.node) })
-}
-
-/** A step had declared the workflow finished while a person kept it paused. */
-function endDeclared(draft: ChangeDraft, request: Request): void {
-  for (const row of draft.rows()) if (row.state !== 'in_progress') draft.end(row, 'canceled', 'superseded')
-  if (draft.rows().length === 0) {
-    draft.moveWorkflow('finished', request)
-  } else {
-    draft.moveWorkflow('ready', request)
-    draft.setWorkflow({ finishing: true })
-  }
 }
 
 /** What waits for a dead letter to be handled stays held. */
@@ -69,7 +62,7 @@ export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): 
   const { state } = draft
   if (state === 'rolling_back') return
   if (state !== 'ready' && !draft.isHeld) throw refusal(draft.facts, 'cancel', 'It has ended.')
-  cancelFromLetters(draft, request, plan)
+  cancelWorkflow(draft, request, plan)
 }
 
 /** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */
@@ -118,12 +111,18 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   settleLetters(draft, plan, name, hand)
-  goOnIfFree(draft, plan, hand.request)
-  const each = plan.graph.eachOf(name)
+  if (!isDeclaredFinished(draft)) {
+    goOnIfFree(draft, plan, hand.request)
+    goOnBehind(draft, plan, name, row?.fence ?? 0)
+  }
+  endOrStick(draft, plan, hand.request)
+}
+
+function goOnBehind(draft: ChangeDraft, plan: Plan, node: string, fence: number): void {
+  const each = plan.graph.eachOf(node)
   if (mustHeal(draft, plan)) heal(draft, plan)
   else if (each) satisfyItem(draft, plan, each, null)
-  else arrive(draft, plan, { node: name, fence: row?.fence ?? 0 }, null)
-  endOrStick(draft, plan, hand.request)
+  else arrive(draft, plan, { node, fence }, null)
 }
 
 /** With an `each` node its items are settled: nobody waits for them any more. None of them runs. */
@@ -137,17 +136,34 @@ function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string, request: Re
   draft.setOpenParents(each, 0)
 }
 
-/** A letter of the node is handled by that. */
+/** A letter of the node is handled by that, and those of its items, which are left out. */
 function settleLetters(draft: ChangeDraft, plan: Plan, name: string, { request, verb }: ByHand): void {
-  const own = draft.letters().filter(letter => currentName(plan, letter.node) === name)
+  const own = lettersOf(draft, plan, name)
+  const items = draft.letters().filter(letter => ownerOf(currentName(plan, letter.node)) === name)
   for (const letter of own) draft.closeLetter(letter, verb === 'skip' ? 'discarded' : 'resolved', request)
-  if (own.length > 0) goOnFromLetters(draft, plan, request)
+  for (const letter of items) draft.closeLetter(letter, 'discarded', request)
+  if (own.length + items.length > 0) goOnFromLetters(draft, plan, request)
+}
+
+function lettersOf(draft: ChangeDraft, plan: Plan, name: string) {
+  return draft.letters().filter(letter => currentName(plan, letter.node) === name)
+}
+
+/** Nothing new is due: its end has come, or comes when nobody holds it any more. */
+function isDeclaredFinished({ state, workflow }: ChangeDraft): boolean {
+  return state === 'finished' || workflow.finishing || workflow.pauseCause === 'finishing'
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
 export function decideReattempt(draft: ChangeDraft, node: string, request: Request, plan: Plan): void {
   const what = `reattempt step ${node} of`
   refuseUnlessOpen(draft, what)
+  const letters = lettersOf(draft, plan, currentName(plan, node))
+  if (letters.length > 0) {
+    for (const letter of letters) draft.closeLetter(letter, 'requeued', request)
+    goOnFromLetters(draft, plan, request)
+    return
+  }
   const row = rowOf(draft, plan, node)
   if (row) throw refusal(draft.facts, what, `Its attempt ${row.attempt} has not ended (${row.state}).`)
   const failed = failedNode(draft, plan, node, 'reattempt')
@@ -186,23 +202,6 @@ function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
 function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
   const name = currentName(plan, node)
   return draft.rows().find(row => currentName(plan, row.node) === name) ?? null
-}
-
-/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
-export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
-  const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
-  const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
-  return [...names].flatMap(name => {
-    const latest = latestUnder(draft, plan, name)
-    // An item matters as long as its node waits for it.
-    const each = ownerOf(name)
-    const isOver = active.has(name) || (each !== null && !active.has(each))
-    return latest && hasFailed(latest) && !isOver ? latest : []
-  })
-}
-
-export function hasFailed({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
-  return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
 }
 
 function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string): LatestEnding {

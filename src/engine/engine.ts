@@ -11,7 +11,7 @@ import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, cancelFromLetters, decideRequeue, discardLetter } from './dead-letters.ts'
+import { type AfterDiscard, decideRequeue, openLetter } from './dead-letters.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -25,7 +25,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { type Plan, wakeSlotPrefix } from './plan.ts'
-import { cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
+import { cancelWorkflow, cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -94,12 +94,9 @@ export class Engine {
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
     const { workflowId, node } = await this.findLetter(letterId)
     await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
-      if (then === 'cancel') {
-        discardLetter(draft, letterId, request)
-        cancelFromLetters(draft, request, plan)
-      } else {
-        decideSkip(draft, node, request, plan)
-      }
+      openLetter(draft, letterId, 'discard')
+      if (then === 'cancel') cancelWorkflow(draft, request, plan)
+      else decideSkip(draft, node, request, plan)
     })
   }
 

@@ -27,6 +27,7 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
+  closeLetters(draft, request)
   // One that was declared finished waits for the same rows, with a timer of its own.
   draft.dropTimer(stopTimerSlot)
   draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
@@ -46,11 +47,17 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
     if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
   }
   draft.setWorkflow({ finishing: true })
+  closeLetters(draft, { by: null, reason: 'the workflow was finished' })
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
   if (draft.rows().some(row => row.state === 'in_progress')) {
     insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
   }
   endIfNothingRuns(draft)
+}
+
+/** With the end of a workflow nothing is left to be handled. */
+function closeLetters(draft: ChangeDraft, request: Request): void {
+  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
 }
 
 /** The last running row is gone: the end that was asked for is there. */

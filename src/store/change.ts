@@ -159,7 +159,7 @@ export interface WorkflowFacts {
   readonly latest: ReadonlyMap<string, LatestEnding> | null
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
-  /** Open dead letters, where the latest attempts were asked for. */
+  /** Open dead letters, where the latest attempts or locked rows were asked for. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
   readonly started: ReadonlyMap<string, StartResult>

@@ -18,7 +18,8 @@ export async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
-  const lettersOf = idsOf(targets.filter(target => target.withLatest))
+  // Whoever ends or holds a workflow as a whole may have to close them.
+  const lettersOf = idsOf(targets.filter(target => target.withLatest || target.lockRows))
   const [workflows, whole, single, latest, fanIns, ended, letters] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),

@@ -14,7 +14,7 @@ import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import type { Ending, LatestEnding, NewExecution, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
-import type { ActiveExecution, WorkflowRecord } from '../../../src/store/records.ts'
+import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../../../src/store/records.ts'
 import type { ChangeTarget } from '../../../src/store/store.ts'
 import { completed, facts, row } from './facts.ts'
 
@@ -31,6 +31,7 @@ export class PlayedWorkflow {
   readonly history: Ending[] = []
   readonly counters = new Map<string, number>()
   readonly events: string[] = []
+  readonly letters = new Map<string, LetterRecord>()
   #earlier: Graph | null = null
   #ids = 100
 
@@ -61,6 +62,11 @@ export class PlayedWorkflow {
   /** How attempts have ended, in order: `a completed, b failed`. */
   get story(): string {
     return this.history.map(({ execution, state }) => `${execution.node} ${state}`).join(', ')
+  }
+
+  /** What has become of dead letters, in the order they were opened: `a open, b requeued`. */
+  get mail(): string {
+    return [...this.letters.values()].map(({ node, state }) => `${node} ${state}`).join(', ')
   }
 
   attemptsAt(node: string): Ending[] {
@@ -175,7 +181,7 @@ export class PlayedWorkflow {
     return [...this.rows.values()].toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
   }
 
-  #look({ slots, fanIns = [], withLatest = false }: ChangeTarget): WorkflowFacts {
+  #look({ slots, fanIns = [], withLatest = false, lockRows = false }: ChangeTarget): WorkflowFacts {
     const all = this.#sorted()
     const counters = [...this.counters].filter(([node]) => withLatest || fanIns.includes(node))
     return {
@@ -188,6 +194,7 @@ export class PlayedWorkflow {
         all.some(({ slot, kind, state }) => !slots.includes(slot) && kind !== 'timer' && goesOn.includes(state)),
       latest: withLatest ? this.#latest() : null,
       fanIns: new Map(counters),
+      letters: withLatest || lockRows ? [...this.letters.values()].filter(({ state }) => state === 'open') : [],
     }
   }
 
@@ -211,6 +218,7 @@ export class PlayedWorkflow {
     }
     for (const move of change.moves) this.#move(move)
     this.#applyCounters(change.fanIns)
+    this.#applyLetters(change.letters)
     if (change.update) this.workflow = { ...this.workflow, ...change.update }
     this.events.push(...change.events.map(({ type, node }) => (node ? `${type} ${node}` : type)))
   }
@@ -225,6 +233,17 @@ export class PlayedWorkflow {
     for (const { node, open } of inserted) {
       refuse(this.counters.has(node), `there is a counter at ${node}`)
       this.counters.set(node, open)
+    }
+  }
+
+  #applyLetters({ opened, closed }: WorkflowChange['letters']): void {
+    const fresh = { workflowId: '7', workflowType: 'Sample', state: 'open', createdAt: 1000, handledAt: null } as const
+    for (const letter of opened)
+      this.letters.set(letter.id, { ...letter, ...fresh, handledBy: null, handledReason: null })
+    for (const { id, state, by, reason } of closed) {
+      const letter = this.letters.get(id)
+      if (letter?.state !== 'open') throw new Error(`no open letter ${id} to close`)
+      this.letters.set(id, { ...letter, state, handledAt: 2000, handledBy: by, handledReason: reason })
     }
   }
 

@@ -1,0 +1,22 @@
+/** The nodes that stand in the way of a workflow until a person does something about them. Pure. */
+import type { LatestEnding } from '../store/change.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { currentName, ownerOf, type Plan } from './plan.ts'
+import { latestUnder } from './schedule.ts'
+
+/** Nodes whose latest attempt has failed, or was given up by `this.pause()`, and that nothing is planned for. */
+export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
+  const active = new Set(draft.rows().map(row => currentName(plan, row.node)))
+  const names = new Set([...draft.endedNodes()].map(node => currentName(plan, node)))
+  return [...names].flatMap(name => {
+    const latest = latestUnder(draft, plan, name)
+    // An item matters as long as its node waits for it.
+    const each = ownerOf(name)
+    const isOver = active.has(name) || (each !== null && !active.has(each))
+    return latest && hasFailed(latest) && !isOver ? latest : []
+  })
+}
+
+export function hasFailed({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
+  return state === 'failed' || (state === 'canceled' && outcome === 'canceled_by_flow_control')
+}

@@ -136,7 +136,7 @@ export class Model {
         for (const node of this.all()) node.later = false
         return true
       case 'time to stop is over':
-        for (const node of this.running()) this.#end(node, 'skipped', 'stopped')
+        for (const node of this.running()) this.#endStopped(node, null)
         this.#comeToRest()
         return true
     }
@@ -337,12 +337,11 @@ export class Model {
     if (node.state === 'in_progress' || (!hadFailed && !isActive(node))) return false
     const items = this.#itemsOf(node).filter(item => isActive(item) || this.#hasFailed(item))
     if (items.some(item => item.state === 'in_progress')) return false
-    const frees = [node, ...items].some(one => this.#hasFailed(one))
     const handles = [node, ...items].some(hasLetter)
     for (const item of items) this.#settleOne(item, 'skipped', 'skipped_by_flow_control')
     this.#settleOne(node, state, outcome)
     if (handles) this.#goOnFromLetter()
-    if (frees) this.#goOnIfFree()
+    this.#goOnIfFree()
     this.#comeToRest()
     if (this.isHeld && !this.all().some(isActive) && !this.#anyFailed()) this.#become('finished')
     return true
@@ -365,11 +364,11 @@ export class Model {
     return true
   }
 
-  /** What an exception or a step has paused goes on once nothing is left that has failed. */
+  /** What an exception or a step has paused goes on once nothing is left of that: what has failed, or holds itself. */
   #goOnIfFree(): void {
     if (this.state !== 'paused' || this.#anyFailed()) return
-    if (this.cause !== 'exception' && this.cause !== 'flow_control') return
-    this.#goOn()
+    const heldMidway = this.all().some(node => node.heldFrom === 'suspended')
+    if (this.cause === 'exception' || (this.cause === 'flow_control' && !heldMidway)) this.#goOn()
   }
 
   #resume(): void {

@@ -252,7 +252,8 @@ export class Play {
     this.#apply({ kind: 'clock' })
     const fired = await patiently(worker.fireTimers(this.#parts.workflowId))
     this.#note(`the clock moves on${fired > 0 ? `, and ${worker.name} fires a timer` : ''}`)
-    if (fired > 0 !== (this.model.state === 'rolling_back')) throw new Wrong(`${fired} timers fired.`)
+    if (fired > 0 !== (this.model.state === 'rolling_back' || this.model.finishing))
+      throw new Wrong(`${fired} timers fired.`)
     if (fired > 0) this.#apply({ kind: 'time to stop is over' })
     await this.check()
   }

@@ -82,7 +82,7 @@ function plainMoves(play: Play, random: Random): Move[] {
   const runs = play.atGates().filter(run => !run.worker.isDead || random.between(0, 3) === 0)
   const queues = [...new Set(model.claimable().map(node => queueOf(node.spec)))]
   const idle = runs.length === 0 && queues.length === 0
-  const waits = model.all().some(node => node.later) || model.state === 'rolling_back'
+  const waits = model.all().some(node => node.later) || model.state === 'rolling_back' || model.finishing
   const worker = random.pick(play.living())
   const letters = model.all().filter(hasLetter)
   return [

@@ -10,7 +10,7 @@ import type { LatestEnding } from '../store/change.ts'
 import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { fillPlaces, itemsIn } from './each-items.ts'
+import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
@@ -37,7 +37,7 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
     else open.set(node.id, settleNode(draft, plan, standing, { node, waits: lost.length > 0 }))
   }
   writeCounters(draft, plan, standing, open)
-  const crooked = lost.length > 0 || standing.isCrooked()
+  const crooked = lost.length > 0 || standing.isCrooked() || plan.graph.nodes.some(node => isCrowded(draft, plan, node))
   if (from !== plan.generation || crooked !== draft.workflow.crooked) {
     draft.setWorkflow({ generation: plan.generation, crooked })
   }

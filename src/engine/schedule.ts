@@ -53,6 +53,7 @@ export interface FirstOptions {
   readonly runOn?: RunOn | null
   readonly input?: string
   readonly state?: 'waiting'
+  readonly generation?: number
 }
 
 /** The first attempt at a node whose parents are all satisfied. */
@@ -68,6 +69,7 @@ export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, opt
     input: options.input ?? null,
     runOn: options.runOn ?? null,
     ...(options.state === undefined ? {} : { state: options.state }),
+    ...(options.generation === undefined ? {} : { generation: options.generation }),
   })
 }
 
@@ -140,7 +142,7 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */
-function lostNode({ data }: Graph, name: string): GraphNode {
+export function lostNode({ data }: Graph, name: string): GraphNode {
   const { queue, priority } = data
   return { id: name, name, kind: 'step', waitMs: 0, queue, priority, dependsOn: [] }
 }

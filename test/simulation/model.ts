@@ -358,7 +358,7 @@ export class Model {
     const node = this.nodes.get(name ?? '')
     if (node !== undefined && hasLetter(node)) return this.#handleLetter('requeue', name)
     if (!this.#isOpen() || node === undefined || !this.#hasFailed(node)) return false
-    this.#again(node, { failures: 0, crashes: 0, later: false })
+    this.#tryAgain(node)
     this.#goOnIfFree()
     this.#comeToRest()
     return true
@@ -375,7 +375,7 @@ export class Model {
     this.#goOn()
     if (!this.finishing) {
       for (const node of this.all()) {
-        if (this.#hasFailed(node)) this.#again(node, { failures: 0, crashes: 0, later: false })
+        if (this.#hasFailed(node)) this.#tryAgain(node)
       }
     }
     this.#comeToRest()
@@ -453,9 +453,13 @@ export class Model {
   #again(node: ModelNode, next: { failures: number; crashes: number; later: boolean }): void {
     Object.assign(node, next)
     node.attempt++
-    // An item stands in line for a place; most often its own is still free.
-    if (node.each !== null) node.state = 'waiting'
-    else this.#enter(node, 'scheduled')
+    this.#enter(node, 'scheduled')
+  }
+
+  /** Somebody wants it to be tried again. An item has left its place to others, and stands in line for one. */
+  #tryAgain(node: ModelNode): void {
+    this.#again(node, { failures: 0, crashes: 0, later: false })
+    if (node.each !== null) Object.assign(node, { state: 'waiting', heldFrom: null })
   }
 
   #enter(node: ModelNode, state: 'scheduled' | 'suspended'): void {

@@ -43,6 +43,7 @@ export type { JobContext, JobNode } from './definition/job-context.ts'
 export type { Dependency, FanOut, NodeHandle } from './definition/node-handle.ts'
 export type { NodeRef } from './definition/node-ref.ts'
 export type { OutputReference } from './definition/output-reference.ts'
+export type { CustomEventName, CustomEventPayload, Register } from './definition/register.ts'
 export type { RetryNotation } from './definition/retry-notation.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
@@ -73,6 +74,26 @@ export type { StartOptions } from './engine/start-orders.ts'
 export type { HistoryFlaw } from './engine/verify-history.ts'
 export type { FailureCause, StepError, WaitReason } from './engine/wait-reason.ts'
 export * from './errors.ts'
+export type { ComplaintKind } from './observe/complaint.ts'
+export type {
+  CustomEvent,
+  EngineEvent,
+  EngineEvents,
+  EventError,
+  EventFacts,
+  EventHandler,
+  EventName,
+  GenevaEvent,
+  StepEnded,
+  StepFailed,
+  StepMoved,
+  StepStarted,
+  TimerMoved,
+  WorkflowEnded,
+  WorkflowMoved,
+} from './observe/events.ts'
+export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/examine.ts'
+export type { EventsOptions } from './observe/tail-events.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'
 export { type DrizzlePage, type DrizzleSource, fromDrizzle } from './records/from-drizzle.ts'
@@ -82,7 +103,15 @@ export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
 export type { EndedWorkflowState } from './store/housekeeping-store.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
-export type { EndedState, ExecutionState, LetterReason, LetterState, Outcome, WorkflowState } from './store/records.ts'
+export type {
+  EndedState,
+  EngineEventType,
+  ExecutionState,
+  LetterReason,
+  LetterState,
+  Outcome,
+  WorkflowState,
+} from './store/records.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

@@ -21,7 +21,7 @@ import { sourceFiles } from './support/source-file.ts'
 
 const base = ['primitives', 'errors']
 const engineAndBelow = ['engine', 'definition', 'store', ...base]
-const clientAndBelow = ['client', 'drawing', 'worker', 'open-store', ...engineAndBelow]
+const clientAndBelow = ['client', 'observe', 'drawing', 'worker', 'open-store', ...engineAndBelow]
 const dialects = ['store/sqlite', 'store/postgres', 'store/mysql']
 
 /** From the bottom up. `store` is the interface and its records; only `open-store` knows that there are dialects. */
@@ -37,13 +37,17 @@ const layers: readonly Layer[] = [
   { name: 'store', files: /^src\/store\/[^/]+\.ts$/, mayImport: base },
   { name: 'engine', files: /^src\/engine\//, mayImport: ['definition', 'store', ...base] },
   { name: 'worker', files: /^src\/worker\//, mayImport: engineAndBelow },
-  { name: 'client', files: /^src\/client\//, mayImport: ['drawing', 'worker', 'open-store', ...engineAndBelow] },
+  {
+    name: 'client',
+    files: /^src\/client\//,
+    mayImport: ['observe', 'drawing', 'worker', 'open-store', ...engineAndBelow],
+  },
   ...['observe', 'testing', 'http', 'cli'].map(name => ({
     name,
     files: new RegExp(`^src/${name}/`),
     mayImport: ['index', ...clientAndBelow],
   })),
-  { name: 'index', files: /^src\/index\.ts$/, mayImport: ['observe', 'records', ...clientAndBelow] },
+  { name: 'index', files: /^src\/index\.ts$/, mayImport: ['records', ...clientAndBelow] },
   { name: 'testing entry', files: /^src\/testing\.ts$/, mayImport: ['testing', 'index', ...clientAndBelow] },
   ...dialects.map(name => ({
     name: `${name} entry`,

@@ -6,6 +6,8 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
+import { doctorCommand } from './doctor-command.ts'
+import { eventsCommand } from './events-command.ts'
 import { explainCommand } from './explain-command.ts'
 import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
@@ -24,6 +26,8 @@ const program = new Command('geneva')
   .showHelpAfterError('(geneva --help shows all commands)')
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
+  .addCommand(doctorCommand())
+  .addCommand(eventsCommand())
   .addCommand(explainCommand())
   .addCommand(pruneCommand())
   .addCommand(stuckCommand())

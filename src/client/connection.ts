@@ -73,12 +73,15 @@ export class Connection {
   readonly graphLimits: GraphLimits
   readonly #options: GenevaOptions
   readonly #database: DatabaseOptions
+  readonly #onOpen: (store: Store) => void
   #opened: Promise<Opened> | null = null
   #ready = false
   #closed = false
 
-  constructor(options: GenevaOptions) {
+  /** `onOpen` gets the store as soon as there is one. */
+  constructor(options: GenevaOptions, onOpen: (store: Store) => void = () => {}) {
     this.#options = options
+    this.#onOpen = onOpen
     this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
     openerFor(this.#database?.url)
     checkLimits(options.limits)
@@ -165,6 +168,7 @@ export class Connection {
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
       const engine = new Engine(store, this.registry, this.jobs)
+      this.#onOpen(store)
       await engine.register()
       const ticks = new Ticks(engine, this.schedules, this.maxInputBytes)
       await ticks.register()

@@ -2,6 +2,7 @@
  * An execution as people see it: one attempt at a step, whether it has ended or not.
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
 import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { ActiveExecution, EndedExecution, EventRecord, ExecutionState, Outcome } from '../store/records.ts'
 import { progressOf, type StepProgress } from './step-progress.ts'
@@ -31,8 +32,11 @@ export interface ProgressFacts {
   readonly now: number | null
 }
 
-export interface WorkflowEvent extends Omit<EventRecord, 'at'> {
+/** A line of the record of one workflow. */
+export interface WorkflowEvent extends Omit<EventRecord, 'at' | 'since' | 'payload'> {
   readonly at: Date
+  /** What a step has emitted; the class and message of the error that it ended with. */
+  readonly payload: unknown
 }
 
 /** The attempts in order: `rows` are shown, `earlier` only tells what they took over. */
@@ -69,5 +73,6 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress'> {
 }
 
 export function fromEvent(row: EventRecord): WorkflowEvent {
-  return { ...row, at: toDate(row.at) }
+  const { since: _since, payload, at, ...rest } = row
+  return { ...rest, at: toDate(at), payload: decodeValue(payload) ?? null }
 }

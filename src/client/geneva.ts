@@ -21,6 +21,11 @@ import type { StartOptions } from '../engine/start-orders.ts'
 import { exportDag, freezeWorkflow, replaceGraph } from '../engine/stored-graphs.ts'
 import type { HistoryFlaw } from '../engine/verify-history.ts'
 import { ClosedError, WorkflowNotFoundError } from '../errors.ts'
+import { EventBus } from '../observe/event-bus.ts'
+import type { EventName, EventOfType } from '../observe/events.ts'
+import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
+import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
+import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { Store } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
@@ -47,14 +52,16 @@ export interface ImportOptions extends RequestOptions {
 export class Geneva {
   readonly #connection: Connection
   readonly #onError: ErrorListener
+  readonly #bus: EventBus
   readonly #workers = new Set<Worker>()
   /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
   readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
-    this.#connection = new Connection(options)
-    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)
+    this.#bus = new EventBus(this.#onError)
+    this.#connection = new Connection(options, store => this.#bus.attach(store))
+    for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
   }
 
   /** Starts a workflow. Durable when it returns; inside a `transaction`, when that commits. */
@@ -261,6 +268,25 @@ export class Geneva {
     return drawGraph(pictureOf(graphOfFrozen(what, defaults)), options)
   }
 
+  /**
+   * Calls the handler for events that this process writes, after their commit and outside of the engine's work. Returns a
+   * function that ends it. What other processes write, and everything exactly from where one stopped, is read by `events`.
+   */
+  readonly on: Listen = (type: string, ...rest: unknown[]) => {
+    const [workflow, handler] = rest.length > 1 ? rest : [null, rest[0]]
+    return subscribe(this.#bus, this.#connection.registry, { type, workflow, handler } as Wanted)
+  }
+
+  /** Every event of every process from a position on, in order, at least once, for as long as the loop goes on. */
+  events<const K extends EventName = EventName>(options: EventsOptions<K> = {}): AsyncIterable<EventOfType<K>> {
+    return tailEvents(this.#connection, this.#bus, options) as AsyncIterable<any>
+  }
+
+  /** Compares what is stored with what the events say, and with what must always be true. Changes nothing. */
+  async doctor(options: DoctorOptions = {}): Promise<DoctorReport> {
+    return this.#connection.read(({ store }) => examine(store, options))
+  }
+
   /** Removes workflows that ended long ago with all that belongs to them, families whole, in small transactions. */
   async prune(options: PruneOptions): Promise<PruneReport> {
     return prune((await this.#connection.open()).engine.store, options)
@@ -330,6 +356,7 @@ export class Geneva {
   async close(): Promise<void> {
     if (!this.#connection.markClosed()) return
     await Promise.all([...this.#workers].map(worker => worker.stop()))
+    await this.#bus.close()
     await this.#connection.release()
   }
 

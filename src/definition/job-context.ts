@@ -1,6 +1,7 @@
 /** What a job can read and do while it runs: the counterpart of `this` in a step. The engine makes one per attempt. */
 import type { Duration } from '../primitives/duration.ts'
 import type { HeroId } from './hero.ts'
+import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { ExecutionInfo } from './step-context.ts'
 
 export interface JobContext {
@@ -21,6 +22,9 @@ export interface JobContext {
   output<Output = unknown>(node: string): Promise<Output>
   /** Reads what another node returned, or gives the fallback when it has no output. */
   output<Output = unknown, Fallback = null>(node: string, fallback: Fallback): Promise<Output | Fallback>
+
+  /** Tells the world that something has happened: `job.emit('order.shipped', { orderId })`. Written with the outcome of this node. */
+  emit<const K extends CustomEventName>(type: K, payload: CustomEventPayload<K>): void
 
   /** Ends the workflow as `canceled`. */
   cancel(reason?: string): never

@@ -1,6 +1,8 @@
 /** The `JobContext` of one attempt: the same facts and the same flow control that a step has, without a class. */
 import type { Duration } from '../primitives/duration.ts'
+import { emit } from './emit.ts'
 import type { JobContext, JobNode } from './job-context.ts'
+import type { CustomEventName, CustomEventPayload } from './register.ts'
 import { reattempt, steer } from './steer.ts'
 import type { ExecutionInfo, StepContext } from './step-context.ts'
 
@@ -40,6 +42,10 @@ export class JobRun implements JobContext {
 
   output(node: string, ...fallback: unknown[]): Promise<any> {
     return this.#context.output(node, fallback.length > 0 ? { value: fallback[0] } : null)
+  }
+
+  emit<const K extends CustomEventName>(type: K, payload: CustomEventPayload<K>): void {
+    emit(this.#context, type, payload)
   }
 
   cancel(reason?: string): never {

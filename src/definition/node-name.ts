@@ -10,6 +10,7 @@ const members = [
   'execution',
   'signal',
   'output',
+  'emit',
   'cancel',
   'pause',
   'skip',

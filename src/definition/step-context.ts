@@ -13,6 +13,12 @@ export interface ExecutionInfo {
   readonly idempotencyKey: string
 }
 
+/** An event of the application, encoded. */
+export interface EmittedEvent {
+  readonly type: string
+  readonly payload: string
+}
+
 export interface StepContext {
   readonly workflowId: string
   /** The hero by type and id, whether it can be loaded or not. */
@@ -24,6 +30,8 @@ export interface StepContext {
   hero(): unknown
   /** Reads the stored output of another node; throws `OutputMissingError` unless a fallback is given. */
   output(node: string, fallback: { readonly value: unknown } | null): Promise<unknown>
+  /** Events that the code has emitted, to be written with its outcome. Frozen once that is decided. */
+  readonly emitted: EmittedEvent[]
   /** The first flow control asked for. It counts even when user code swallows the throw. */
   flowControl: FlowControl | null
 }

@@ -17,9 +17,11 @@ import {
   declareTask,
 } from './declare-node.ts'
 import * as rules from './declare-rules.ts'
+import { emit } from './emit.ts'
 import type { HeroType } from './hero.ts'
 import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
+import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
 import { type ReattemptOptions, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo } from './step-context.ts'
@@ -253,6 +255,14 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   async output(step: unknown, ...fallback: unknown[]): Promise<unknown> {
     const { context } = attachmentOf(this, 'output')
     return context.output(stepOf(this, step), fallback.length > 0 ? { value: fallback[0] } : null)
+  }
+
+  /**
+   * Tells the world that something has happened: `this.emit('order.shipped', { orderId })`. Written in the transaction that
+   * records how this step ended; what a step emits before it throws is forgotten with that attempt.
+   */
+  emit<const K extends CustomEventName>(type: K, payload: CustomEventPayload<K>): void {
+    emit(attachmentOf(this, 'emit').context, type, payload)
   }
 
   /** Ends the workflow as `canceled`. */

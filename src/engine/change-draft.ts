@@ -28,7 +28,7 @@ import type {
   StoredWorkflowState,
 } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
-import { eventName, moveName } from './event-names.ts'
+import { endingFacts, eventName, moveName, pauseFacts } from './event-names.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
 /** Who asked for a change from outside, and why. */
@@ -143,28 +143,21 @@ export class ChangeDraft {
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
     this.#forget(row)
-    this.#record(row, row.state, { state, outcome, details })
+    this.#record(row, row.state, { ...details, state, outcome })
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
   insertEnded(row: EndingRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, 'new', state)
-    this.#record(row, 'new', { state, outcome, details })
+    this.#record(row, null, { ...details, state, outcome })
   }
 
-  #record(row: EndingRow, from: string, end: { state: EndedState; outcome: Outcome; details: EndingDetails }): void {
-    const { state, outcome, details } = end
-    const reason = details.reason ?? null
-    this.#endings.push({
-      execution: row,
-      state,
-      outcome,
-      error: details.error ?? null,
-      reason,
-      output: details.output ?? null,
-    })
+  #record(row: EndingRow, from: string | null, end: EndingDetails & { state: EndedState; outcome: Outcome }): void {
+    const { state, outcome, error = null, reason = null, output = null, by = null } = end
+    const ending: Ending = { execution: row, state, outcome, error, reason, output }
+    this.#endings.push(ending)
     if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
-    this.#event(`step.${state}`, row, { from, to: state, by: details.by ?? null, reason: reason ?? outcome })
+    this.#event(`step.${state}`, row, { from, to: state, by, reason, ...endingFacts(ending) })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
@@ -176,9 +169,11 @@ export class ChangeDraft {
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
     const row = this.#put(execution)
-    this.#event(`${execution.kind === 'timer' ? 'timer' : 'step'}.${eventName(execution.state)}`, row, {
-      to: execution.state,
-      by: execution.owner,
+    const { kind, state, owner, due } = execution
+    this.#event(kind === 'timer' ? 'timer.scheduled' : `step.${eventName(state)}`, row, {
+      to: state,
+      by: owner,
+      since: state === 'in_progress' && 'at' in due ? due.at : null,
     })
     return row
   }
@@ -201,7 +196,8 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    this.#event(`step.${moveName(row.state, state)}`, row, { from: row.state, to: state, reason })
+    const type = row.kind === 'timer' ? 'timer.released' : (`step.${moveName(row.state, state)}` as const)
+    this.#event(type, row, { from: row.state, to: state, reason })
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
@@ -222,15 +218,18 @@ export class ChangeDraft {
     )
   }
 
-  /** A timer that is no longer needed, or that has done its work. */
+  /** Timers that are no longer needed, or have done their work. */
   dropTimers(): void {
-    for (const row of [...this.#live.values()]) if (row.kind === 'timer') this.#forget(row)
+    for (const slot of [...this.#live.keys()]) this.dropTimer(slot)
   }
 
-  /** A timer that has done its work. */
+  /** One that was claimed has done its work. */
   dropTimer(slot: string): void {
     const row = this.#live.get(slot)
-    if (row?.kind === 'timer') this.#forget(row)
+    if (row?.kind !== 'timer') return
+    this.#forget(row)
+    const to = row.state === 'in_progress' ? 'completed' : 'canceled'
+    this.#event(`timer.${to}`, row, { from: row.state, to })
   }
 
   /** How many parents of the node are open; `null` while none has arrived. */
@@ -263,6 +262,8 @@ export class ChangeDraft {
       to,
       by,
       reason,
+      since: isEnd(to) ? this.facts.workflow.createdAt : to === 'ready' ? this.facts.workflow.pausedAt : null,
+      ...pauseFacts(pauseCause),
     }
     this.#events.push(this.#moved)
   }
@@ -282,13 +283,15 @@ export class ChangeDraft {
   openLetter(letter: NewLetter): void {
     this.#opened.push(letter)
     this.setWorkflow({ openLetters: this.#update.openLetters + 1 })
-    this.note('letter.opened', { node: letter.node, executionId: letter.executionId, reason: letter.reason })
+    const { node, executionId, attempt, reason } = letter
+    this.note('letter.opened', { node, executionId, attempt, reason })
   }
 
   closeLetter(letter: NewLetter, state: ClosedLetter['state'], request: Request): void {
     this.#closed.push({ id: letter.id, state, ...request })
     this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
-    this.note(`letter.${state}`, { node: letter.node, executionId: letter.executionId, ...request })
+    const { node, executionId, attempt } = letter
+    this.note(`letter.${state}`, { node, executionId, attempt, ...request })
   }
 
   /** From now on this graph counts, whatever the class says. */
@@ -298,7 +301,7 @@ export class ChangeDraft {
   }
 
   /** An event of the workflow as a whole, or of a node that has no row. */
-  note(type: string, rest: Partial<NewEvent> = {}): void {
+  note(type: NewEvent['type'], rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
@@ -347,7 +350,7 @@ export class ChangeDraft {
     this.#moves.delete(row.slot)
   }
 
-  #event(type: string, row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
+  #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
   }

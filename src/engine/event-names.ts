@@ -1,16 +1,27 @@
-/** How the events of rows are called: after what happened, not after the state alone. */
-import type { NewExecution, RowMove } from '../store/change.ts'
-import type { ActiveState } from '../store/records.ts'
+/** How the events of rows are called: after what happened, not after the state alone. And what they carry besides. */
+import type { Ending, NewEvent, NewExecution, RowMove } from '../store/change.ts'
+import type { ActiveState, PauseCause } from '../store/records.ts'
 
 /** A held row that is let go was suspended before, and is not suspended by that. */
-export function moveName(from: ActiveState, to: RowMove['state']): string {
+export function moveName(from: ActiveState, to: RowMove['state']): 'held' | 'waiting' | 'suspended' | 'released' {
   if (to === 'paused') return 'held'
   if (to === 'waiting') return 'waiting'
   return from === 'in_progress' && to === 'suspended' ? 'suspended' : 'released'
 }
 
-export function eventName(state: NewExecution['state']): string {
+export function eventName(state: NewExecution['state']): 'started' | 'held' | 'waiting' | 'scheduled' {
   if (state === 'in_progress') return 'started'
   if (state === 'paused') return 'held'
   return state === 'waiting' ? 'waiting' : 'scheduled'
+}
+
+/** How an execution ended, and since when it ran. The stack of an error stays with the execution. */
+export function endingFacts({ execution, outcome, error }: Ending): Partial<NewEvent> {
+  const payload = error && JSON.stringify({ className: error.className, message: error.message })
+  return { outcome, since: execution.startedAt, payload }
+}
+
+/** Why a workflow is paused. */
+export function pauseFacts(cause: PauseCause | null): Partial<NewEvent> {
+  return cause === null ? {} : { payload: JSON.stringify({ cause }) }
 }

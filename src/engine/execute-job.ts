@@ -59,7 +59,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })
-  return { ...outcome, progress: null }
+  return { ...outcome, emitted: Object.freeze(context.emitted), progress: null }
 }
 
 async function outputOf({ claimed, readOutput }: JobExecution, id: string): Promise<unknown> {

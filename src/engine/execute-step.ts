@@ -6,6 +6,7 @@
 import { evaluateTest } from '../definition/evaluate-test.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { resolvePolicy } from '../definition/resolve-policy.ts'
+import type { EmittedEvent } from '../definition/step-context.ts'
 import type { Child } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import type {
@@ -54,6 +55,8 @@ export interface StepJob {
 export interface StepRun extends StepOutcome {
   /** How far a resumable step has come; `null` for any other. */
   readonly progress: Progress | null
+  /** What it has emitted. */
+  readonly emitted?: readonly EmittedEvent[]
 }
 
 export async function executeStep(job: StepJob): Promise<StepRun> {
@@ -77,7 +80,8 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
   const rules = { ...policies, context, isResumable: core !== null, encode, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
-  return { ...outcome, progress: core === null ? null : await core.end() }
+  const emitted = Object.freeze(context.emitted)
+  return { ...outcome, emitted, progress: core === null ? null : await core.end() }
 }
 
 /** Flow control that comes after its time is not recorded: the context has been reported on. */

@@ -1,4 +1,5 @@
 /** What a worker asks to be recorded about a step, and what it is told. */
+import type { EmittedEvent } from '../definition/step-context.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
 import type { IdPool } from './id-pool.ts'
 import type { StepReport } from './step-report.ts'
@@ -8,6 +9,8 @@ export interface FinishRequest {
   readonly report: StepReport
   /** How far a resumable step has come; `null` for any other. */
   readonly progress: Progress | null
+  /** What the step has emitted, to be written with its outcome. */
+  readonly emitted?: readonly EmittedEvent[]
   /** The worker may go on at once with the next step of a queue it serves. */
   readonly runOn: { serves(queue: string, handler: string): boolean } | null
   /** Reserved for what follows; the same over all tries, so that a lost answer can be settled. */

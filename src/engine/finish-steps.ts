@@ -3,7 +3,7 @@
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, ClaimedExecution, WorkflowRecord } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
@@ -114,6 +114,7 @@ function decideGroup(
     }
     const row = request.progress === null ? found : { ...found, progress: request.progress }
     request.ids.rewind()
+    noteEmitted(draft, request)
     const plan = { ...planOf(course, () => request.ids.take()), heals }
     const runOn = alive && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
     const next = decideFinish(draft, row, request.report, { plan, runOn })
@@ -121,6 +122,15 @@ function decideGroup(
     recorded = true
   }
   return recorded ? draft.build() : null
+}
+
+/** What threw has no outcome that could vouch for what it has said. What was given back will say it again. */
+function noteEmitted(draft: ChangeDraft, { claimed, report, emitted = [] }: FinishRequest): void {
+  if (report.kind === 'threw' || report.kind === 'released') return
+  const { id: executionId, node, attempt } = claimed.execution
+  for (const { type, payload } of emitted) {
+    draft.note(type as CustomEventType, { executionId, node, attempt, payload })
+  }
 }
 
 /** Of several rows that fall due the worker goes on with one; the others are for whoever has room. */

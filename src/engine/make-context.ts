@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { FlowControl } from '../definition/flow-control.ts'
 import { decodeHeroId } from '../definition/hero.ts'
-import type { ExecutionInfo, StepContext } from '../definition/step-context.ts'
+import type { EmittedEvent, ExecutionInfo, StepContext } from '../definition/step-context.ts'
 import { HeroGoneError, OutputMissingError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
@@ -31,6 +31,7 @@ class EngineContext implements StepContext {
   readonly execution: ExecutionInfo
   readonly signal: AbortSignal
   readonly input: unknown
+  readonly emitted: EmittedEvent[] = []
   flowControl: FlowControl | null = null
   /** Set before the instance is made. */
   loaded: LoadedHero | null = null

@@ -33,6 +33,7 @@ export type ErrorCode =
   | 'STEP_LIMIT'
   | 'STEP_TIMEOUT'
   | 'ITERATION_LIMIT'
+  | 'EVENTS_DROPPED'
   | 'RETRYABLE'
   | 'PERMANENT'
   | 'DRIVER_MISSING'

@@ -93,6 +93,18 @@ export class IterationLimitError extends GenevaError {
   }
 }
 
+/** A handler of events was too slow: of what it had still to hear, the oldest were dropped. */
+export class EventsDroppedError extends GenevaError {
+  readonly count: number
+  constructor(count: number) {
+    super(
+      'EVENTS_DROPPED',
+      `A handler of \`geneva.on\` is too slow: ${count} events were dropped before it heard of them. Let it do less, or read them with \`geneva.events()\`, which drops nothing.`,
+    )
+    this.count = count
+  }
+}
+
 /** An attempt at a step took longer than its `timeout`. Recorded with the step. */
 export class StepTimeoutError extends GenevaError {
   readonly workflowId: string

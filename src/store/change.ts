@@ -7,7 +7,9 @@ import type {
   ActiveExecution,
   ActiveState,
   Ancestry,
+  CustomEventType,
   EndedState,
+  EngineEventType,
   EventRecord,
   ExecutionKind,
   LetterRecord,
@@ -73,8 +75,10 @@ export interface Ending {
   readonly output: string | null
 }
 
-export type NewEvent = Pick<EventRecord, 'workflowId' | 'type'> &
-  Partial<Pick<EventRecord, 'executionId' | 'node' | 'attempt' | 'from' | 'to' | 'by' | 'reason'>>
+/** An event to be written. The compiler sees to it that the engine writes no type that is not listed. */
+export type NewEvent = { readonly workflowId: string; readonly type: EngineEventType | CustomEventType } & Partial<
+  Omit<EventRecord, 'id' | 'workflowId' | 'type' | 'at'>
+>
 
 export interface RowMove {
   readonly slot: string

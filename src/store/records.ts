@@ -167,7 +167,48 @@ export interface ClaimedExecution {
   readonly input: string | null
 }
 
+/** Every type of event that the engine itself writes. */
+export const engineEventTypes = [
+  'workflow.started',
+  'workflow.resumed',
+  'workflow.paused',
+  'workflow.dlq',
+  'workflow.rolling_back',
+  'workflow.finished',
+  'workflow.canceled',
+  'workflow.healed',
+  'workflow.frozen',
+  'workflow.graph_replaced',
+  'step.scheduled',
+  'step.started',
+  'step.held',
+  'step.waiting',
+  'step.released',
+  'step.suspended',
+  'step.completed',
+  'step.failed',
+  'step.skipped',
+  'step.canceled',
+  'step.withdrawn',
+  'step.renamed',
+  'timer.scheduled',
+  'timer.started',
+  'timer.released',
+  'timer.completed',
+  'timer.canceled',
+  'letter.opened',
+  'letter.requeued',
+  'letter.resolved',
+  'letter.discarded',
+] as const
+
+export type EngineEventType = (typeof engineEventTypes)[number]
+
+/** The type of an event that a step has emitted, once its name was checked. */
+export type CustomEventType = string & { readonly '~custom': true }
+
 export interface EventRecord {
+  /** Rises in the order of writing, which is not always that of commits. */
   readonly id: string
   readonly workflowId: string
   readonly type: string
@@ -179,6 +220,12 @@ export interface EventRecord {
   readonly at: number
   readonly by: string | null
   readonly reason: string | null
+  /** How an execution ended. */
+  readonly outcome: Outcome | null
+  /** When what the event ends began: the due time of a start, the start of an end. */
+  readonly since: number | null
+  /** Encoded: what a step has emitted; the error of an execution that has ended with one. */
+  readonly payload: string | null
 }
 
 export interface WorkerRecord {

@@ -7,6 +7,7 @@ import type { StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 export type { StartResult } from './change.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
 
+import type { EventStore } from './event-store.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
 import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
@@ -145,7 +146,7 @@ export interface UserTransaction {
 /** A transaction of the application, as its own library hands it out. */
 export type TransactionHandle = object
 
-export interface Store {
+export interface Store extends EventStore {
   /** Brings the tables up to date; any number of processes may call it at once. */
   migrate(): Promise<void>
   /** Checks that the tables fit this code without changing them. */

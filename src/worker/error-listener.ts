@@ -22,8 +22,12 @@ export class ErrorListener {
   }
 
   report(error: unknown, claimed: ClaimedExecution | null): void {
+    this.tell(error, claimed === null ? null : contextOf(claimed))
+  }
+
+  tell(error: unknown, context: ErrorContext | null): void {
     try {
-      const returned = this.#onError(error, claimed === null ? null : contextOf(claimed))
+      const returned = this.#onError(error, context)
       if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // Whatever the listener does, the engine goes on.

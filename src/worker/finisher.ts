@@ -78,9 +78,10 @@ export class Finisher {
 }
 
 /** About how much a report adds to the packet that carries it. */
-function bytesOf({ report, progress }: Report): number {
+function bytesOf({ report, progress, emitted = [] }: Report): number {
   const output = report !== null && 'output' in report ? (report.output?.length ?? 0) : 0
   const error =
     report !== null && report.kind === 'threw' ? report.error.message.length + (report.error.stack?.length ?? 0) : 0
-  return output + error + (progress?.cursor?.length ?? 0)
+  const events = emitted.reduce((sum, { payload }) => sum + payload.length, 0)
+  return output + error + events + (progress?.cursor?.length ?? 0)
 }

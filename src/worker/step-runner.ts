@@ -40,6 +40,7 @@ const longestAloneMs = 60_000
 interface Outcome {
   readonly report: StepReport
   readonly progress: Progress | null
+  readonly emitted?: StepRun['emitted'] | undefined
 }
 
 export class StepRunner {
@@ -119,7 +120,8 @@ export class StepRunner {
     if (step.reporting) return false
     step.reporting = true
     const report = reportOf(step, run)
-    const result = await this.#record(workerId, step, { report, progress: run.progress }, mayRunOn)
+    const outcome = { report, progress: run.progress, emitted: run.emitted }
+    const result = await this.#record(workerId, step, outcome, mayRunOn)
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)
@@ -181,6 +183,7 @@ export class StepRunner {
       claimed: step.claimed,
       report: run.report,
       progress: run.progress,
+      emitted: run.emitted ?? [],
       runOn,
     })
   }

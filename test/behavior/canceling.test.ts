@@ -90,7 +90,7 @@ forEachDatabase('cancel', database => {
     expect(await wf.history()).toMatchObject([
       { step: 'wake', state: 'canceled', outcome: 'stopped', reason: 'customer asked' },
     ])
-    expect((await wf.events()).slice(1)).toMatchObject([
+    expect((await wf.events()).slice(2)).toMatchObject([
       { type: 'step.canceled', by: 'ann', reason: 'customer asked' },
       { type: 'workflow.canceled', from: 'ready', by: 'ann', reason: 'customer asked' },
     ])

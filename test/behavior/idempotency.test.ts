@@ -115,7 +115,7 @@ forEachDatabase('a start with an idempotency key', database => {
     const grown = Object.fromEntries(
       Object.keys(after).map(table => [table, (after[table] ?? 0) - (before[table] ?? 0)]),
     )
-    expect(grown).toEqual({ workflows: 1, active_executions: 1, step_executions: 0, events: 1, tags: 1 })
+    expect(grown).toEqual({ workflows: 1, active_executions: 1, step_executions: 0, events: 2, tags: 1 })
     await connection.close()
   })
 

@@ -45,6 +45,7 @@ forEachDatabase('a linear workflow', database => {
     ])
     expect((await wf.events()).map(e => e.type)).toEqual([
       'workflow.started',
+      'step.scheduled',
       'step.started',
       'step.completed',
       'step.scheduled',

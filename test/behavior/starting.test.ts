@@ -48,7 +48,7 @@ forEachDatabase('a start', database => {
     return counts
   }
 
-  it('writes the workflow, its first step and an event, and runs nothing by itself', async () => {
+  it('writes the workflow, its first step and an event of each, and runs nothing by itself', async () => {
     const before = await rows()
     const wf = await under.geneva.start(Mailing, { hero: { id: 1 } })
     expect(wf).toMatchObject({ state: 'ready', type: 'Mailing', hero: { type: 'User', id: 1 } })
@@ -56,7 +56,7 @@ forEachDatabase('a start', database => {
       ...before,
       workflows: (before.workflows ?? 0) + 1,
       active_executions: (before.active_executions ?? 0) + 1,
-      events: (before.events ?? 0) + 1,
+      events: (before.events ?? 0) + 2,
     })
     expect(await wf.currentExecutions()).toMatchObject([{ step: 'send', state: 'scheduled', startedAt: null }])
   })

@@ -39,6 +39,7 @@ forEachDatabase('changing', database => {
     expect(await other.activeExecutions(id)).toMatchObject([{ state: 'paused', owner: null }])
     expect(await other.events(id)).toMatchObject([
       { type: 'workflow.started' },
+      { type: 'step.scheduled', to: 'scheduled' },
       { type: 'step.held', from: 'scheduled', to: 'paused' },
       { type: 'workflow.paused', from: 'ready', to: 'paused', by: 'ann', reason: 'because' },
     ])

@@ -18,7 +18,7 @@ forEachDatabase('starting', database => {
     expect(again.map(result => result.kind)).toEqual(['started', 'started', 'started'])
     for (const order of orders) {
       expect(await store.activeExecutions(order.id)).toHaveLength(1)
-      expect(await store.events(order.id)).toHaveLength(1)
+      expect(await store.events(order.id)).toHaveLength(2)
     }
   })
 

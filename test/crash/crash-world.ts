@@ -92,6 +92,8 @@ export class CrashWorld {
 
   /** What is wrong with the load, once it has ended. */
   async findings(): Promise<string[]> {
-    return auditRows(await this.rows(), stepsOfLoad, [])
+    const { findings } = await this.geneva.doctor()
+    const problems = findings.map(({ workflowId, problem }) => `Workflow ${workflowId}: ${problem}`)
+    return [...auditRows(await this.rows(), stepsOfLoad, []), ...problems]
   }
 }

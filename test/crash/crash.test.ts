@@ -20,7 +20,9 @@ const lightLoad = {
 } as const
 
 forEachDatabaseAtOnce('killed workers', database => {
-  it(`leave nothing lost and nothing done twice after ${kills} kills`, { timeout: 90_000 }, async () => {
+  it(`leave nothing lost, nothing done twice, and events that lead to what is stored after ${kills} kills`, {
+    timeout: 90_000,
+  }, async () => {
     const { url } = await database.isolated()
     const report = await killRun({ ...quickKills, ...lightLoad, url, kills, seed, say: () => {} })
     expect(report.findings).toEqual([])

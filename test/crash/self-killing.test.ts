@@ -43,5 +43,6 @@ forEachDatabaseAtOnce('a step that kills its process', database => {
     // Claimed in the same batch, the first crash met them too, and none was counted more than once.
     expect(suffered.length).toBeGreaterThan(0)
     expect(journal.filter(entry => entry.tooLate)).toEqual([])
+    expect(await world.geneva.doctor()).toMatchObject({ findings: [], workflows: neighbours + 1 })
   })
 })

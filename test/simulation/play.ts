@@ -297,8 +297,16 @@ export class Play {
       ...compareWithModel(this.model, tables),
       ...auditTables(this.#audited, tables, this.#declared),
       ...errors.map(error => `A worker says: ${(error as Error)?.stack ?? error}`),
+      ...(this.log.length % 4 === 0 ? await this.#askDoctor() : []),
     ]
     if (findings.length > 0) throw new Wrong(findings.join('\n'))
+  }
+
+  /** What is stored is what the events lead to. */
+  async #askDoctor(): Promise<string[]> {
+    const { geneva, workflowId } = this.#parts
+    const { findings } = await geneva.doctor({ workflow: workflowId })
+    return findings.map(({ problem }) => `The doctor says: ${problem}`)
   }
 
   /** What can be told of the history only as a whole. */
@@ -307,6 +315,7 @@ export class Play {
     const flaw = await geneva.verifyHistory(workflowId)
     const findings = [
       ...auditEvents(this.#audited, await this.#read(), await this.#events()),
+      ...(await this.#askDoctor()),
       ...(flaw ? [`${this.#nameOf(flaw.node)}#${flaw.attempt} does not fit: ${flaw.reason}`] : []),
     ]
     if (findings.length > 0) throw new Wrong(findings.join('\n'))

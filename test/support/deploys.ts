@@ -186,7 +186,7 @@ function sentenceFrom(events: readonly Event[]): string {
     ...steps('step.released', event => event.from === 'waiting').map(
       step => `${step} need not wait for a place any more`,
     ),
-    ...steps('step.skipped', event => event.from === 'new').map(
+    ...steps('step.skipped', event => event.from === null).map(
       step => `${step} is left out, because the workflow is past it`,
     ),
     ...(events.some(event => event.type === 'workflow.finished') ? ['it ends'] : []),

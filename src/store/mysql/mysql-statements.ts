@@ -6,6 +6,7 @@ import { InvariantError } from '../../errors.ts'
 import { int } from '../sql/decode.ts'
 import type { ColumnType, KeyType, RowSet, StatementDialect } from '../sql/dialect.ts'
 import { join, raw, type Sql, sql } from '../sql/sql.ts'
+import { settleByDirtyRead } from './settle-by-dirty-read.ts'
 
 function idValue(id: string, keyType: KeyType): string | number {
   return keyType === 'uuid' ? id : Number(id)
@@ -67,6 +68,9 @@ export const mysqlStatements: StatementDialect = {
   lockSkipping: raw(' for update skip locked'),
   freshRead: raw(' lock in share mode'),
   holdsPlace: raw('w.active_flag = 1'),
+
+  settle: settleByDirtyRead,
+  highestNumber: table => sql`select max(id) as highest from ${table}`,
 
   // The counter of an auto-increment column is not part of the transaction: no reader waits, and no number comes back,
   // also when its row is gone. A row that stayed would have to be swept out later, past those of open transactions.

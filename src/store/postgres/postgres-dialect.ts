@@ -5,6 +5,7 @@
 import { text } from '../sql/decode.ts'
 import type { ColumnType, Dialect, Failure, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
 import { join, raw, type Sql, sql } from '../sql/sql.ts'
+import { settleByLocks } from './settle-by-locks.ts'
 
 function arrayType(type: ColumnType, keyType: KeyType): string {
   if (type === 'id') return keyType
@@ -94,6 +95,11 @@ export const postgresDialect: Dialect = {
   freshRead: raw(''),
   holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),
 
+  settle: settleByLocks,
+  // The index over blocks of rows does not know the highest.
+  highestNumber: table =>
+    sql`select pg_sequence_last_value(pg_get_serial_sequence(${table.parts.join('')}, 'id')::regclass) as highest`,
+
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(
       sql`select nextval(${counter.parts.join('')}::regclass) as block from generate_series(1, ${count}::int)`,
@@ -115,7 +121,7 @@ export const postgresDialect: Dialect = {
     raw(`create index if not exists ${name} on ${table} (${columns})${where ? ` where ${where}` : ''}`),
   timeIndex: ({ name, table, column }) => raw(`create index if not exists ${name} on ${table} using brin (${column})`),
   appendOnlyIndex: ({ name, table, column }) => [
-    raw(`create index if not exists ${name} on ${table} using brin (${column})`),
+    raw(`create index if not exists ${name} on ${table} using brin (${column}) with (autosummarize = on)`),
   ],
 
   async applicationKeyTypes(executor, tables) {

@@ -5,11 +5,15 @@
  */
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { WorkflowChange, WorkflowFacts } from '../change.ts'
-import type { ChangeCall, ChangeTarget } from '../store.ts'
+import type { CommittedEvent } from '../event-store.ts'
+import type { ChangeCall, ChangeTarget, StartOrder } from '../store.ts'
 import type { SqlContext } from './context.ts'
+import { int } from './decode.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
 import { runTransaction } from './run-transaction.ts'
+import { sql } from './sql.ts'
+import { startEvents } from './start-workflows.ts'
 import { workerIsAlive } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
 
@@ -22,19 +26,51 @@ export async function changeWorkflows(
   call: ChangeCall = {},
 ): Promise<WorkflowChange[]> {
   if (targets.length === 0) return []
-  return runTransaction(context.database, async (transaction, attempt) => {
+  const { changes, facts, orders, now } = await runTransaction(context.database, async (transaction, attempt) => {
+    const orders: StartOrder[] = []
     // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
-    const [locked, alive] = await Promise.all([
+    const [locked, alive, now] = await Promise.all([
       lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
       call.workerId === undefined ? false : workerIsAlive(context, transaction, call.workerId),
+      context.observer === null ? [] : transaction.query(sql`select ${context.now} as now`),
     ])
-    const facts = await lookCloser(context, transaction, locked, call)
+    const facts = await lookCloser(context, transaction, locked, noting(call, orders))
     const changes = facts.map(fact => decide(fact, alive)).filter(change => change !== null)
     if (changes.length > 0) {
       failpoint?.('finish.before-commit')
       await transaction.commitWith(changeStatements(context, changes))
       failpoint?.('finish.after-commit')
     }
-    return changes
+    return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
   })
+  context.tell(() => [
+    ...startEvents(orders, [...(facts[0]?.started.values() ?? [])]),
+    ...eventsIn(changes, facts, now),
+  ])
+  return changes
+}
+
+/** Keeps the orders that a second look carries out. */
+function noting(call: ChangeCall, orders: StartOrder[]): ChangeCall {
+  const { look } = call
+  if (look === undefined) return call
+  return {
+    ...call,
+    look(facts) {
+      const closer = look(facts)
+      if (closer !== null) orders.push(...closer.starts)
+      return closer
+    },
+  }
+}
+
+function eventsIn(
+  changes: readonly WorkflowChange[],
+  facts: readonly WorkflowFacts[],
+  at: number,
+): readonly CommittedEvent[] {
+  const types = new Map(facts.map(({ workflow }) => [workflow.id, workflow.type]))
+  return changes.flatMap(({ workflowId, events }) =>
+    events.map(event => ({ event, workflowType: types.get(workflowId) ?? '', at })),
+  )
 }

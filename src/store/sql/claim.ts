@@ -3,6 +3,8 @@
  * never waits for a row that another process holds, and it never locks a workflow.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
+import type { NewEvent } from '../change.ts'
+import type { CommittedEvent } from '../event-store.ts'
 import type { ActiveExecution, ClaimedExecution } from '../records.ts'
 import type { ClaimRequest, ClaimSource } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
@@ -26,10 +28,11 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
       ])
       if (!alive || keys.length === 0) return []
       const rows = await transaction.query(selectClaimed(context, keys))
-      const claimed = wanted(
+      const takes = wanted(
         request,
         rows.map(row => take(claimedExecution(row), request.workerId, int(row, 'now'))),
       )
+      const claimed = takes.map(({ after }) => after)
       if (claimed.length === 0) return []
       failpoint?.('claim.before-commit')
       await transaction.commitWith([
@@ -37,12 +40,10 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
           context,
           claimed.map(item => item.execution),
         ),
-        insertEvents(
-          context,
-          claimed.map((item, index) => startedEvent(item.execution, rows[index])),
-        ),
+        insertEvents(context, takes.map(startedEvent)),
       ])
       failpoint?.('claim.after-commit')
+      context.tell(() => takes.map(committed))
       return claimed
     },
     { transient: 50, connection: 0 },
@@ -50,9 +51,9 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
 }
 
 /** What is too much stays as it is, and its lock ends with the claim. */
-function wanted({ crashed }: ClaimRequest, claimed: readonly ClaimedExecution[]): ClaimedExecution[] {
+function wanted({ crashed }: ClaimRequest, takes: readonly Take[]): Take[] {
   let left = crashed?.take ?? Number.POSITIVE_INFINITY
-  return claimed.filter(({ execution }) => !crashed || execution.crashes < crashed.times || left-- > 0)
+  return takes.filter(({ before }) => !crashed || before.crashes < crashed.times || left-- > 0)
 }
 
 /**
@@ -98,21 +99,28 @@ function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
     ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.sort_key, a.id`
 }
 
-/** What the row will be once the claim is committed. */
-function take(claimed: ClaimedExecution, owner: string, startedAt: number): ClaimedExecution {
+interface Take {
+  readonly before: ActiveExecution
+  /** What the row will be once the claim is committed. */
+  readonly after: ClaimedExecution
+  readonly now: number
+}
+
+function take(claimed: ClaimedExecution, owner: string, now: number): Take {
   const { execution } = claimed
-  return {
+  const after = {
     ...claimed,
     execution: {
       ...execution,
-      state: 'in_progress',
+      state: 'in_progress' as const,
       owner,
       fence: execution.fence + 1,
-      startedAt: execution.startedAt ?? startedAt,
+      startedAt: execution.startedAt ?? now,
       startMark: false,
       progress: { ...execution.progress, runs: execution.progress.runs + 1 },
     },
   }
+  return { before: execution, after, now }
 }
 
 function startExecutions(context: SqlContext, executions: readonly ActiveExecution[]): Sql {
@@ -132,17 +140,22 @@ function startExecutions(context: SqlContext, executions: readonly ActiveExecuti
   ])
 }
 
-function startedEvent(execution: ActiveExecution, before: Row | undefined) {
+function startedEvent({ before, after }: Take): NewEvent {
   return {
-    workflowId: execution.workflowId,
-    type: execution.kind === 'timer' ? 'timer.started' : 'step.started',
-    executionId: execution.id,
-    node: execution.node,
-    attempt: execution.attempt,
-    from: before === undefined ? null : text(before, 'state'),
+    workflowId: before.workflowId,
+    type: before.kind === 'timer' ? 'timer.started' : 'step.started',
+    executionId: before.id,
+    node: before.node,
+    attempt: before.attempt,
+    from: before.state,
     to: 'in_progress',
-    by: execution.owner,
+    by: after.execution.owner,
+    since: before.dueAt,
   }
+}
+
+function committed(claim: Take): CommittedEvent {
+  return { event: startedEvent(claim), workflowType: claim.after.workflow.type, at: claim.now }
 }
 
 /** True while the claim is still ours. */

@@ -24,6 +24,12 @@ export const latestColumns: Sql = raw(
     'e.total_iterations, e.runs, e.input, e.ancestry_hash, e.parents',
 )
 
+/** An event under alias `v`. */
+export const eventColumns: Sql = raw(
+  'v.id, v.workflow_id, v.type, v.execution_id, v.node, v.attempt, v.from_state, v.to_state, v.at, v.requested_by, ' +
+    'v.reason, v.outcome, v.since, v.payload',
+)
+
 /** An ended execution under alias `e`. */
 export const endedColumns: Sql = raw(
   'e.workflow_id, e.id, e.node, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.created_at, e.due_at, ' +

@@ -2,6 +2,7 @@
  * What every statement needs to know: the dialect, the table names, the key type and the clock.
  */
 import { InvariantError } from '../../errors.ts'
+import type { CommittedEvent, EventObserver } from '../event-store.ts'
 import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
 import { retrying } from './retrying.ts'
 import { type Param, type Sql, sql } from './sql.ts'
@@ -12,6 +13,8 @@ export class SqlContext {
   readonly tables: Tables
   /** Microseconds added to the database's clock; only the test kit moves it. */
   clockOffset = 0
+  /** Hears of events right after their commit; `null` while nobody listens. */
+  observer: EventObserver | null = null
   #keyType: KeyType | null = null
 
   constructor(database: Database, tables: Tables) {
@@ -40,6 +43,11 @@ export class SqlContext {
   /** The time by which leases lapse: never moved, because processes live in real time. */
   get leaseNow(): Sql {
     return this.dialect.now
+  }
+
+  /** After a commit. The events are only put together where somebody listens. */
+  tell(events: () => readonly CommittedEvent[]): void {
+    this.observer?.(events())
   }
 
   /** A read outside a transaction, tried again while the database is busy or away for a moment. */

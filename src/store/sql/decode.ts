@@ -173,5 +173,8 @@ export function eventRecord(row: Row): EventRecord {
     at: int(row, 'at'),
     by: optionalText(row, 'requested_by'),
     reason: optionalText(row, 'reason'),
+    outcome: optionalText(row, 'outcome') as EventRecord['outcome'],
+    since: optionalInt(row, 'since'),
+    payload: json(row, 'payload'),
   }
 }

@@ -2,6 +2,7 @@
  * Everything in which the databases differ, by name. The statements ask a dialect for a capability; they never ask
  * which database they talk to.
  */
+import type { NumberWindow, Settlement } from '../event-store.ts'
 import type { UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
 import type { Tables } from './tables.ts'
@@ -74,6 +75,14 @@ export interface StatementDialect {
   readonly freshRead: Sql
   /** True for a workflow `w` that no other of its type and hero may stand beside. With those two, it is found by key. */
   readonly holdsPlace: Sql
+
+  /**
+   * Rising numbers are handed out before their rows are committed, so a lower one may appear after a higher one that is
+   * seen. Tells up to where a read that begins now sees all that will ever be there.
+   */
+  settle(session: Executor, table: Sql, window: NumberWindow): Promise<Settlement>
+  /** Selects as `highest` a number of the table that no committed row is above; `null` where there never was one. */
+  highestNumber(table: Sql): Sql
 
   /** Reserves blocks of ids; each block is `idBlockSize` long. */
   allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>

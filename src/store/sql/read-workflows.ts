@@ -10,7 +10,7 @@ import type {
   WorkflowState,
 } from '../records.ts'
 import type { WorkflowFilter, WorkflowSnapshot } from '../store.ts'
-import { activeColumns, endedColumns, workflowColumns } from './columns.ts'
+import { activeColumns, endedColumns, eventColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
 import type { Row } from './dialect.ts'
@@ -137,8 +137,7 @@ export async function history(context: SqlContext, workflowId: string): Promise<
 
 export async function events(context: SqlContext, workflowId: string): Promise<EventRecord[]> {
   const rows = await context.read(
-    sql`select v.id, v.workflow_id, v.type, v.execution_id, v.node, v.attempt, v.from_state, v.to_state, v.at,
-        v.requested_by, v.reason from ${context.tables.events} v
+    sql`select ${eventColumns} from ${context.tables.events} v
       where v.workflow_id = ${context.id(workflowId)} order by v.id`,
   )
   return rows.map(eventRecord)

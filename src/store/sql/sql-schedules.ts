@@ -11,7 +11,7 @@ import type { Executor, Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { startAll } from './start-workflows.ts'
+import { startAll, startEvents } from './start-workflows.ts'
 
 export class SqlSchedules implements ScheduleStore<StartOrder> {
   readonly #context: SqlContext
@@ -67,6 +67,7 @@ export class SqlSchedules implements ScheduleStore<StartOrder> {
       return done
     })
     if (results !== null) failpoint?.('tick.after-commit')
+    this.#context.tell(() => startEvents(run.orders, results ?? []))
     return results
   }
 

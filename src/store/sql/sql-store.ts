@@ -2,6 +2,7 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 import type { DatabaseOptions } from '../database-options.ts'
+import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
 import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
 import type {
   ChangeCall,
@@ -26,8 +27,10 @@ import type { Database, KeyType } from './dialect.ts'
 import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
+import { countEvents, inspect } from './inspect.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate } from './migrate.ts'
+import { lastEvent, readEvents, settleEvents } from './read-events.ts'
 import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
@@ -184,6 +187,24 @@ export class SqlStore implements Store {
   }
   events(workflowId: string) {
     return reads.events(this.#context, workflowId)
+  }
+  readEvents(read: EventRead) {
+    return readEvents(this.#context, read)
+  }
+  lastEvent() {
+    return lastEvent(this.#context)
+  }
+  settleEvents(window: NumberWindow) {
+    return settleEvents(this.#context, window)
+  }
+  observe(observer: EventObserver | null) {
+    this.#context.observer = observer
+  }
+  inspect(workflowIds: readonly string[], locked: boolean) {
+    return inspect(this.#context, workflowIds, locked)
+  }
+  countEvents(workflowIds: readonly string[]) {
+    return countEvents(this.#context, workflowIds)
   }
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)

@@ -3,7 +3,8 @@
  * is found without breaking that transaction, and the holder of the place is named.
  */
 import { InvariantError } from '../../errors.ts'
-import type { NewEvent } from '../change.ts'
+import type { NewEvent, NewExecution } from '../change.ts'
+import type { CommittedEvent } from '../event-store.ts'
 import type { WorkflowRecord } from '../records.ts'
 import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
@@ -37,17 +38,19 @@ const maxLooks = 20
 const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
 
 /** Starts in a transaction of our own. Orders keep their ids over a retry, so none is started twice. */
-export function startWorkflows(
+export async function startWorkflows(
   context: SqlContext,
   orders: readonly StartOrder[],
   { repeated, check }: StartCall,
 ): Promise<StartResult[]> {
-  return runTransaction(context.database, async (transaction, attempt) => {
+  const results = await runTransaction(context.database, async (transaction, attempt) => {
     const known = attempt > 1 || repeated ? await existing(context, transaction, orders) : new Map()
-    const results = await startAll(context, transaction, orders, started(known.values()))
-    check?.(results)
-    return results
+    const all = await startAll(context, transaction, orders, started(known.values()))
+    check?.(all)
+    return all
   })
+  context.tell(() => startEvents(orders, results))
+  return results
 }
 
 /** Starts in the caller's transaction, which is neither begun nor ended here. Several starts are undone together. */
@@ -185,9 +188,23 @@ function watchesOf({ id, parent }: StartOrder): Watch[] {
   return [{ workflowId: id, watcherId: parent.workflowId, node: parent.node, timerId: parent.timerId }]
 }
 
+/** What was taken over brings the events of its rows with it. */
 function eventsOf(order: StartOrder): NewEvent[] {
-  const started = { workflowId: order.id, type: 'workflow.started', to: firstState(order) }
-  return [started, ...(order.taken?.events ?? [])]
+  const started: NewEvent = { workflowId: order.id, type: 'workflow.started', to: firstState(order) }
+  return [started, ...(order.taken?.events ?? order.first.map(scheduledEvent))]
+}
+
+function scheduledEvent({ workflowId, id: executionId, node, attempt, state }: NewExecution): NewEvent {
+  return { workflowId, type: 'step.scheduled', executionId, node, attempt, to: state }
+}
+
+/** The events of those orders that were carried out, for who listens. */
+export function startEvents(orders: readonly StartOrder[], results: readonly StartResult[]): CommittedEvent[] {
+  const byId = new Map(orders.map(order => [order.id, order]))
+  return results.flatMap(({ kind, workflow: { id, type: workflowType, createdAt: at } }) => {
+    const order = kind === 'started' ? byId.get(id) : undefined
+    return order === undefined ? [] : eventsOf(order).map(event => ({ event, workflowType, at }))
+  })
 }
 
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {

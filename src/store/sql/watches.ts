@@ -69,3 +69,13 @@ export function insertWakes(context: SqlContext, endedIds: readonly string[]): S
       where ${context.among(raw('x.workflow_id'), endedIds)} and w.state not in ${raw(endedStates)}) u`,
   )
 }
+
+/** Only for timers that were really inserted. */
+export function insertWakeEvents(context: SqlContext, endedIds: readonly string[]): Sql {
+  const { watches, active, events } = context.tables
+  return sql`insert into ${events} (workflow_id, type, execution_id, node, attempt, to_state, at)
+    select a.workflow_id, 'timer.scheduled', a.id, a.node, a.attempt, 'scheduled', ${context.now} from ${watches} x
+      ${context.dialect.keyedJoin} ${active} a on a.workflow_id = x.watcher_id and a.slot = concat('#wake/', x.node)
+        and a.id = x.timer_id
+    where ${context.among(raw('x.workflow_id'), endedIds)}`
+}

@@ -9,7 +9,7 @@ import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
-import { insertWakes } from './watches.ts'
+import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { insertEvents, insertHistory } from './write-records.ts'
@@ -89,6 +89,7 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
       piece => closeLetters(context, piece),
     ),
     ...write(woken, piece => insertWakes(context, piece)),
+    ...write(woken, piece => insertWakeEvents(context, piece)),
     ...write(
       changes.flatMap(change => change.events),
       piece => insertEvents(context, piece),

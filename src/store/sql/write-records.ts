@@ -52,11 +52,21 @@ const eventColumns: Columns<NewEvent> = {
   to_state: ['text', event => event.to ?? null],
   requested_by: ['text', event => event.by ?? null],
   reason: ['text', event => event.reason ?? null],
+  outcome: ['text', event => event.outcome ?? null],
+  since: ['int', event => event.since ?? null],
+  payload: ['json', event => event.payload ?? null],
 }
 
-export function insertEvents(context: SqlContext, events: readonly NewEvent[], filter: Sql = raw('')): Sql {
+/** Numbered in the order in which they are given. */
+export function insertEvents(context: SqlContext, events: readonly NewEvent[], filter: Sql | null = null): Sql {
   const names = Object.keys(eventColumns)
+  const set = rowSet(eventColumns, events)
+  // A join may bring rows in another order; the rows alone come as they are.
+  const placed = {
+    columns: { ...set.columns, place: 'int' as const },
+    rows: set.rows.map((row, index) => [...row, index]),
+  }
   return sql`insert into ${context.tables.events} (${raw(names.join(', '))}, at)
     select ${raw(names.map(name => `r.${name}`).join(', '))}, ${context.now}
-    from ${context.rows('r', rowSet(eventColumns, events))}${filter}`
+    from ${context.rows('r', filter === null ? set : placed)}${filter === null ? raw('') : sql`${filter} order by r.place`}`
 }

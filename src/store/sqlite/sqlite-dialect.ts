@@ -108,6 +108,10 @@ export const sqliteDialect: Dialect = {
   freshRead: raw(''),
   holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),
 
+  // There is one writer at a time, and whoever writes later has the higher numbers.
+  settle: async (_session, _table, { upTo }) => ({ settled: upTo, memory: null }),
+  highestNumber: table => sql`select max(id) as highest from ${table}`,
+
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(sql`update ${counter} set next = next + ${count} returning next`)
     const next = found[0] ? int(found[0], 'next') : 0

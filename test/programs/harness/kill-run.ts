@@ -75,7 +75,7 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
     const findings = await waitForEnd(access, geneva, fleet)
     await fleet.retire()
     return report(await readCrashRows(access), fleet, {
-      findings: [...findings, ...(await leftWorkers(access))],
+      findings: [...findings, ...(await leftWorkers(access)), ...(await doctorFindings(geneva))],
       seconds: Math.round((performance.now() - startedAt) / 1000),
     })
   } finally {
@@ -84,6 +84,12 @@ export async function killRun(options: KillRunOptions): Promise<KillReport> {
     await geneva.close()
     await access.close()
   }
+}
+
+/** The events of every workflow, folded, must lead to what is stored. */
+async function doctorFindings(geneva: Geneva): Promise<string[]> {
+  const { findings } = await geneva.doctor()
+  return findings.map(({ workflowId, problem }) => `Workflow ${workflowId}: ${problem}`)
 }
 
 async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<void> {

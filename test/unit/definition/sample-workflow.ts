@@ -28,6 +28,7 @@ export function sampleContext(overrides: Partial<StepContext> = {}): StepContext
     input: {},
     hero: () => null,
     output: async () => undefined,
+    emitted: [],
     flowControl: null,
     ...overrides,
   }

@@ -85,7 +85,7 @@ describe('a draft', () => {
     ])
   })
 
-  it('writes the outcome into the event where nobody gave a reason', () => {
+  it('writes how and since when into the event of an end', () => {
     const draft = new ChangeDraft(facts({}))
     draft.end(row(), 'completed', 'success')
     expect(draft.build().events).toEqual([
@@ -98,7 +98,10 @@ describe('a draft', () => {
         from: 'in_progress',
         to: 'completed',
         by: null,
-        reason: 'success',
+        reason: null,
+        outcome: 'success',
+        since: 2000,
+        payload: null,
       },
     ])
   })

@@ -134,7 +134,7 @@ function history(shape: Shape): Sql[] {
       'events',
       `id ${type.serial}, workflow_id ${type.id} not null, type ${type.key} not null, execution_id ${type.id},
       node ${type.key}, attempt ${type.int}, from_state ${type.key}, to_state ${type.key}, at ${type.int} not null,
-      requested_by ${type.text}, reason ${type.text}`,
+      requested_by ${type.text}, reason ${type.text}, outcome ${type.key}, since ${type.int}, payload ${type.json}`,
     ),
     shape.index('events_workflow', 'events', 'workflow_id, id'),
     ...context.dialect.appendOnlyIndex({

@@ -1,0 +1,129 @@
+/** Makes the event that people see of one that is stored, or was just committed. */
+
+import type { FinalizingDecision } from '../engine/finalizing.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import type { CommittedEvent, EventWithType } from '../store/event-store.ts'
+import { type EngineEventType, type EventRecord, engineEventTypes, type PauseCause } from '../store/records.ts'
+import type { CustomEvent, EngineEvent, EventError, GenevaEvent } from './events.ts'
+
+const engineTypes: ReadonlySet<string> = new Set(engineEventTypes)
+
+export function isEngineEventType(type: string): type is EngineEventType {
+  return engineTypes.has(type)
+}
+
+export function isEngineEvent(event: GenevaEvent): event is EngineEvent {
+  return engineTypes.has(event.type)
+}
+
+type Source = Omit<EventWithType, 'id'> & { readonly id: string | null }
+
+export function fromCommitted({ event, workflowType, at }: CommittedEvent): GenevaEvent {
+  return eventFrom({ ...nothing, ...event, id: null, workflowType, at })
+}
+
+export function fromStored(event: EventWithType): GenevaEvent {
+  return eventFrom(event)
+}
+
+const nothing = {
+  executionId: null,
+  node: null,
+  attempt: null,
+  from: null,
+  to: null,
+  by: null,
+  reason: null,
+  outcome: null,
+  since: null,
+  payload: null,
+}
+
+function eventFrom(source: Source): GenevaEvent {
+  const { id, type, workflowId, workflowType, by, reason } = source
+  const facts = {
+    type,
+    position: id,
+    workflowId,
+    workflow: workflowType,
+    at: new Date(Math.floor(source.at / 1000)),
+    by,
+    reason,
+  }
+  return { ...facts, ...whatIsMore(source) } as unknown as GenevaEvent
+}
+
+function whatIsMore(source: Source): object {
+  const { type, from, to, executionId, outcome } = source
+  const moved = { from, to }
+  const step = { executionId, step: source.node, attempt: source.attempt }
+  switch (type as EngineEventType) {
+    case 'workflow.healed':
+    case 'workflow.frozen':
+    case 'workflow.graph_replaced':
+      return {}
+    case 'workflow.started':
+    case 'workflow.rolling_back':
+      return moved
+    case 'workflow.paused':
+      return { ...moved, ...pauseOf(source) }
+    case 'workflow.dlq':
+      return { ...moved, decision: blocked }
+    case 'workflow.resumed':
+      return { ...moved, pausedMs: lasted(source) }
+    case 'workflow.finished':
+      return { ...moved, lastedMs: lasted(source), decision: complete }
+    case 'workflow.canceled':
+      return { ...moved, lastedMs: lasted(source) }
+    case 'step.scheduled':
+    case 'step.held':
+    case 'step.waiting':
+    case 'step.released':
+    case 'step.suspended':
+    case 'step.withdrawn':
+    case 'step.renamed':
+      return { ...step, ...moved }
+    case 'step.started':
+      // One that begins right after the step before it has not waited.
+      return { ...step, ...moved, waitedMs: lasted(source) ?? 0 }
+    case 'step.completed':
+    case 'step.skipped':
+    case 'step.canceled':
+      return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) }
+    case 'step.failed':
+      return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source) }
+    case 'timer.scheduled':
+    case 'timer.started':
+    case 'timer.released':
+    case 'timer.completed':
+    case 'timer.canceled':
+      return { executionId, ...moved }
+    case 'letter.opened':
+    case 'letter.requeued':
+    case 'letter.resolved':
+    case 'letter.discarded':
+      return step
+    default:
+      return { ...step, payload: decodeValue(source.payload) } satisfies Partial<Record<keyof CustomEvent, unknown>>
+  }
+}
+
+const complete: FinalizingDecision = 'all_complete'
+const blocked: FinalizingDecision = 'blocked_by_failures'
+
+function pauseOf({ payload }: Source): { cause: PauseCause | null; decision: FinalizingDecision | null } {
+  const cause = payload === null ? null : (JSON.parse(payload) as { cause: PauseCause }).cause
+  return { cause, decision: cause === 'exception' ? blocked : null }
+}
+
+function lasted({ at, since }: Pick<EventRecord, 'at' | 'since'>): number | null {
+  return since === null ? null : Math.max(0, at - since) / 1000
+}
+
+function errorOf({ payload }: Source): EventError | null {
+  return payload === null ? null : (JSON.parse(payload) as EventError)
+}
+
+function lostWorker({ reason, outcome }: Source): EventError {
+  return { className: 'Error', message: reason ?? outcome ?? 'it failed' }
+}

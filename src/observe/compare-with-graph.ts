@@ -68,7 +68,14 @@ function checkCounters({ fanIns }: WorkflowChange, file: WorkflowFile, graph: Gr
 }
 
 /** How a node may have ended that another branch has left behind by `this.finish()`. */
-const givenUp: ReadonlySet<Outcome> = new Set(['superseded', 'paused_by_exception', 'dead_lettered', 'timed_out'])
+const givenUp: ReadonlySet<Outcome> = new Set([
+  'superseded',
+  'paused_by_exception',
+  // By `this.pause()`.
+  'canceled_by_flow_control',
+  'dead_lettered',
+  'timed_out',
+])
 
 /** Every node is done, was left out, or stands where nothing came after it because a step has declared the end. */
 function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {

@@ -106,10 +106,17 @@ function wildMoves(play: Play, random: Random, temper: Temper): Move[] {
     { weight: runs.length > 0 ? 3 : 0, make: () => play.reportDuring(random.pick(runs), requestFor(play, random)) },
     { weight: late.length > 0 ? 4 : 0, make: () => play.reportLate(random.pick(late), lateAct()) },
     { weight: temper.deaths, make: () => play.die(worker, random.pick(['lapses', 'retires'] as const)) },
+    ...killers(play).map(doomed => ({ weight: temper.deaths, make: () => play.die(doomed, 'lapses') })),
     { weight: 2, make: () => play.shutDown(worker) },
     { weight: 2, make: () => play.claim(worker, queue()) },
     { weight: temper.requests, make: () => play.ask(requestFor(play, random)) },
   ]
+}
+
+/** Workers that run what others have died of: a step is given up when three die of it in a row. */
+function killers(play: Play) {
+  const owners = play.model.running().filter(node => node.crashes > 0)
+  return play.living().filter(worker => owners.some(node => node.owner === worker.id))
 }
 
 async function reportOne(play: Play, run: Run, random: Random): Promise<void> {

@@ -116,7 +116,7 @@ export class Play {
   }
 
   #standing(): Run[] {
-    return this.workers.flatMap(worker => worker.runs).filter(run => run.call !== null)
+    return this.workers.flatMap(({ runs }) => runs.filter(run => run.call !== null).toSorted(byNode))
   }
 
   #holds({ call, worker }: Run): boolean {
@@ -131,7 +131,7 @@ export class Play {
   }
 
   async claim(worker: DrivenWorker, queue: string): Promise<void> {
-    const runs = await patiently(worker.claim(queue, this.#parts.workflowId))
+    const runs = (await patiently(worker.claim(queue, this.#parts.workflowId))).toSorted(byNode)
     const names = runs.map(run => run.call?.node ?? '?')
     this.#note(`${worker.name} claims ${queue}: ${names.join(', ') || 'nothing'}`)
     const due = this.model.claimable().filter(node => queueOf(node.spec) === queue)
@@ -362,6 +362,12 @@ async function arrive(
 ): Promise<void> {
   open()
   await patiently(Promise.all([...runs.map(run => run.arrival()), besides]))
+}
+
+/** What is claimed at once comes in the order in which it fell due, which a replay may not meet to the millisecond. */
+function byNode(a: Run, b: Run): number {
+  const [one, other] = [a.call?.node ?? '', b.call?.node ?? '']
+  return one === other ? 0 : one < other ? -1 : 1
 }
 
 async function patiently<T>(work: Promise<T>): Promise<T> {

@@ -65,6 +65,10 @@ function wordsFor(reason: WaitReason): string {
       return `until ${reason.until.toISOString()}`
     case 'no_worker':
       return `due since ${reason.since.toISOString()}, no live worker has its code`
+    case 'queue_paused':
+      return `queue ${reason.queue} is paused`
+    case 'limit':
+      return `${reason.of === 'queue' ? 'queue' : 'class'} ${reason.name}${reason.key === null ? '' : ` (${reason.key})`} is at its limit of ${reason.most}`
     case 'lost':
       return 'not in the code any more'
     case 'outside':

@@ -7,6 +7,7 @@ import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
 import type { Job } from '../definition/job.ts'
 import { JobRegistry } from '../definition/job-registry.ts'
+import type { LimitOptions } from '../definition/limit-options.ts'
 import { parseFrozenGraph } from '../definition/parse-frozen-graph.ts'
 import { Registry } from '../definition/registry.ts'
 import { ScheduleRegistry } from '../definition/schedule-registry.ts'
@@ -17,9 +18,11 @@ import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
+import type { LimitDeclaration } from '../store/limit-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
 import type { Store, WorkflowSnapshot } from '../store/store.ts'
 import type { OnError } from '../worker/error-listener.ts'
+import { agingRate, classDeclaration, queueDeclarations } from './declared-limits.ts'
 import { type RetentionOptions, retentionAges } from './retention.ts'
 import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
@@ -37,6 +40,10 @@ export interface GenevaOptions {
   readonly schedules?: readonly Schedule[]
   /** How long workflows are kept after they have ended: `'30 days'`, or by state. Default: for ever. */
   readonly retention?: RetentionOptions
+  /** Limits of queues, over all workers and processes. What is left out stays as it is; `{}` takes limits away. */
+  readonly queues?: Readonly<Record<string, LimitOptions>>
+  /** How many points of priority a step gains for each second that it waits, up to 100. Default 0.5; `false`: none. */
+  readonly aging?: { readonly rate: number } | false
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
   /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
@@ -71,6 +78,8 @@ export class Connection {
   readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly graphLimits: GraphLimits
+  readonly #limits: readonly LimitDeclaration[]
+  readonly #agingRate: number | null | undefined
   readonly #options: GenevaOptions
   readonly #database: DatabaseOptions
   readonly #onOpen: (store: Store) => void
@@ -93,6 +102,8 @@ export class Connection {
     this.schedules = new ScheduleRegistry(options.schedules ?? [])
     for (const { workflow } of this.schedules.all) this.registry.definitionFor(workflow)
     this.retention = retentionAges(options.retention)
+    this.#limits = [...queueDeclarations(options.queues), ...this.registry.definitions.map(classDeclaration)]
+    this.#agingRate = agingRate(options.aging)
     const { inputBytes, outputBytes, graphNodes, graphEdges, graphBytes } = options.limits ?? {}
     const { nodes, edges, bytes } = defaultGraphLimits
     this.maxInputBytes = inputBytes ?? defaultBytes
@@ -170,6 +181,8 @@ export class Connection {
       const engine = new Engine(store, this.registry, this.jobs)
       this.#onOpen(store)
       await engine.register()
+      await store.limits.setAging(this.#agingRate)
+      await store.limits.declare(this.#limits)
       const ticks = new Ticks(engine, this.schedules, this.maxInputBytes)
       await ticks.register()
       const parts = { engine, waiters: new Waiters(engine) }

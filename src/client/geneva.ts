@@ -36,6 +36,7 @@ import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadL
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
+import { Queues } from './queues.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
@@ -56,6 +57,9 @@ export class Geneva {
   readonly #workers = new Set<Worker>()
   /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
   readonly schedules: Schedules = new Schedules(() => this.#connection.open())
+
+  /** Queues as the database knows them: list, pause, resume, other limits. */
+  readonly queues: Queues = new Queues(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
     this.#onError = new ErrorListener(options.onError ?? writeToConsole)

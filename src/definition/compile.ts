@@ -48,6 +48,7 @@ function compile(workflowClass: DeclaringClass, declarations: Declarations): Wor
     timeoutMs: declarations.timeoutMs,
     queue: declarations.queue,
     priority: declarations.priority,
+    limits: declarations.limits,
     allowMultiple: declarations.allowMultiple,
     resultNode: declarations.resultNode,
     beforeEach: Object.freeze([...declarations.beforeEach]),

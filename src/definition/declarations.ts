@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
 import type { HeroType } from './hero.ts'
+import { type ClassLimits, noLimits } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
 import type {
@@ -47,6 +48,7 @@ export interface Declarations {
   timeoutMs: number | null
   queue: string
   priority: number
+  limits: ClassLimits
   allowMultiple: boolean
   resultNode: string | null
   readonly beforeEach: BeforeHook[]
@@ -135,6 +137,7 @@ function emptyDeclarations(className: string): Declarations {
     timeoutMs: null,
     queue: 'default',
     priority: 0,
+    limits: { ...noLimits, perKey: null },
     allowMultiple: false,
     resultNode: null,
     beforeEach: [],

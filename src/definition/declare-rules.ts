@@ -4,6 +4,7 @@ import { DefinitionError } from '../errors.ts'
 import { type DeclaringClass, openDeclarations, sayOnce } from './declarations.ts'
 import { normalizeRules } from './exception-policy.ts'
 import type { HeroType } from './hero.ts'
+import { definedLimits } from './limit-options.ts'
 import { mistakeInStoredName } from './node-name.ts'
 import { definedPriority, definedQueue, definedTest, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { normalizeRetry } from './retry-policy.ts'
@@ -67,10 +68,11 @@ export function declareJobOptions(workflowClass: DeclaringClass, options: unknow
   const where = `${declarations.className}, jobOptions`
   if (typeof options !== 'object' || options === null)
     throw new DefinitionError(`${where}: the options must be an object.`)
-  refuseUnknownKeys(options, ['queue', 'priority'], where)
-  const { queue, priority } = options as Record<string, unknown>
+  refuseUnknownKeys(options, ['queue', 'priority', 'concurrency', 'rate', 'perKey'], where)
+  const { queue, priority, concurrency, rate, perKey } = options as Record<string, unknown>
   if (queue !== undefined) declarations.queue = definedQueue(queue, where)
   if (priority !== undefined) declarations.priority = definedPriority(priority, where)
+  declarations.limits = definedLimits(declarations.limits, { concurrency, rate, perKey }, where)
 }
 
 /** What counts for every step that says nothing itself. */

@@ -8,7 +8,7 @@ const brand = Symbol.for('geneva-drive.flow-control')
 const maxReasonBytes = 10_000
 
 /** `suspend` is what a resumable step throws when it stops between two items. */
-export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt' | 'suspend'
+export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt' | 'suspend' | 'postpone'
 
 export interface FlowControlOptions {
   readonly reason?: string | undefined
@@ -21,7 +21,7 @@ export interface FlowControlOptions {
 export class FlowControl {
   readonly action: FlowControlAction
   readonly reason: string | null
-  /** How long a reattempt or a suspended step waits; 0 for every other action. */
+  /** How long a reattempt, a suspended or a postponed step waits; 0 for every other action. */
   readonly waitMs: number
   /** A reattempt of a resumable step begins from the start. */
   readonly rewind: boolean

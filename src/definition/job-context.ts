@@ -36,6 +36,8 @@ export interface JobContext {
   finish(result?: unknown): never
   /** Runs this node again, at once or after a while. */
   reattempt(options?: { readonly wait?: Duration }): never
+  /** Not now: the same attempt begins anew after so long. */
+  postpone(wait: Duration, reason?: string): never
 }
 
 /** The place in the graph that a job runs for. */

@@ -3,7 +3,7 @@ import type { Duration } from '../primitives/duration.ts'
 import { emit } from './emit.ts'
 import type { JobContext, JobNode } from './job-context.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
-import { reattempt, steer } from './steer.ts'
+import { postpone, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo, StepContext } from './step-context.ts'
 
 export class JobRun implements JobContext {
@@ -66,5 +66,9 @@ export class JobRun implements JobContext {
 
   reattempt(options?: { readonly wait?: Duration }): never {
     return reattempt(this.#context, options)
+  }
+
+  postpone(wait: Duration, reason?: string): never {
+    return postpone(this.#context, wait, reason)
   }
 }

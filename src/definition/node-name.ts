@@ -16,6 +16,7 @@ const members = [
   'skip',
   'finish',
   'reattempt',
+  'postpone',
 ] as const
 
 /** The instance side of `Workflow`, listed here to keep it from users' own names; tests compare the two. */

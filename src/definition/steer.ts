@@ -1,4 +1,5 @@
 /** How steps and jobs say what comes next: by throwing, and by having it recorded, so that a `catch` cannot undo it. */
+import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { FlowControl, type FlowControlAction, type FlowControlOptions } from './flow-control.ts'
 import type { StepContext } from './step-context.ts'
@@ -17,4 +18,11 @@ export interface ReattemptOptions {
 export function reattempt(context: StepContext, options: ReattemptOptions = {}): never {
   const waitMs = options.wait === undefined ? 0 : toMilliseconds(options.wait, 'The wait of a reattempt')
   return steer(context, 'reattempt', { waitMs, rewind: options.rewind === true })
+}
+
+/** Without a wait it would be claimed again at once, for ever. */
+export function postpone(context: StepContext, wait: Duration, reason?: string): never {
+  const waitMs = toMilliseconds(wait, 'The wait of a postponed step')
+  if (waitMs <= 0) throw new InvalidArgumentError('A step cannot be postponed by nothing. Say for how long.')
+  return steer(context, 'postpone', { waitMs, reason })
 }

@@ -1,6 +1,7 @@
 /** What users write in the static block: the options of steps, exception policies, job options and hooks. */
 import type { Duration } from '../primitives/duration.ts'
 import type { ChildStart } from './child.ts'
+import type { KeyLimitOptions, LimitOptions } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryNotation } from './retry-notation.ts'
 import type { Names } from './step-names.ts'
@@ -120,11 +121,13 @@ export interface DefaultOptions {
   readonly timeout?: Duration
 }
 
-export interface JobOptions {
+export interface JobOptions<W = any> extends LimitOptions {
   /** Default: `default`. */
   readonly queue?: string
   /** 0 to 100, higher goes first. Default: 0. */
   readonly priority?: number
+  /** Limits for each tenant, account or hero by itself, besides those of the class as a whole. */
+  readonly perKey?: KeyLimitOptions<W>
 }
 
 export type StepHook<W> = (workflow: W, step: StepInfo) => unknown

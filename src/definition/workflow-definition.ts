@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Graph } from './graph.ts'
 import type { HeroType } from './hero.ts'
+import type { ClassLimits } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
 
@@ -132,6 +133,7 @@ export interface WorkflowDefinition {
   readonly timeoutMs: number | null
   readonly queue: string
   readonly priority: number
+  readonly limits: ClassLimits
   readonly allowMultiple: boolean
   /** The node whose output is the workflow's result; `null`: the last step that completed. */
   readonly resultNode: string | null

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors.ts'
+import type { Duration } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
 import { asRootClass } from './declarations.ts'
 import {
@@ -23,7 +24,7 @@ import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
-import { type ReattemptOptions, reattempt, steer } from './steer.ts'
+import { postpone, type ReattemptOptions, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo } from './step-context.ts'
 import type { ItemOf, MethodOutput, Names, OutputOf } from './step-names.ts'
 import type {
@@ -179,8 +180,8 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     rules.declareOnException(this, policy)
   }
 
-  /** Queue and priority of all steps that have none of their own. */
-  static jobOptions(this: WorkflowClass, options: JobOptions): void {
+  /** Queue and priority of all steps that have none of their own, and limits for the class or for each key. */
+  static jobOptions<C extends WorkflowClass>(this: C, options: JobOptions<I<C>>): void {
     rules.declareJobOptions(this, options)
   }
 
@@ -288,6 +289,11 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   /** Runs this step again, at once or after a while. A resumable step goes on where it is, unless it is rewound. */
   reattempt(options?: ReattemptOptions): never {
     return reattempt(attachmentOf(this, 'reattempt').context, options)
+  }
+
+  /** Not now: the same attempt begins anew after so long. A hook that calls it keeps a step from running until then. */
+  postpone(wait: Duration, reason?: string): never {
+    return postpone(attachmentOf(this, 'postpone').context, wait, reason)
   }
 }
 

@@ -372,6 +372,7 @@ function freshRow(workflowId: string, execution: NextExecution): NewExecution & 
     state: execution.state,
     queue: execution.queue,
     handler: execution.handler,
+    lane: execution.lane ?? '',
     generation: execution.generation,
     priority: execution.priority,
     due: execution.due,

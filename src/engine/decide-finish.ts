@@ -88,6 +88,9 @@ class Applying {
         return []
       case 'threw':
         return this.#threw(row, report)
+      case 'postpone':
+        draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: report.waitMs }, reason: report.reason })
+        return []
       case 'released':
         draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
         return []

@@ -12,6 +12,7 @@ import type { Course } from './courses.ts'
 import { isEnd } from './end-watch.ts'
 import type { Engine } from './engine.ts'
 import { decideFinalizing, type FinalizingDecision, situationOf } from './finalizing.ts'
+import { QueueHolds } from './queue-holds.ts'
 import { type NodeReadiness, readinessOf } from './readiness.ts'
 import { waitingSentence } from './waiting-sentence.ts'
 import { Workforce } from './workforce.ts'
@@ -40,7 +41,9 @@ export async function explainWorkflow(engine: Engine, id: string): Promise<Expla
 
 /** In the order of the ids; what does not exist is left out. */
 export async function explainWorkflows(engine: Engine, ids: readonly string[]): Promise<Explanation[]> {
-  const { now, workers, workflows } = await engine.store.readiness(ids)
+  const { now, workers, workflows, limits, holders } = await engine.store.readiness(ids)
+  const classOf = (handler: string) => engine.courses.findDefinition(handler)?.type ?? null
+  const holds = new QueueHolds({ now, limits, holders }, classOf)
   const courses = await engine.courses.of(workflows.map(({ workflow }) => workflow))
   const workforce = new Workforce(workers)
   const byId = new Map(workflows.map(standing => [standing.workflow.id, standing]))
@@ -49,7 +52,7 @@ export async function explainWorkflows(engine: Engine, ids: readonly string[]): 
     const course = courses.get(id)
     if (standing === undefined || course === undefined) return []
     const attemptsOf = (node: GraphNode) => attemptsAt(engine, course, node)
-    const nodes = readinessOf(standing, { graph: course.graph, now, workers: workforce, attemptsOf })
+    const nodes = readinessOf(standing, { graph: course.graph, now, workers: workforce, holds, attemptsOf })
     return explanationOf(standing, nodes, now)
   })
 }

@@ -12,7 +12,11 @@ export interface FinishRequest {
   /** What the step has emitted, to be written with its outcome. */
   readonly emitted?: readonly EmittedEvent[]
   /** The worker may go on at once with the next step of a queue it serves. */
-  readonly runOn: { serves(queue: string, handler: string): boolean } | null
+  readonly runOn: {
+    serves(queue: string, handler: string): boolean
+    /** That of the limits which the answer goes by. If they have changed, nothing runs on. */
+    readonly revision?: number
+  } | null
   /** Reserved for what follows; the same over all tries, so that a lost answer can be settled. */
   readonly ids: IdPool
   /** An earlier try may have been committed. */

@@ -63,7 +63,7 @@ interface FinishCall {
 async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
   const { engine, workerId, open, courses } = call
   const moved = new Map<string, WorkflowRecord>()
-  const decide = (facts: WorkflowFacts, alive: boolean): WorkflowChange | null => {
+  const decide = (facts: WorkflowFacts, revision: number | null): WorkflowChange | null => {
     const group = open.get(facts.workflow.id)
     const course = courses.get(facts.workflow.id)
     if (!group || !course) return null
@@ -73,7 +73,7 @@ async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
       moved.set(facts.workflow.id, facts.workflow)
       return null
     }
-    return decideGroup(call, facts, { group, course, alive })
+    return decideGroup(call, facts, { group, course, revision })
   }
   const targets = [...open.values()].flatMap(({ workflow, requests }) => {
     const course = courses.get(workflow.id)
@@ -92,14 +92,15 @@ async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
 interface Decision {
   readonly group: Group
   readonly course: Course
-  readonly alive: boolean
+  /** That of the limits; `null`: the worker has lost its lease. */
+  readonly revision: number | null
 }
 
 /** All reports on one workflow, one after the other, into one change. */
 function decideGroup(
   call: FinishCall,
   facts: WorkflowFacts,
-  { group, course, alive }: Decision,
+  { group, course, revision }: Decision,
 ): WorkflowChange | null {
   const { workerId, results } = call
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
@@ -116,7 +117,8 @@ function decideGroup(
     request.ids.rewind()
     noteEmitted(draft, request)
     const plan = { ...planOf(course, () => request.ids.take()), heals }
-    const runOn = alive && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
+    const isCurrent = revision !== null && (request.runOn?.revision ?? 0) === revision
+    const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
     const next = decideFinish(draft, row, request.report, { plan, runOn })
     results.set(request, { kind: 'recorded', next: next && asClaimed(request.claimed, row, next) })
     recorded = true
@@ -167,5 +169,8 @@ function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string):
 
 function asClaimed(before: ClaimedExecution, row: ActiveExecution, next: NewExecution): ClaimedExecution {
   const { createdAt, dueAt, startedAt } = row
-  return { ...before, execution: { ...next, createdAt, dueAt, startedAt, startMark: false, heldFrom: null } }
+  return {
+    ...before,
+    execution: { ...next, lane: next.lane ?? '', createdAt, dueAt, startedAt, startMark: false, heldFrom: null },
+  }
 }

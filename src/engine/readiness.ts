@@ -4,7 +4,7 @@
  *
  * A node may run when every condition holds, looked at in this order: the workflow goes on; the node is not done; what it
  * depends on is; attempts are left and the error was worth one; nobody runs it; it waits for nothing else; its time has
- * come; and a live worker has its code.
+ * come; a live worker has its code; its queue is not paused; and its limits leave room.
  */
 import type { Graph, GraphNode, NodeKind } from '../definition/graph.ts'
 import { toDate, toOptionalDate } from '../primitives/to-date.ts'
@@ -14,6 +14,7 @@ import { hasFailed } from './failed-nodes.ts'
 import { isSatisfied } from './heal.ts'
 import { type NodeStanding, nodeStandings } from './node-standings.ts'
 import type { NodeState } from './node-state.ts'
+import type { QueueHolds } from './queue-holds.ts'
 import type { FailureCause, WaitReason } from './wait-reason.ts'
 import { childKey, stopTimerSlot } from './wind-down.ts'
 import type { Workforce } from './workforce.ts'
@@ -48,6 +49,8 @@ export interface Surroundings {
   /** The time of the database in microseconds. */
   readonly now: number
   readonly workers: Workforce
+  /** Pauses and limits of queues; without it there are none. */
+  readonly holds?: QueueHolds
   /** How often a node may be called. `null`: it is not retried. `undefined`: its code is not here. */
   attemptsOf(node: GraphNode): number | null | undefined
 }
@@ -114,6 +117,7 @@ class Conditions {
       this.#waiting(),
       this.#notDue(attempts),
       this.#unserved(),
+      ...this.#heldBack(),
     ].filter(reason => reason !== null)
     const explained = found.some(({ kind }) => explaining.has(kind))
     return this.#part.row !== null || explained ? found : [...found, { kind: 'not_scheduled' }]
@@ -201,6 +205,13 @@ class Conditions {
     const until = toDate(row.dueAt)
     if (row.failures === 0) return { kind: 'time', until }
     return { kind: 'backoff', failures: row.failures, attempts: attempts ?? null, until, error: latest?.error ?? null }
+  }
+
+  #heldBack(): WaitReason[] {
+    const { row } = this.#part
+    const { now, holds } = this.#around
+    if (holds === undefined || (row?.state !== 'scheduled' && row?.state !== 'suspended') || row.dueAt > now) return []
+    return [holds.pauseOf(row) ?? [], holds.limitsOf(row)].flat()
   }
 
   #unserved(): WaitReason | null {

@@ -46,6 +46,7 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     idempotencyKey: null,
     formerTypes: engine.courses.otherTypesOf(workflow.type),
     tags,
+    lane: workflow.lane,
     generation: course.generation,
     graph: graphs?.get(id) ?? null,
     parent: null,

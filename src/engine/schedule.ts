@@ -183,6 +183,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue: node.queue,
     handler,
+    lane: node.job === undefined ? draft.facts.workflow.lane : '',
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,

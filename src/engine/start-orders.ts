@@ -15,6 +15,7 @@ import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
+import { laneFor } from './lane-for.ts'
 import { slotOf } from './plan.ts'
 
 export interface StartOptions {
@@ -41,6 +42,8 @@ export interface Prepared {
   readonly tags: readonly string[]
   readonly delayMs: number
   readonly at: number | null
+  /** The key that limits of its class count by. */
+  readonly lane?: string
 }
 
 const maxTags = 50
@@ -61,7 +64,8 @@ export async function prepareStart(
   const value = await validateInput(definition, what.input)
   const input = encodeValue(value, { what: `The input for ${definition.type}`, maxBytes: maxInputBytes })
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
-  return { hero, input, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+  const lane = laneFor(definition, hero, value)
+  return { hero, input, lane, ...prepareOptions(definition.type, options, hero, canonicalInput) }
 }
 
 /** What does not depend on what is started. */
@@ -70,7 +74,7 @@ export function prepareOptions(
   options: StartOptions,
   hero: HeroKey | null,
   canonicalInput: string,
-): Omit<Prepared, 'hero' | 'input'> {
+): Omit<Prepared, 'hero' | 'input' | 'lane'> {
   return {
     canonicalInput,
     idempotencyKey: keyFor(what, options, [hero?.type, hero?.idText, canonicalInput]),
@@ -138,6 +142,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     idempotencyKey: prepared.idempotencyKey,
     formerTypes: course.formerTypes ?? [],
     tags: prepared.tags,
+    lane: prepared.lane ?? '',
     generation: course.generation,
     graph: null,
     parent: null,
@@ -163,6 +168,7 @@ function firstRow(
     state: 'scheduled',
     queue: node.queue,
     handler: handlerOf(node),
+    lane: prepared.lane ?? '',
     generation,
     priority: node.priority,
     due: firstDue(prepared, node.waitMs),

@@ -87,6 +87,9 @@ function steered({ isResumable, encode }: OutcomeRules, flow: FlowControl): Step
       return { kind: 'pause', hold: isResumable, reason }
     case 'suspend':
       return { kind: 'suspend', waitMs: flow.waitMs, reason }
+    case 'postpone':
+      // A resumable step keeps what it has done, so that is the same to it.
+      return { kind: isResumable ? 'suspend' : 'postpone', waitMs: flow.waitMs, reason }
     case 'reattempt':
       return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
     case 'finish':

@@ -9,6 +9,8 @@ export type StepReport =
   | { readonly kind: 'completed'; readonly output: string | null }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
   | { readonly kind: 'reattempt'; readonly waitMs: number; readonly rewind: boolean; readonly reason: string | null }
+  /** Not now: the same attempt begins anew after so long. */
+  | { readonly kind: 'postpone'; readonly waitMs: number; readonly reason: string | null }
   /** A resumable step stops between two items and goes on later. */
   | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
   /** An `each` node has told its items, encoded: each gets an execution of its own. */

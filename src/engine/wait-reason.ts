@@ -12,6 +12,14 @@ export interface StepError {
   readonly message: string
 }
 
+/** A step that takes a place under a limit. */
+export interface LimitHolder {
+  readonly workflowId: string
+  readonly node: string
+  readonly worker: string
+  readonly since: Date | null
+}
+
 export type WaitReason =
   /** It is done and never runs again. */
   | { readonly kind: 'done'; readonly outcome: Outcome }
@@ -79,6 +87,29 @@ export type WaitReason =
       readonly queue: string
       readonly generation: number
       readonly since: Date
+    }
+  /** It is due, and its queue is paused. */
+  | {
+      readonly kind: 'queue_paused'
+      readonly queue: string
+      readonly by: string | null
+      readonly reason: string | null
+      readonly since: Date
+    }
+  /**
+   * It is due, and a limit leaves no room: of its queue, its class, or its key in the class. With `perMs` so many may begin in
+   * that time, and `until` says when the next one may; without, `holders` are those that run, the oldest first, up to ten.
+   */
+  | {
+      readonly kind: 'limit'
+      readonly of: 'queue' | 'class' | 'key'
+      readonly name: string
+      readonly key: string | null
+      readonly most: number
+      readonly perMs: number | null
+      readonly running: number
+      readonly holders: readonly LimitHolder[]
+      readonly until: Date | null
     }
   /** Nothing keeps it, and yet nothing is scheduled: its workflow is brought in line with new code first. */
   | { readonly kind: 'not_scheduled' }

@@ -77,6 +77,8 @@ const precedence: readonly Finding['kind'][] = [
   'ready',
   'no_worker',
   'lost',
+  'queue_paused',
+  'limit',
   'backoff',
   'time',
   'child',
@@ -119,6 +121,10 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
       return `${step} waits for workflow ${reason.workflowId}${childText(reason)}`
     case 'items':
       return `${step} waits for ${reason.open} of its items`
+    case 'queue_paused':
+      return `${step} is due, but queue ${reason.queue} was paused at ${timeText(reason.since)}${askedBy(reason.by ?? 'somebody', reason.reason)}`
+    case 'limit':
+      return limitClause(step, reason)
     case 'failed':
       return failureClause(step, reason)
     case 'dependencies':
@@ -133,6 +139,18 @@ function runningClause(step: string, attempt: number, reason: Extract<WaitReason
   const since = reason.since === null ? '' : ` since ${timeText(reason.since)}`
   if (!reason.alive) return `${step} was run by ${where}, which has fallen silent; another worker takes it over`
   return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
+}
+
+function limitClause(step: string, reason: Extract<WaitReason, { kind: 'limit' }>): string {
+  const { of, name, key, most, perMs, running, holders, until } = reason
+  const where = of === 'queue' ? `queue ${name}` : key === null ? `class ${name}` : `class ${name}, for key ${key},`
+  if (perMs !== null) {
+    const next = until === null ? '' : `, and the next may at ${timeText(until)}`
+    return `${step} is due, but ${where} lets only ${most} begin in ${describeSpan(perMs)}${next}`
+  }
+  const named = holders.slice(0, 3).map(({ workflowId, node }) => `workflow ${workflowId} (${node})`)
+  const more = running > named.length ? [`${running - named.length} more`] : []
+  return `${step} is due, but ${where} lets only ${most} run at once: ${[...named, ...more].join(', ')}`
 }
 
 function failureClause(step: string, reason: Extract<WaitReason, { kind: 'failed' }>): string {
@@ -160,7 +178,7 @@ function mainClause(steps: readonly Finding[]): string {
 
 /** Worth saying even where something else goes on. */
 function isAlarming({ kind }: Finding): boolean {
-  return kind === 'failed' || kind === 'no_worker' || kind === 'lost'
+  return kind === 'failed' || kind === 'no_worker' || kind === 'lost' || kind === 'queue_paused'
 }
 
 function textOf({ text }: Finding): string {

@@ -36,6 +36,8 @@ export interface NewExecution {
   readonly state: ActiveState
   readonly queue: string
   readonly handler: string
+  /** Empty where nothing is said. */
+  readonly lane?: string
   readonly generation: number
   readonly priority: number
   readonly due: Due

@@ -2,6 +2,7 @@
  * What can be read about any set of workflows at one moment, to tell which of their nodes may run and why the others may
  * not. Nothing is locked, so it may be old news by the time it is looked at; it is never half of two moments.
  */
+import type { LimitStanding, PlaceHolder } from './limit-store.ts'
 import type {
   ActiveExecution,
   EndedState,
@@ -20,6 +21,9 @@ export interface ReadinessFacts {
   /** Those that exist, in no particular order. */
   readonly workflows: readonly WorkflowStanding[]
   readonly workers: readonly KnownWorker[]
+  /** Limits and pauses, with what counts under them. */
+  readonly limits: readonly LimitStanding[]
+  readonly holders: readonly PlaceHolder[]
 }
 
 export interface WorkflowStanding {
@@ -46,6 +50,7 @@ export type StandingRow = Pick<
   | 'state'
   | 'queue'
   | 'handler'
+  | 'lane'
   | 'generation'
   | 'dueAt'
   | 'startedAt'

@@ -74,6 +74,8 @@ export interface WorkflowRecord {
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
+  /** The key that limits of its class count by; empty where there is none. */
+  readonly lane: string
   /** How many dead letters are open. */
   readonly openLetters: number
   /** Somebody wants to know when it has ended. */
@@ -117,6 +119,8 @@ export interface ActiveExecution {
   readonly queue: string
   /** The name of the code that can run it. */
   readonly handler: string
+  /** The line in the queue that it stands in: the key of its workflow, empty where there is none. */
+  readonly lane: string
   /** Only code of this generation or a later one may run it. */
   readonly generation: number
   readonly priority: number
@@ -165,6 +169,8 @@ export interface ClaimedExecution {
   readonly execution: ActiveExecution
   readonly workflow: WorkflowRecord
   readonly input: string | null
+  /** The revision of the limits that it was claimed under; unknown where it was not claimed just now. */
+  readonly revision?: number
 }
 
 /** Every type of event that the engine itself writes. */

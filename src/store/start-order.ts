@@ -13,6 +13,8 @@ export interface StartOrder {
   /** Other names under which a workflow would stand in its way: those that the class had before. */
   readonly formerTypes: readonly string[]
   readonly tags: readonly string[]
+  /** The key that limits of its class count by; empty where nothing is said. */
+  readonly lane?: string
   readonly generation: number
   /** A graph of its own, which then takes precedence over the class. */
   readonly graph: StoredFrozenGraph | null

@@ -9,6 +9,7 @@ export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
 
 import type { EventStore } from './event-store.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
+import type { LimitKey, LimitStore } from './limit-store.ts'
 import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
   ActiveExecution,
@@ -51,6 +52,27 @@ export interface ClaimRequest {
   readonly workflowId?: string
   /** Of the rows that have crashed so often, no more than `take`; the rest is left to others. */
   readonly crashed?: { readonly times: number; readonly take: number }
+  /** The rules that the sources were chosen by. If they have changed, nothing is claimed and `StaleLimits` is thrown. */
+  readonly revision?: number
+  /** The sources are held to these limits. */
+  readonly limited?: ClaimLimits
+}
+
+export interface ClaimLimits {
+  readonly keys: readonly LimitKey[]
+  /** The class that a handler belongs to, where it has limits. */
+  readonly classes: ReadonlyMap<string, string>
+  /** Handlers whose rows may stand in lanes. */
+  readonly laned: ReadonlySet<string>
+  /** Where the look through the lanes has come to, by source. Kept by the caller from one claim to the next. */
+  readonly lanes: Map<string, string>
+}
+
+/** The limits have changed since the worker read them. */
+export class StaleLimits extends Error {
+  constructor() {
+    super('The limits have changed since they were read.')
+  }
 }
 
 /** A workflow to lock and look at before a change. */
@@ -85,7 +107,7 @@ export interface CloserLook {
 }
 
 export interface ChangeCall {
-  /** The worker that reports: `workerAlive` tells whether it still holds its lease, and it cannot lose it meanwhile. */
+  /** The worker that reports. While it holds its lease the decision learns the revision of the limits; it cannot lose it meanwhile. */
   readonly workerId?: string
   /** Asked once the counters are known; what it asks for is in the facts of the decision. */
   look?(facts: WorkflowFacts): CloserLook | null
@@ -178,11 +200,11 @@ export interface Store extends EventStore {
   markStarted(execution: ActiveExecution): Promise<boolean>
   /**
    * Locks the workflows in id order, lets `decide` look at each, and applies what it returns. A workflow that does
-   * not exist is not shown. Returns what was applied.
+   * not exist is not shown. Returns what was applied. `revision`: that of the limits, if the worker that reports is alive.
    */
   change(
     targets: readonly ChangeTarget[],
-    decide: (facts: WorkflowFacts, workerAlive: boolean) => WorkflowChange | null,
+    decide: (facts: WorkflowFacts, revision: number | null) => WorkflowChange | null,
     call?: ChangeCall,
   ): Promise<WorkflowChange[]>
 
@@ -241,6 +263,7 @@ export interface Store extends EventStore {
   nextDueAt(workflowId?: string): Promise<number | null>
 
   readonly schedules: ScheduleStore<StartOrder>
+  readonly limits: LimitStore
   readonly housekeeping: HousekeepingStore
 }
 

@@ -5,7 +5,8 @@ import { jobHandler, typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { timerHandler, timerQueue } from '../engine/plan.ts'
 import type { WorkerServes } from '../store/records.ts'
-import type { ClaimSource } from '../store/store.ts'
+import type { ClaimLimits, ClaimSource } from '../store/store.ts'
+import type { QueueRules } from './queue-rules.ts'
 import type { RunningSteps } from './running-steps.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
@@ -14,6 +15,8 @@ export interface ClaimShare {
   readonly queue: string | null
   readonly sources: readonly ClaimSource[]
   readonly limit: number
+  /** Set exactly where the sources are held to limits that all workers share. */
+  readonly limited?: ClaimLimits
 }
 
 export class ClaimPlan {
@@ -21,11 +24,17 @@ export class ClaimPlan {
   readonly #settings: WorkerSettings
   /** Timers run no code of the application, so any worker may fire them, whatever queues it serves. */
   readonly timers: readonly ClaimSource[]
+  /** Some of the code has a priority, so that what waits may have to age. */
+  readonly usesPriorities: boolean
+  /** Where the look through lanes has come to. */
+  readonly #lanes = new Map<string, string>()
+  #limitedFirst = false
 
-  constructor(sources: readonly ClaimSource[], settings: WorkerSettings) {
+  constructor(sources: readonly ClaimSource[], settings: WorkerSettings, usesPriorities = false) {
     this.#sources = sources.filter(source => source.queue !== timerQueue)
     this.timers = [{ queue: timerQueue, handler: timerHandler, generation: Number.MAX_SAFE_INTEGER }]
     this.#settings = settings
+    this.usesPriorities = usesPriorities
   }
 
   /** Looks up every queue that the code names, and those in which older or newer code has left rows. */
@@ -42,7 +51,15 @@ export class ClaimPlan {
     const sources = served.flatMap(queue =>
       [...types, ...jobs].map(handler => ({ queue, handler, generation: engine.courses.generationOf(handler) })),
     )
-    return new ClaimPlan(sources, settings)
+    const priorities = [
+      ...engine.registry.definitions.flatMap(({ graph }) => graph.nodes.map(node => node.priority)),
+      ...engine.jobs.names.map(name => engine.jobs.find(name)?.priority ?? 0),
+    ]
+    return new ClaimPlan(
+      sources,
+      settings,
+      priorities.some(priority => priority > 0),
+    )
   }
 
   get handlers(): string[] {
@@ -64,15 +81,47 @@ export class ClaimPlan {
     return this.#settings.queues?.get(queue) ?? null
   }
 
-  /** One share for all queues without a limit of their own, and one for each that has one, measured when its turn comes. */
-  *shares(running: RunningSteps): Generator<ClaimShare> {
+  get sources(): readonly ClaimSource[] {
+    return this.#sources
+  }
+
+  /**
+   * One share for all queues without a limit of their own, and one for each that has one, measured when its turn comes; each
+   * in two where limits that all workers share hold for some of its sources. Those take turns at coming first, so that neither
+   * keeps the other out of a busy worker.
+   */
+  *shares(running: RunningSteps, rules: QueueRules): Generator<ClaimShare> {
+    this.#limitedFirst = !this.#limitedFirst
     const free = () => this.#settings.concurrency - running.size
-    const shared = this.#sources.filter(source => this.limitOf(source.queue) === null)
-    if (shared.length > 0 && free() > 0) yield { queue: null, sources: shared, limit: free() }
+    const open = this.#sources.filter(source => !rules.isPaused(source.queue))
+    yield* this.#parts(
+      null,
+      open.filter(source => this.limitOf(source.queue) === null),
+      { free, rules },
+    )
     for (const [queue, limit] of this.#settings.queues ?? []) {
       if (limit === null) continue
-      const room = Math.min(free(), limit - running.inQueue(queue))
-      if (room > 0) yield { queue, sources: this.#sources.filter(source => source.queue === queue), limit: room }
+      const room = () => Math.min(free(), limit - running.inQueue(queue))
+      yield* this.#parts(
+        queue,
+        open.filter(source => source.queue === queue),
+        { free: room, rules },
+      )
+    }
+  }
+
+  *#parts(
+    queue: string | null,
+    sources: readonly ClaimSource[],
+    { free, rules }: { free: () => number; rules: QueueRules },
+  ): Generator<ClaimShare> {
+    const limited = sources.filter(source => rules.isLimited(source))
+    const plain = limited.length === 0 ? sources : sources.filter(source => !limited.includes(source))
+    const parts = this.#limitedFirst ? [limited, plain] : [plain, limited]
+    for (const part of parts) {
+      if (part.length === 0 || free() <= 0) continue
+      const limits = part === limited ? { limited: rules.limitsOf(part, this.#lanes) } : {}
+      yield { queue, sources: part, limit: free(), ...limits }
     }
   }
 }

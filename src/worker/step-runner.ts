@@ -30,6 +30,8 @@ export interface RunnerParts {
   readonly lease: Lease
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string, handler: string): boolean
+  /** The revision of the limits that this worker goes by. */
+  revision?(): number
 }
 
 /** After so many steps in a row a workflow stands in line again, so that none keeps others waiting. */
@@ -177,7 +179,10 @@ export class StepRunner {
   #finish(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {
     const runOn =
       mayRunOn && this.#runsOn && !step.abort.signal.aborted
-        ? { serves: (queue: string, handler: string) => this.#parts.keepRoom(step, queue, handler) }
+        ? {
+            serves: (queue: string, handler: string) => this.#parts.keepRoom(step, queue, handler),
+            revision: this.#parts.revision?.() ?? 0,
+          }
         : null
     return this.#parts.finisher.finish(workerId, {
       claimed: step.claimed,

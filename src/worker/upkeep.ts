@@ -29,6 +29,8 @@ export interface UpkeepHooks {
   onPlan(plan: ClaimPlan): void
   /** Claims from these sources and runs what comes. */
   claimFor(sources: readonly ClaimSource[], limit: number): Promise<void>
+  /** Where priority may have to grow. */
+  aging(): { readonly sources: readonly ClaimSource[]; readonly needed: boolean }
 }
 
 /** Dead workers are looked for every fifth of a lease, and at least so often. */
@@ -64,6 +66,7 @@ export class Upkeep {
       () => this.recover(stop),
       () => this.#replan(),
       () => this.#heal(),
+      () => this.age(),
       () => this.#failMissing(),
       () => this.#pruner.round(),
     ]
@@ -78,12 +81,19 @@ export class Upkeep {
     while (!stop.aborted && (await recover(engine, this.#hooks.handlers(), recoveryLimit)) === recoveryLimit);
   }
 
+  /** Priorities that have grown to 100 count no more than that. Where nobody has any, there is nothing to do. */
+  async age(): Promise<void> {
+    const { sources, needed } = this.#hooks.aging()
+    if (needed) await this.#parts.engine.store.limits.ageCapped(sources)
+  }
+
   /** A deploy elsewhere may put rows into queues that this code does not name. */
   async #replan(): Promise<void> {
     if (performance.now() - this.#plannedAt < replanMs) return
     this.#plannedAt = performance.now()
     this.#hooks.onPlan(await ClaimPlan.make(this.#parts.engine, this.#parts.settings))
     this.#mayBeOutdated = true
+    await this.#parts.engine.store.limits.forgetKeys()
   }
 
   /** After a deploy: what waits far ahead is brought in line with this code, a few at a time. */

@@ -11,10 +11,12 @@ import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
+import { type ClaimRequest, StaleLimits } from '../store/store.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
+import { QueueRules } from './queue-rules.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
 import { tickAlways, tickOnce } from './ticker.ts'
@@ -53,6 +55,7 @@ export class Worker {
   readonly #finisher: Finisher
   readonly #upkeep: Upkeep
   #plan: ClaimPlan | null = null
+  #rules = new QueueRules({ revision: 0, limits: [] }, () => null)
   #lease: Lease | null = null
   #runner: StepRunner | null = null
   #unsubscribe: () => void = () => {}
@@ -75,8 +78,14 @@ export class Worker {
         this.#plan = plan
       },
       claimFor: async (sources, limit) => {
-        for (const claimed of await this.#claim({ sources, limit })) this.#perform(claimed)
+        const open = sources.filter(({ queue }) => !this.#rules.isPaused(queue))
+        const claimed = await this.#claim({ sources: open, limit }).catch(async error => {
+          if (await this.#isStale(error)) return []
+          throw error
+        })
+        for (const item of claimed) this.#perform(item)
       },
+      aging: () => ({ sources: this.#plan?.sources ?? [], needed: this.#plan?.usesPriorities || this.#sawPriority }),
     })
   }
 
@@ -106,6 +115,7 @@ export class Worker {
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
     const drained = this.#upkeep
       .recover(this.#stop.signal)
+      .then(() => this.#upkeep.age())
       .then(() => this.#tickAll(options))
       .then(() => this.#drain(options))
     // A claim that is under way when the worker is stopped must be known before what it holds is given back.
@@ -132,6 +142,7 @@ export class Worker {
   async #register(): Promise<void> {
     const { engine, settings } = this.#parts
     const plan = await ClaimPlan.make(engine, settings)
+    await this.#readRules()
     const lease = new Lease({
       store: engine.store,
       running: this.#running,
@@ -151,8 +162,10 @@ export class Worker {
       lease,
       keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
-        return current.serves(queue, handler) && this.#running.keepRoom(step, queue, current.limitOf(queue))
+        const allowed = current.serves(queue, handler) && this.#rules.mayRunOn(step.claimed, { queue, handler })
+        return allowed && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
+      revision: () => this.#rules.revision,
     })
   }
 
@@ -163,6 +176,7 @@ export class Worker {
       try {
         more = await this.#claimShares()
       } catch (error) {
+        if (await this.#isStale(error)) continue
         this.#parts.onError.report(error, null)
         const lasts = this.#parts.engine.store.isLasting(error) || !(await this.#adoptLost(since).catch(() => false))
         if (lasts) await pauseFor(jittered(1000, 0.5), this.#stop.signal)
@@ -176,11 +190,11 @@ export class Worker {
     await this.#claimTimers(options.workflowId)
     let more = false
     let left = options.maxSteps ?? Number.POSITIVE_INFINITY
-    for (const share of this.#plan?.shares(this.#running) ?? []) {
+    for (const share of this.#plan?.shares(this.#running, this.#rules) ?? []) {
       const limit = Math.min(share.limit, left)
       if (limit <= 0) break
       const count = await this.#running.whileKept(share.queue, limit, async () => {
-        const claimed = await this.#claim({ sources: share.sources, limit }, options.workflowId)
+        const claimed = await this.#claim({ ...share, limit }, options.workflowId)
         for (const item of claimed) this.#perform(item)
         // One on its last chance may have kept out what stood behind it.
         more ||= claimed.length === limit || claimed.some(isOnLastChance)
@@ -193,6 +207,7 @@ export class Worker {
   }
 
   #claimedCount = 0
+  #sawPriority = false
   #timersClaimedAt = Number.NEGATIVE_INFINITY
 
   async #claimTimers(workflowId?: string): Promise<void> {
@@ -203,16 +218,35 @@ export class Worker {
     }
   }
 
-  #claim(share: { sources: Parameters<Engine['store']['claim']>[0]['sources']; limit: number }, workflowId?: string) {
+  #claim({ sources, limit, limited }: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
     const workerId = this.#lease?.workerId ?? ''
     const only = workflowId === undefined ? {} : { workflowId }
     // They run alone, so more than one would only keep room from others.
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
     const crashed = { times: lastChance, take }
-    return this.#parts.engine.store.claim({ ...share, workerId, crashed, ...only })
+    const held = limited === undefined ? {} : { limited }
+    const { revision } = this.#rules
+    return this.#parts.engine.store.claim({ sources, limit, workerId, crashed, revision, ...held, ...only })
+  }
+
+  async #readRules(): Promise<void> {
+    const { store, courses } = this.#parts.engine
+    this.#rules = new QueueRules(await store.limits.read(), handler => courses.findDefinition(handler)?.type ?? null)
+  }
+
+  /** The limits have changed: they are read again, and the claim is made by the new ones. */
+  async #isStale(error: unknown): Promise<boolean> {
+    if (!(error instanceof StaleLimits)) return false
+    try {
+      await this.#readRules()
+      return true
+    } catch {
+      return false
+    }
   }
 
   #perform(claimed: ClaimedExecution): void {
+    this.#sawPriority ||= claimed.execution.priority > 0
     void this.#runner?.run(claimed.execution.owner ?? '', claimed)
   }
 
@@ -260,7 +294,13 @@ export class Worker {
       // What ends while the claim is under way may leave something due that the claim has not seen.
       const idle = this.#running.size === 0
       if (steps === undefined || steps > 0) {
-        await this.#claimShares({ ...options, ...(steps === undefined ? {} : { maxSteps: steps }) })
+        const bound = { ...options, ...(steps === undefined ? {} : { maxSteps: steps }) }
+        try {
+          await this.#claimShares(bound)
+        } catch (error) {
+          if (await this.#isStale(error)) continue
+          throw error
+        }
       }
       if (idle && this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
       const left = until - performance.now()

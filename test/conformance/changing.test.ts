@@ -112,12 +112,12 @@ forEachDatabase('changing', database => {
 
   it('tells whether the worker still holds its lease', async () => {
     const [id = ''] = await startSome(store, 1)
-    const seen: boolean[] = []
+    const seen: (number | null)[] = []
     const look = (workerId?: string) =>
       store.change(
         [{ workflowId: id }],
-        (_, alive) => {
-          seen.push(alive)
+        (_, revision) => {
+          seen.push(revision)
           return null
         },
         workerId === undefined ? {} : { workerId },
@@ -125,6 +125,6 @@ forEachDatabase('changing', database => {
     await look('worker')
     await look('nobody')
     await look()
-    expect(seen).toEqual([true, false, false])
+    expect(seen).toEqual([0, null, null])
   })
 })

@@ -57,9 +57,10 @@ forEachDatabase('claiming', database => {
   })
 
   it('takes what is due first, and a higher priority before that', async () => {
-    const [late = ''] = await startSome(store, 1, { first: { due: { at: 2_000_000_000_000 } } })
-    const [early = ''] = await startSome(store, 1, { first: { due: { at: 1_000_000_000_000 } } })
-    const [urgent = ''] = await startSome(store, 1, { first: { due: { at: 2_000_000_000_000 }, priority: 100 } })
+    const ago = async (seconds: number) => ({ at: (await store.now()) - seconds * 1_000_000 })
+    const [late = ''] = await startSome(store, 1, { first: { due: await ago(20) } })
+    const [early = ''] = await startSome(store, 1, { first: { due: await ago(500) } })
+    const [urgent = ''] = await startSome(store, 1, { first: { due: await ago(10), priority: 100 } })
     const order: string[] = []
     for (let i = 0; i < 3; i++) {
       const [claimed] = await store.claim({ workerId: worker, sources: [sampleSource], limit: 1 })

@@ -14,10 +14,10 @@ import { lookCloser } from './look-closer.ts'
 import { runTransaction } from './run-transaction.ts'
 import { sql } from './sql.ts'
 import { startEvents } from './start-workflows.ts'
-import { workerIsAlive } from './workers.ts'
+import { aliveUnder } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
 
-export type Decide = (facts: WorkflowFacts, workerAlive: boolean) => WorkflowChange | null
+export type Decide = (facts: WorkflowFacts, revision: number | null) => WorkflowChange | null
 
 export async function changeWorkflows(
   context: SqlContext,
@@ -29,13 +29,13 @@ export async function changeWorkflows(
   const { changes, facts, orders, now } = await runTransaction(context.database, async (transaction, attempt) => {
     const orders: StartOrder[] = []
     // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
-    const [locked, alive, now] = await Promise.all([
+    const [locked, revision, now] = await Promise.all([
       lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
-      call.workerId === undefined ? false : workerIsAlive(context, transaction, call.workerId),
+      call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
       context.observer === null ? [] : transaction.query(sql`select ${context.now} as now`),
     ])
     const facts = await lookCloser(context, transaction, locked, noting(call, orders))
-    const changes = facts.map(fact => decide(fact, alive)).filter(change => change !== null)
+    const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
     if (changes.length > 0) {
       failpoint?.('finish.before-commit')
       await transaction.commitWith(changeStatements(context, changes))

@@ -6,13 +6,13 @@ import { raw, type Sql } from './sql.ts'
 /** A workflow under alias `w`. Names that clash with an execution's carry the prefix `w_`. */
 export const workflowColumns: Sql = raw(
   'w.id as w_id, w.type, w.hero_type, w.hero_id, w.hero_id_kind, w.state as w_state, w.pause_cause, w.allow_multiple, ' +
-    'w.idempotency_key, w.generation as w_generation, w.frozen, w.blocked_by, w.finishing, w.crooked, w.open_letters, w.watched, w.parent_id, w.parent_node, ' +
+    'w.idempotency_key, w.generation as w_generation, w.frozen, w.blocked_by, w.finishing, w.crooked, w.open_letters, w.watched, w.lane as w_lane, w.parent_id, w.parent_node, ' +
     'w.created_at as w_created_at, w.paused_at, w.ended_at',
 )
 
 /** An active execution under alias `a`. */
 export const activeColumns: Sql = raw(
-  'a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.ordinal, a.state, a.queue, a.handler, a.generation, ' +
+  'a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.ordinal, a.state, a.queue, a.handler, a.lane, a.generation, ' +
     'a.priority, a.created_at, a.due_at, a.started_at, a.owner, a.fence, a.failures, a.crashes, a.start_mark, ' +
     'a.held_from, a.cursor_value, a.completed_iterations, a.total_iterations, a.runs, a.input as a_input, ' +
     'a.ancestry_hash, a.parents',

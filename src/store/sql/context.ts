@@ -13,6 +13,8 @@ export class SqlContext {
   readonly tables: Tables
   /** Microseconds added to the database's clock; only the test kit moves it. */
   clockOffset = 0
+  /** What a point of priority is worth, in microseconds of waiting, and whether waiting counts at all. */
+  aging = { weight: 2_000_000, ages: true }
   /** Hears of events right after their commit; `null` while nobody listens. */
   observer: EventObserver | null = null
   #keyType: KeyType | null = null

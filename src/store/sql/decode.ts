@@ -63,6 +63,7 @@ export function workflowRecord(row: Row): WorkflowRecord {
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
+    lane: text(row, 'w_lane'),
     parent:
       optionalText(row, 'parent_id') === null
         ? null
@@ -85,6 +86,7 @@ export function activeExecution(row: Row): ActiveExecution {
     state: text(row, 'state') as ActiveExecution['state'],
     queue: text(row, 'queue'),
     handler: text(row, 'handler'),
+    lane: text(row, 'lane'),
     generation: int(row, 'generation'),
     priority: int(row, 'priority'),
     createdAt: int(row, 'created_at'),

@@ -18,6 +18,7 @@ import type { SqlContext } from './context.ts'
 import { int, json, optionalInt, optionalText, text, workflowRecord } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
+import { limitStanding, placeHolder, selectHolders, selectLimits } from './limit-standings.ts'
 import { grouped } from './lock-facts.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
@@ -25,9 +26,11 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
   if (ids.length > maxReadinessIds) {
     throw new InvariantError(`${ids.length} workflows were asked for at once; ${maxReadinessIds} are allowed.`)
   }
-  const [clock = [], workers = [], ...rest] = await context.snapshot([
+  const [clock = [], workers = [], limits = [], holders = [], ...rest] = await context.snapshot([
     sql`select ${context.now} as now, ${context.leaseNow} as lease_now`,
     selectWorkers(context),
+    selectLimits(context, ids),
+    selectHolders(context),
     ...(ids.length === 0 ? [] : selectStandings(context, [...new Set(ids)])),
   ])
   const [workflows = [], active = [], latest = [], fanIns = [], changes = [], children = []] = rest
@@ -39,6 +42,8 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
   return {
     now: clock[0] ? int(clock[0], 'now') : 0,
     workers: workers.map(row => knownWorker(context, row, clock[0] ? int(clock[0], 'lease_now') : 0)),
+    limits: limits.map(limitStanding),
+    holders: holders.map(placeHolder),
     workflows: workflows.map(row => {
       const workflow = workflowRecord(row)
       return {
@@ -75,7 +80,7 @@ function selectWorkflows(context: SqlContext, ids: readonly string[]): Sql {
 
 /** The input of an item may be large, and says nothing about what it waits for. */
 function selectRows(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.state, a.queue, a.handler, a.generation,
+  return sql`select a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.state, a.queue, a.handler, a.lane, a.generation,
       a.due_at, a.started_at, a.owner, a.fence, a.failures, a.crashes, a.held_from,
       case when a.state = 'waiting' and a.node not like '%/%' then a.input end as a_input
     from ${context.tables.active} a where ${context.among(raw('a.workflow_id'), ids)}`
@@ -125,6 +130,7 @@ function standingRow(row: Row): StandingRow {
     state: text(row, 'state') as StandingRow['state'],
     queue: text(row, 'queue'),
     handler: text(row, 'handler'),
+    lane: text(row, 'lane'),
     generation: int(row, 'generation'),
     dueAt: int(row, 'due_at'),
     startedAt: optionalInt(row, 'started_at'),

@@ -35,6 +35,7 @@ import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { SqlHousekeeping } from './sql-housekeeping.ts'
+import { SqlLimits } from './sql-limits.ts'
 import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { tables } from './tables.ts'
@@ -46,6 +47,7 @@ export class SqlStore implements Store {
   readonly #ids: IdAllocator
   readonly #keyType: KeyType | undefined
   readonly schedules: SqlSchedules
+  readonly limits: SqlLimits
   readonly housekeeping: SqlHousekeeping
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
@@ -53,6 +55,7 @@ export class SqlStore implements Store {
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType
     this.schedules = new SqlSchedules(this.#context)
+    this.limits = new SqlLimits(this.#context)
     this.housekeeping = new SqlHousekeeping(this.#context)
   }
 

@@ -12,7 +12,7 @@ import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
 import { insertGraphs } from './frozen-graphs.ts'
-import { pieces } from './row-set.ts'
+import { type Columns, pieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
@@ -207,57 +207,27 @@ export function startEvents(orders: readonly StartOrder[], results: readonly Sta
   })
 }
 
+const orderColumns: Columns<StartOrder> = {
+  id: ['id', order => order.id],
+  type: ['text', order => order.type],
+  hero_type: ['text', order => order.hero?.type ?? null],
+  hero_id: ['text', order => order.hero?.idText ?? null],
+  hero_id_kind: ['text', order => order.hero?.idKind ?? null],
+  state: ['text', order => firstState(order)],
+  allow_multiple: ['int', order => (order.allowMultiple ? 1 : 0)],
+  idempotency_key: ['text', order => order.idempotencyKey],
+  generation: ['int', order => order.generation],
+  frozen: ['text', order => order.graph?.signature ?? null],
+  parent_id: ['id', order => order.parent?.workflowId ?? null],
+  parent_node: ['text', order => order.parent?.node ?? null],
+  watched: ['int', order => (order.parent === null ? 0 : 1)],
+  lane: ['text', order => order.lane ?? ''],
+  input: ['json', order => order.input],
+}
+
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
-  const rows = context.rows('r', {
-    columns: {
-      id: 'id',
-      type: 'text',
-      hero_type: 'text',
-      hero_id: 'text',
-      hero_id_kind: 'text',
-      state: 'text',
-      allow_multiple: 'int',
-      idempotency_key: 'text',
-      generation: 'int',
-      frozen: 'text',
-      parent_id: 'id',
-      parent_node: 'text',
-      watched: 'int',
-      input: 'json',
-    },
-    rows: orders.map(order => [
-      order.id,
-      order.type,
-      order.hero?.type ?? null,
-      order.hero?.idText ?? null,
-      order.hero?.idKind ?? null,
-      firstState(order),
-      order.allowMultiple ? 1 : 0,
-      order.idempotencyKey,
-      order.generation,
-      order.graph?.signature ?? null,
-      order.parent?.workflowId ?? null,
-      order.parent?.node ?? null,
-      order.parent === null ? 0 : 1,
-      order.input,
-    ]),
-  })
-  const names = [
-    'id',
-    'type',
-    'hero_type',
-    'hero_id',
-    'hero_id_kind',
-    'state',
-    'allow_multiple',
-    'idempotency_key',
-    'generation',
-    'frozen',
-    'parent_id',
-    'parent_node',
-    'watched',
-    'input',
-  ]
+  const rows = context.rows('r', rowSet(orderColumns, orders))
+  const names = Object.keys(orderColumns)
   return context.dialect.insertNew(
     context.tables.workflows,
     [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],

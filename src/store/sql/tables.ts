@@ -24,6 +24,7 @@ export interface Tables {
   readonly definitions: Sql
   readonly workers: Sql
   readonly schedules: Sql
+  readonly limits: Sql
   readonly migrations: Sql
   readonly ids: Sql
   /** The text of a table's qualified name. */
@@ -63,6 +64,7 @@ export function tables(options: TableOptions): Tables {
     definitions: raw(name('definitions')),
     workers: raw(name('workers')),
     schedules: raw(name('schedules')),
+    limits: raw(name('limits')),
     migrations: raw(name('migrations')),
     ids: raw(name('ids')),
   }

@@ -56,13 +56,13 @@ export function insertWakes(context: SqlContext, endedIds: readonly string[]): S
   const { watches, workflows, active } = context.tables
   const { now } = context
   const columns =
-    'workflow_id, slot, id, node, kind, attempt, ordinal, state, queue, handler, generation, priority, created_at, due_at, ' +
+    'workflow_id, slot, id, node, kind, attempt, ordinal, state, queue, handler, lane, generation, priority, created_at, due_at, ' +
     'sort_key, fence, failures, crashes, start_mark, completed_iterations, runs, ancestry_hash, parents'
   return context.dialect.insertNew(
     active,
     columns.split(', '),
     sql`select u.* from (select x.watcher_id, concat('#wake/', x.node) as slot, x.timer_id, x.node, 'timer' as kind, 1 as attempt,
-        0 as ordinal, 'scheduled' as state, '' as queue, '#timer' as handler, 0 as generation, 0 as priority, ${now} as created_at,
+        0 as ordinal, 'scheduled' as state, '' as queue, '#timer' as handler, '' as lane, 0 as generation, 0 as priority, ${now} as created_at,
         ${now} as due_at, ${now} as sort_key, 0 as fence, 0 as failures, 0 as crashes, 0 as start_mark,
         0 as completed_iterations, 0 as runs, '' as ancestry_hash, concat(x.workflow_id, '') as parents
       from ${watches} x join ${workflows} w on w.id = x.watcher_id

@@ -40,12 +40,17 @@ export async function registerWorker(context: SqlContext, worker: WorkerRecord):
   })
 }
 
-/** Holds the worker's row until the transaction ends, so that nobody can bury it meanwhile. */
-export async function workerIsAlive(context: SqlContext, executor: Executor, workerId: string): Promise<boolean> {
-  const rows = await executor.query(
-    sql`select id from ${context.tables.workers} where id = ${workerId} and state = 'alive'${context.dialect.lockShared}`,
+/**
+ * Holds the worker's row until the transaction ends, so that nobody can bury it meanwhile. Tells the revision of the limits,
+ * so that nothing begins by rules that have changed; `null` when the lease is lost.
+ */
+export async function aliveUnder(context: SqlContext, executor: Executor, workerId: string): Promise<number | null> {
+  const { workers, limits } = context.tables
+  const [row] = await executor.query(
+    sql`select k.id, (select l.revision from ${limits} l where l.scope = '' and l.name = '' and l.lane = '') as revision
+      from ${workers} k where k.id = ${workerId} and k.state = 'alive'${context.dialect.lockShared}`,
   )
-  return rows.length > 0
+  return row === undefined ? null : int(row, 'revision')
 }
 
 export async function heartbeat(

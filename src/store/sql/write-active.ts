@@ -2,15 +2,16 @@
  * Writes the active rows: inserted, moved on in place, held, let go, removed. Due times are computed by the database.
  */
 import type { Due, NewExecution, RowMove } from '../change.ts'
+import { sortKey } from './aging.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
-/** One point of priority is worth this much waiting, in microseconds. */
-const priorityWeight = raw('2000000')
-
 /** States in which a row may be claimed. */
 const claimable = raw(`r.state in ('scheduled', 'suspended')`)
+
+/** A time that is known, not a delay from now. */
+const isOld = raw('r.delay is null')
 
 const sameRow = raw('a.workflow_id = r.workflow_id and a.slot = r.slot')
 
@@ -32,6 +33,7 @@ const copiedColumns: Columns<NewExecution> = {
   state: ['text', row => row.state],
   queue: ['text', row => row.queue],
   handler: ['text', row => row.handler],
+  lane: ['text', row => row.lane ?? ''],
   generation: ['int', row => row.generation],
   priority: ['int', row => row.priority],
   owner: ['text', row => row.owner],
@@ -65,7 +67,7 @@ function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
   return [
     ['created_at', now],
     ['due_at', due],
-    ['sort_key', sql`case when ${claimable} then ${due} - r.priority * ${priorityWeight} end`],
+    ['sort_key', sql`case when ${claimable} then ${sortKey(context, due, raw('r.priority'), isOld)} end`],
     ['started_at', sql`case when r.state = 'in_progress' then ${now} end`],
     ['start_mark', raw('0')],
     // A row that begins its life held was never anything but scheduled.
@@ -117,7 +119,7 @@ export function moveActive(context: SqlContext, moves: readonly (RowMove & Key)[
     ['started_at', raw(`case when coalesce(r.held_from, r.state) in ('suspended', 'waiting') then a.started_at end`)],
     ['held_from', raw('r.held_from')],
     ['due_at', due],
-    ['sort_key', sql`case when ${claimable} then ${due} - a.priority * ${priorityWeight} end`],
+    ['sort_key', sql`case when ${claimable} then ${sortKey(context, due, raw('a.priority'), isOld)} end`],
     ['input', raw('coalesce(r.input, a.input)')],
     ['cursor_value', ifMoved('cursor_value')],
     ['completed_iterations', ifMoved('completed_iterations')],

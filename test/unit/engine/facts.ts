@@ -96,6 +96,7 @@ export function row(more: Partial<ActiveExecution> = {}): ActiveExecution {
     state: 'in_progress',
     queue: 'default',
     handler: 'Sample',
+    lane: '',
     generation: 2,
     priority: 0,
     createdAt: 1000,
@@ -164,6 +165,7 @@ export function facts(situation: Situation): WorkflowFacts {
     createdAt: 1000,
     pausedAt: null,
     endedAt: null,
+    lane: '',
   }
   return {
     workflow,

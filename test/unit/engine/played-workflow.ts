@@ -248,9 +248,10 @@ export class PlayedWorkflow {
   }
 
   #write(next: NewExecution): void {
-    const { due, ...rest } = next
+    const { due, lane = '', ...rest } = next
     this.rows.set(next.slot, {
       ...rest,
+      lane,
       createdAt: 1000,
       dueAt: 'at' in due ? due.at : 1000 + due.inMs * 1000,
       startedAt: next.state === 'in_progress' ? 1000 : null,

@@ -2,8 +2,8 @@
  * Migration 1: the tables of linear workflows.
  *
  * A workflow is one row. What it does next stands in `active_executions`, small and hot: workers claim from it by
- * (queue, handler, sort_key), and the row of a chain moves on in place, keyed by (workflow, slot), so that the key
- * itself allows one active execution. What has ended stands in `step_executions`, inserted once. `events` is the
+ * (queue, handler, lane, sort_key), and the row of a chain moves on in place, keyed by (workflow, slot), so that the key
+ * itself allows one active execution. `lane` is empty but where a class has limits per key. What has ended stands in `step_executions`, inserted once. `events` is the
  * ordered record of every change. A lease belongs to a row of `workers`; an execution carries its owner and a fence.
  *
  * Times are microseconds of the database's clock. `sort_key` is null while a row cannot be claimed. Flags are 0 or 1.
@@ -56,7 +56,7 @@ function workflows(shape: Shape): Sql[] {
       `id ${type.id} not null primary key, type ${type.key} not null, hero_type ${type.key}, hero_id ${type.key},
       hero_id_kind ${type.key}, state ${type.key} not null, pause_cause ${type.key}, allow_multiple ${type.int} not null,
       idempotency_key ${type.key}, generation ${type.int} not null, frozen ${type.key}, blocked_by ${type.key},
-      finishing ${type.int} not null, crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json},
+      finishing ${type.int} not null, crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, lane ${type.key} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json},
       created_at ${type.int} not null, paused_at ${type.int}, ended_at ${type.int}`,
     ),
     shape.table(
@@ -84,7 +84,7 @@ function active(shape: Shape): Sql[] {
       'active_executions',
       `workflow_id ${type.id} not null, slot ${type.key} not null, id ${type.id} not null, node ${type.key} not null,
       kind ${type.key} not null, attempt ${type.int} not null, ordinal ${type.int} not null, state ${type.key} not null,
-      queue ${type.key} not null, handler ${type.key} not null, generation ${type.int} not null,
+      queue ${type.key} not null, handler ${type.key} not null, lane ${type.key} not null, generation ${type.int} not null,
       priority ${type.int} not null, created_at ${type.int} not null, due_at ${type.int} not null, sort_key ${type.int},
       started_at ${type.int}, owner ${type.key}, fence ${type.int} not null, failures ${type.int} not null,
       crashes ${type.int} not null, start_mark ${type.int} not null, held_from ${type.key}, cursor_value ${type.json},
@@ -97,7 +97,7 @@ function active(shape: Shape): Sql[] {
       `workflow_id ${type.id} not null, node ${type.key} not null, open_parents ${type.int} not null,
       primary key (workflow_id, node)`,
     ),
-    shape.index('active_claimable', 'active_executions', 'queue, handler, sort_key', 'sort_key is not null'),
+    shape.index('active_claimable', 'active_executions', 'queue, handler, lane, sort_key', 'sort_key is not null'),
     shape.index('active_owner', 'active_executions', 'owner', 'owner is not null'),
   ]
 }
@@ -164,6 +164,30 @@ function processes(shape: Shape): Sql[] {
       catch_up ${type.key} not null, next_at ${type.int} not null, since ${type.int} not null, paused ${type.int} not null,
       paused_by ${type.text}, pause_reason ${type.text}, last_tick_at ${type.int}, last_workflow_id ${type.id},
       started ${type.int} not null, skipped ${type.int} not null, last_error ${type.text}`,
+    ),
+    ...limits(shape),
+  ]
+}
+
+/** One row per queue or class that has limits or is paused; `lane` is a key of a class. The row without a name counts changes. */
+function limits(shape: Shape): Sql[] {
+  const { type } = shape
+  const name = shape.name('limits')
+  return [
+    shape.table(
+      'limits',
+      `scope ${type.key} not null, name ${type.key} not null, lane ${type.key} not null, revision ${type.int} not null,
+      declared ${type.text}, concurrency ${type.int}, rate_limit ${type.int}, rate_per ${type.int}, lane_concurrency ${type.int},
+      lane_rate_limit ${type.int}, lane_rate_per ${type.int}, has_lanes ${type.int} not null, starts ${type.text}, kept_until ${type.int},
+      paused ${type.int} not null, paused_by ${type.text}, pause_reason ${type.text}, paused_at ${type.int},
+      primary key (lane, scope, name)`,
+    ),
+    shape.context.dialect.insertNew(
+      raw(name),
+      ['scope', 'name', 'lane', 'revision', 'has_lanes', 'paused'],
+      raw(
+        `select '' as scope, '' as name, '' as lane, 0 as revision, 0 as has_lanes, 0 as paused from (select 1 as one) o`,
+      ),
     ),
   ]
 }

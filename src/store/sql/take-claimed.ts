@@ -1,0 +1,153 @@
+/**
+ * What all claims share: the look at a line, and the step from a locked row to an execution that is the worker's. Whoever
+ * calls this holds the locks.
+ */
+import { failpoint } from '../../primitives/failpoint.ts'
+import type { NewEvent } from '../change.ts'
+import type { CommittedEvent } from '../event-store.ts'
+import type { ActiveExecution, ClaimedExecution } from '../records.ts'
+import { type ClaimRequest, type ClaimSource, StaleLimits } from '../store.ts'
+import { activeColumns, workflowColumns } from './columns.ts'
+import type { SqlContext } from './context.ts'
+import { claimedExecution, int, text } from './decode.ts'
+import type { Row, Transaction } from './dialect.ts'
+import { raw, type Sql, sql } from './sql.ts'
+import { insertEvents } from './write-records.ts'
+
+/** A lost answer is not retried. */
+export const claimTries = { transient: 50, connection: 0 }
+
+export function mayClaim(request: ClaimRequest, revision: number | null): revision is number {
+  if (revision !== null && request.revision !== undefined && revision !== request.revision) throw new StaleLimits()
+  return revision !== null
+}
+
+interface Locked {
+  readonly request: ClaimRequest
+  readonly keys: readonly Row[]
+  readonly revision: number
+  /** More to be written, for what is taken. */
+  also?(claimed: readonly ClaimedExecution[], now: number): readonly Sql[]
+}
+
+/** Rows that are locked become the worker's, and the transaction is committed. */
+export async function takeLocked(
+  context: SqlContext,
+  transaction: Transaction,
+  { request, keys, revision, also }: Locked,
+): Promise<ClaimedExecution[]> {
+  const rows = await transaction.query(selectClaimed(context, keys))
+  const takes = wanted(
+    request,
+    rows.map(row => take({ ...claimedExecution(row), revision }, request.workerId, int(row, 'now'))),
+  )
+  const claimed = takes.map(({ after }) => after)
+  if (claimed.length === 0) return []
+  failpoint?.('claim.before-commit')
+  await transaction.commitWith([
+    startExecutions(
+      context,
+      claimed.map(item => item.execution),
+    ),
+    insertEvents(context, takes.map(startedEvent)),
+    ...(also?.(claimed, takes[0]?.now ?? 0) ?? []),
+  ])
+  failpoint?.('claim.after-commit')
+  context.tell(() => takes.map(committed))
+  return claimed
+}
+
+/** What is too much stays as it is, and its lock ends with the claim. */
+function wanted({ crashed }: ClaimRequest, takes: readonly Take[]): Take[] {
+  let left = crashed?.take ?? Number.POSITIVE_INFINITY
+  return takes.filter(({ before }) => !crashed || before.crashes < crashed.times || left-- > 0)
+}
+
+/** The first rows in a line: the plain one of a queue, or a lane. */
+export function probe(context: SqlContext, request: ClaimRequest, source: ClaimSource, lane = ''): Sql {
+  const { now, tables } = context
+  const { workflowId, crashed } = request
+  const only = workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(workflowId)}`
+  const sound = crashed?.take === 0 ? sql` and crashes < ${crashed.times}` : raw('')
+  return sql`select workflow_id, slot, sort_key, id, fence from ${tables.active}
+    where queue = ${source.queue} and handler = ${source.handler} and lane = ${lane}
+      and sort_key <= ${now} and due_at <= ${now}
+      and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`
+}
+
+function keyRows(context: SqlContext, keys: readonly { workflowId: string; slot: string }[]): Sql {
+  return context.rows('r', {
+    columns: { workflow_id: 'id', slot: 'text' },
+    rows: keys.map(key => [key.workflowId, key.slot]),
+  })
+}
+
+function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
+  const { active, workflows } = context.tables
+  const rows = keyRows(
+    context,
+    keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
+  )
+  return sql`select ${activeColumns}, ${workflowColumns}, w.input, ${context.now} as now from ${rows}
+    ${context.dialect.keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+    ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.sort_key, a.id`
+}
+
+interface Take {
+  readonly before: ActiveExecution
+  /** What the row will be once the claim is committed. */
+  readonly after: ClaimedExecution
+  readonly now: number
+}
+
+function take(claimed: ClaimedExecution, owner: string, now: number): Take {
+  const { execution } = claimed
+  const after = {
+    ...claimed,
+    execution: {
+      ...execution,
+      state: 'in_progress' as const,
+      owner,
+      fence: execution.fence + 1,
+      startedAt: execution.startedAt ?? now,
+      startMark: false,
+      progress: { ...execution.progress, runs: execution.progress.runs + 1 },
+    },
+  }
+  return { before: execution, after, now }
+}
+
+function startExecutions(context: SqlContext, executions: readonly ActiveExecution[]): Sql {
+  const rows = context.rows('r', {
+    columns: { workflow_id: 'id', slot: 'text', owner: 'text', fence: 'int', started_at: 'int', runs: 'int' },
+    rows: executions.map(row => [row.workflowId, row.slot, row.owner, row.fence, row.startedAt, row.progress.runs]),
+  })
+  const on = raw('a.workflow_id = r.workflow_id and a.slot = r.slot and a.fence = r.fence - 1')
+  return context.dialect.updateFrom(context.tables.active, rows, on, [
+    ['state', raw(`'in_progress'`)],
+    ['owner', raw('r.owner')],
+    ['fence', raw('r.fence')],
+    ['started_at', raw('r.started_at')],
+    ['runs', raw('r.runs')],
+    ['sort_key', raw('null')],
+    ['start_mark', raw('0')],
+  ])
+}
+
+function startedEvent({ before, after }: Take): NewEvent {
+  return {
+    workflowId: before.workflowId,
+    type: before.kind === 'timer' ? 'timer.started' : 'step.started',
+    executionId: before.id,
+    node: before.node,
+    attempt: before.attempt,
+    from: before.state,
+    to: 'in_progress',
+    by: after.execution.owner,
+    since: before.dueAt,
+  }
+}
+
+function committed(claim: Take): CommittedEvent {
+  return { event: startedEvent(claim), workflowType: claim.after.workflow.type, at: claim.now }
+}

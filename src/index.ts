@@ -2,6 +2,7 @@
  * The public API of geneva-drive, every name listed.
  */
 
+export type { Bulk, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
 export type { GenevaOptions } from './client/connection.ts'
 export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
@@ -11,6 +12,7 @@ export type { Health, HealthStatus } from './client/health.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { QueueStatus, Queues } from './client/queues.ts'
 export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
+export type { RequeueOptions } from './client/requeue-letter.ts'
 export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
 export type { ScheduleStatus } from './client/schedules.ts'
 export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'

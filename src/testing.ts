@@ -3,4 +3,5 @@
  * moves. It needs no particular test runner.
  */
 export { type TestGenevaOptions, testGeneva } from './testing/test-geneva.ts'
-export type { TestKit } from './testing/test-kit.ts'
+export type { FailOptions, TestKit } from './testing/test-kit.ts'
+export type { TestStrategyOptions } from './testing/test-strategies.ts'

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
+import { dlqCommand } from './dlq-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-command.ts'
 import { explainCommand } from './explain-command.ts'
@@ -29,6 +30,7 @@ const program = new Command('geneva')
   .addCommand(doctorCommand())
   .addCommand(eventsCommand())
   .addCommand(explainCommand())
+  .addCommand(dlqCommand())
   .addCommand(pruneCommand())
   .addCommand(stuckCommand())
   .addCommand(statsCommand())

@@ -66,10 +66,10 @@ export async function listDeadLetters(
     ...(before === undefined ? {} : { before }),
     ...(definition === null ? {} : { types: typesOf(definition) }),
   })
-  return letters.map(fromRecord)
+  return letters.map(deadLetterFrom)
 }
 
-function fromRecord({ node, kind: _, ...letter }: LetterRecord): DeadLetter {
+export function deadLetterFrom({ node, kind: _, ...letter }: LetterRecord): DeadLetter {
   return {
     ...letter,
     step: node,

@@ -1,6 +1,7 @@
 /**
  * An execution as people see it: one attempt at a step, whether it has ended or not.
  */
+import { keptAttempts } from '../engine/plan.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import { toDate, toOptionalDate } from '../primitives/to-date.ts'
@@ -11,6 +12,8 @@ export interface Execution {
   readonly id: string
   readonly step: string
   readonly attempt: number
+  /** How many attempts before this one are no longer kept, because the step reattempts itself again and again. */
+  readonly dropped: number
   readonly state: ExecutionState
   /** How it ended; `null` while it has not. */
   readonly outcome: Outcome | null
@@ -46,9 +49,13 @@ export function executionsFrom(
   earlier: readonly EndedExecution[] = [],
 ): Execution[] {
   const attempts = new Map([...earlier, ...rows].map(row => [keyOf(row.node, row.attempt), row]))
+  const kept = new Map<string, number>()
+  for (const row of rows) if ('endedAt' in row) kept.set(row.node, (kept.get(row.node) ?? 0) + 1)
   return rows.map(row => {
     const before = attempts.get(keyOf(row.node, row.attempt - 1)) ?? null
-    return { ...fromRow(row), progress: facts.isResumable(row) ? progressOf(row, before, facts.now) : null }
+    const isFirst = before === null && (kept.get(row.node) ?? 0) >= keptAttempts
+    const dropped = isFirst ? row.attempt - 1 : 0
+    return { ...fromRow(row), dropped, progress: facts.isResumable(row) ? progressOf(row, before, facts.now) : null }
   })
 }
 
@@ -56,7 +63,7 @@ function keyOf(node: string, attempt: number): string {
   return JSON.stringify([node, attempt])
 }
 
-function fromRow(row: ExecutionRow): Omit<Execution, 'progress'> {
+function fromRow(row: ExecutionRow): Omit<Execution, 'progress' | 'dropped'> {
   const end = 'endedAt' in row ? row : null
   return {
     id: row.id,

@@ -26,22 +26,30 @@ import type { EventName, EventOfType } from '../observe/events.ts'
 import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
 import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
 import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
-import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { Store } from '../store/store.ts'
 import { ErrorListener, type OnError } from '../worker/error-listener.ts'
-import { type DrainOptions, Worker } from '../worker/worker.ts'
+import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
+import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
-import { type DeadLetter, type DeadLetterOptions, type DiscardOptions, listDeadLetters } from './dead-letters-list.ts'
+import {
+  type DeadLetter,
+  type DeadLetterOptions,
+  type DiscardOptions,
+  deadLetterFrom,
+  listDeadLetters,
+} from './dead-letters-list.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { Queues } from './queues.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
+import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
@@ -216,15 +224,30 @@ export class Geneva {
     return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
   }
 
-  /** Lets the work of a dead letter go on, with everything that was held with it. */
-  async requeue(letterId: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.requeue(letterId, requestFrom(options))
+  /** One dead letter, open or handled. Throws `LetterNotFoundError`. */
+  async deadLetter(id: string): Promise<DeadLetter> {
+    return deadLetterFrom(await (await this.#connection.open()).engine.findLetter(id))
+  }
+
+  /** Lets the work of a dead letter go on, as it is or with another input, and everything that was held with it. */
+  async requeue(letterId: string, options?: RequeueOptions): Promise<void> {
+    await requeueLetter((await this.#connection.open()).engine, letterId, options)
   }
 
   /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */
   async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
     const { then = 'cancel', ...request } = options
     await (await this.#connection.open()).engine.discard(letterId, then, requestFrom(request))
+  }
+
+  /** Requests to all workflows that a filter finds, each in a transaction of its own: `all({ state: 'paused' }).resume()`. */
+  all(filter: BulkFilter): Bulk {
+    const { registry } = this.#connection
+    return new Bulk(
+      async () => (await this.#connection.open()).engine,
+      workflow => registry.definitionFor(workflow),
+      filter,
+    )
   }
 
   /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */
@@ -312,22 +335,9 @@ export class Geneva {
   }
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
-  async work(options?: WorkerOptions & { readonly handleSignals?: boolean }): Promise<void> {
-    const told = new AbortController()
-    const tell = () => told.abort()
-    const signals = options?.handleSignals === false ? [] : (['SIGTERM', 'SIGINT'] as const)
-    // Listens before anything is waited for: the signal may come while the worker begins.
-    for (const signal of signals) process.once(signal, tell)
-    try {
-      const worker = await this.#makeWorker(options)
-      const stop = () => void worker.stop().catch(error => this.#onError.report(error, null))
-      told.signal.addEventListener('abort', stop)
-      if (told.signal.aborted) stop()
-      else await worker.start()
-      await worker.stopped
-    } finally {
-      for (const signal of signals) process.off(signal, tell)
-    }
+  async work(options: WorkOptions = {}): Promise<void> {
+    const report = (error: unknown) => this.#onError.report(error, null)
+    await workUntilTold(() => this.#makeWorker(options), options, report)
   }
 
   /** A worker in this process that the caller stops itself, or `close()` does. */
@@ -338,17 +348,8 @@ export class Geneva {
   }
 
   /** Works off what is due and returns how many executions it claimed: for cron and serverless hosts. */
-  async runDue(
-    options: WorkerOptions & { readonly maxMs?: Duration } & Omit<DrainOptions, 'maxMs'> = {},
-  ): Promise<number> {
-    const worker = await this.#makeWorker(options)
-    const { workflowId, maxSteps, maxItems, maxMs } = options
-    return worker.drain({
-      ...(workflowId === undefined ? {} : { workflowId }),
-      ...(maxSteps === undefined ? {} : { maxSteps }),
-      ...(maxItems === undefined ? {} : { maxItems }),
-      ...(maxMs === undefined ? {} : { maxMs: toMilliseconds(maxMs, 'maxMs') }),
-    })
+  async runDue(options: RunDueOptions = {}): Promise<number> {
+    return (await this.#makeWorker(options)).drain(drainOptionsFrom(options))
   }
 
   /** Opens the database and brings its tables up to date. Not needed before other calls, which do the same. */

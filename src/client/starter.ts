@@ -4,7 +4,7 @@
  */
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type Prepared, prepareStart, type StartOptions, startOrder } from '../engine/start-orders.ts'
+import { idsFor, type Prepared, prepareStart, type StartOptions, startOrder } from '../engine/start-orders.ts'
 import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
@@ -97,7 +97,8 @@ export class Starter {
     const { graph, type, allowMultiple, formerTypes } = definition
     const generation = this.#engine.courses.generationOf(type)
     const course = { type, graph, generation, allowMultiple, formerTypes, handlerOf: () => type }
-    const each = 1 + graph.entries.length
+    // All of one call have the same options.
+    const each = idsFor(graph, prepared[0])
     const ids = await this.#engine.store.takeIds(prepared.length * each, transaction)
     return prepared.map((item, index) => startOrder(course, item, ids.slice(index * each, (index + 1) * each)))
   }

@@ -74,6 +74,21 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return this.#snapshot.workflow.parent?.workflowId ?? null
   }
 
+  /** The workflow that goes on where a step of this one called `this.restart(...)`. */
+  get continuedAs(): string | null {
+    return this.#snapshot.workflow.continuedAs
+  }
+
+  /** The workflow that this one goes on from. */
+  get continues(): string | null {
+    return this.#snapshot.workflow.continues
+  }
+
+  /** When it must have ended, by its class or its start. */
+  get deadline(): Date | null {
+    return toOptionalDate(this.#snapshot.workflow.deadlineAt)
+  }
+
   /** As of the last look; `refresh()` looks again. */
   get state(): WorkflowState {
     const { workflow, performing } = this.#snapshot
@@ -233,15 +248,21 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   /**
    * Resolves with the result: the output of the step that `this.result(...)` names, else of the last step that completed.
    * Rejects with `WorkflowNotFinishedError` on any other end and with `WaitTimeoutError` when the time is over. A paused
-   * workflow is waited for.
+   * workflow is waited for; of one that restarts, the last one that it goes on as.
    */
   async waitUntilFinished(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
     const timeoutMs =
       options.timeout === undefined
         ? Number.POSITIVE_INFINITY
         : toMilliseconds(options.timeout, 'The timeout of waitUntilFinished')
+    const begun = performance.now()
     await this.#parts.waiters.wait(this.id, timeoutMs)
     await this.refresh()
+    const next = this.continuedAs === null ? null : await this.#parts.engine.store.findWorkflow(this.continuedAs)
+    if (next !== null) {
+      const left = Math.max(0, timeoutMs - (performance.now() - begun))
+      return new WorkflowHandle(this.#open, next).waitUntilFinished(left < Infinity ? { timeout: left } : {})
+    }
     if (this.state === 'finished') return this.#result()
     if (!isEnd(this.state)) throw new WaitTimeoutError(this.id, this.state, timeoutMs)
     throw new WorkflowNotFinishedError(this.id, this.state, await this.#whyEnded())

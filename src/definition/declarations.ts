@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
+import type { DeadlineAction } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import { type ClassLimits, noLimits } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
@@ -46,6 +47,8 @@ export interface Declarations {
   readonly onException: ExceptionRule[]
   retry: RetryPolicy | null
   timeoutMs: number | null
+  deadlineMs: number | null
+  onDeadline: DeadlineAction
   queue: string
   priority: number
   limits: ClassLimits
@@ -135,6 +138,8 @@ function emptyDeclarations(className: string): Declarations {
     onException: [],
     retry: null,
     timeoutMs: null,
+    deadlineMs: null,
+    onDeadline: 'cancel',
     queue: 'default',
     priority: 0,
     limits: { ...noLimits, perKey: null },

@@ -6,7 +6,14 @@ import { normalizeRules } from './exception-policy.ts'
 import type { HeroType } from './hero.ts'
 import { definedLimits } from './limit-options.ts'
 import { mistakeInStoredName } from './node-name.ts'
-import { definedPriority, definedQueue, definedTest, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
+import {
+  definedDeadline,
+  definedPriority,
+  definedQueue,
+  definedTest,
+  definedTimeout,
+  refuseUnknownKeys,
+} from './option-checks.ts'
 import { normalizeRetry } from './retry-policy.ts'
 
 export function declareHeroes(workflowClass: DeclaringClass, heroTypes: readonly HeroType<any, any>[]): void {
@@ -81,10 +88,15 @@ export function declareDefaults(workflowClass: DeclaringClass, options: unknown)
   const where = `${declarations.className}, defaults`
   if (typeof options !== 'object' || options === null)
     throw new DefinitionError(`${where}: the options must be an object.`)
-  refuseUnknownKeys(options, ['retry', 'timeout'], where)
-  const { retry, timeout } = options as Record<string, unknown>
+  refuseUnknownKeys(options, ['retry', 'timeout', 'deadline', 'onDeadline'], where)
+  const { retry, timeout, deadline, onDeadline } = options as Record<string, unknown>
   if (timeout !== undefined) declarations.timeoutMs = definedTimeout(timeout, where)
   if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
+  if (deadline !== undefined) declarations.deadlineMs = definedDeadline(deadline, where)
+  if (onDeadline === undefined) return
+  if (onDeadline !== 'cancel' && onDeadline !== 'pause')
+    throw new DefinitionError(`${where}: onDeadline must be 'cancel' or 'pause', not ${JSON.stringify(onDeadline)}.`)
+  declarations.onDeadline = onDeadline
 }
 
 export function declareNamed(workflowClass: DeclaringClass, type: unknown, formerTypes: readonly unknown[]): void {

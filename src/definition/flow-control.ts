@@ -8,7 +8,15 @@ const brand = Symbol.for('geneva-drive.flow-control')
 const maxReasonBytes = 10_000
 
 /** `suspend` is what a resumable step throws when it stops between two items. */
-export type FlowControlAction = 'cancel' | 'pause' | 'skip' | 'finish' | 'reattempt' | 'suspend' | 'postpone'
+export type FlowControlAction =
+  | 'cancel'
+  | 'pause'
+  | 'skip'
+  | 'finish'
+  | 'restart'
+  | 'reattempt'
+  | 'suspend'
+  | 'postpone'
 
 export interface FlowControlOptions {
   readonly reason?: string | undefined
@@ -21,11 +29,11 @@ export interface FlowControlOptions {
 export class FlowControl {
   readonly action: FlowControlAction
   readonly reason: string | null
-  /** How long a reattempt, a suspended or a postponed step waits; 0 for every other action. */
+  /** How long a reattempt, a suspended or postponed step or a restarted workflow waits; 0 for every other action. */
   readonly waitMs: number
   /** A reattempt of a resumable step begins from the start. */
   readonly rewind: boolean
-  /** What `finish` was given; `undefined` for every other action. */
+  /** What `finish` was given, or the input that `restart` was given; `undefined` for every other action. */
   readonly result: unknown
 
   constructor(action: FlowControlAction, options: FlowControlOptions = {}) {

@@ -24,6 +24,9 @@ export interface GraphNode {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
+/** What happens to a workflow that has not ended by its deadline. */
+export type DeadlineAction = 'cancel' | 'pause'
+
 /** A graph as it is stored: plain data, dependencies resolved. */
 export interface GraphData {
   /** The stored name of the class; `null` for a graph that was built at run time. */
@@ -33,6 +36,10 @@ export interface GraphData {
   readonly nodes: readonly GraphNode[]
   /** Former names of nodes, each with the present one. */
   readonly renamed?: Readonly<Record<string, string>>
+  /** How long workflows may take that are started by it; without it, as long as they like. */
+  readonly deadlineMs?: number
+  /** Without it, they are canceled. */
+  readonly onDeadline?: DeadlineAction
 }
 
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */

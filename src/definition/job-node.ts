@@ -29,7 +29,10 @@ export function jobBody(
 ) {
   return async (workflow: object, item?: unknown): Promise<unknown> => {
     const { context } = attachmentOf(workflow, 'job')
-    const given = typeof args === 'function' ? await args(workflow, item) : args
+    // What a dead letter was requeued with takes the place of the arguments; of an item, that of the item.
+    const { input } = context.execution
+    const isReplaced = item === undefined && input !== undefined
+    const given = isReplaced ? input : typeof args === 'function' ? await args(workflow, item) : args
     const checked = await validateArgs(job, given ?? {}, name)
     return job.body(
       checked,

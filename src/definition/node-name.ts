@@ -15,6 +15,7 @@ const members = [
   'pause',
   'skip',
   'finish',
+  'restart',
   'reattempt',
   'postpone',
 ] as const

@@ -28,6 +28,12 @@ export function definedTimeout(timeout: unknown, where: string): number {
   throw new DefinitionError(`${where}: a timeout of 0 leaves no time at all. Leave it out for none.`)
 }
 
+export function definedDeadline(deadline: unknown, where: string): number {
+  const ms = definedDuration(deadline, 'the deadline', where)
+  if (ms > 0) return ms
+  throw new DefinitionError(`${where}: a deadline of 0 leaves no time at all. Leave it out for none.`)
+}
+
 export function definedQueue(queue: unknown, where: string): string {
   const mistake = mistakeInStoredName(queue)
   if (mistake !== null) throw new DefinitionError(`${where}: the queue name ${mistake}.`)

@@ -21,13 +21,15 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
       `${declarations.className}: its steps wait for each other in a circle: ${cycle.join(' → ')}. Take one of the dependencies away.`,
     )
   }
-  const { queue, priority, renamed } = declarations
+  const { queue, priority, renamed, deadlineMs, onDeadline } = declarations
   return new Graph({
     type,
     queue,
     priority,
     nodes,
     ...(renamed.size > 0 ? { renamed: Object.fromEntries(renamed) } : {}),
+    ...(deadlineMs === null ? {} : { deadlineMs }),
+    ...(onDeadline === 'cancel' ? {} : { onDeadline }),
   })
 }
 

@@ -20,7 +20,7 @@ export type InputOf<W> = ParsedInput<DeclaredInput<W>>
 /** The input as `start` takes it: of a schema, its input, where fields with a default may be left out. */
 export type StartInput<W> = GivenInput<DeclaredInput<W>>
 
-type GivenInput<Input> = Input extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Input> : Input
+export type GivenInput<Input> = Input extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Input> : Input
 
 /**
  * The second argument of `start`. A hero type with `| null` still wants the key, so that nobody forgets it; one with

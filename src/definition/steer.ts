@@ -10,6 +10,16 @@ export function steer(context: StepContext, action: FlowControlAction, options: 
   throw context.flowControl
 }
 
+export interface RestartOptions {
+  /** How long the first step waits, besides its own wait. */
+  readonly wait?: Duration
+}
+
+export function restart(context: StepContext, input: unknown, options: RestartOptions = {}): never {
+  const waitMs = options.wait === undefined ? 0 : toMilliseconds(options.wait, 'The wait of a restart')
+  return steer(context, 'restart', { waitMs, result: input })
+}
+
 export interface ReattemptOptions {
   readonly wait?: Duration
   readonly rewind?: boolean

@@ -11,6 +11,8 @@ export interface ExecutionInfo {
   readonly attempt: number
   /** The same on every retry and recovery of this node; hand it to services that deduplicate by key. */
   readonly idempotencyKey: string
+  /** What this execution alone works on: one item of many, or what its dead letter was requeued with. */
+  readonly input?: unknown
 }
 
 /** An event of the application, encoded. */

@@ -1,6 +1,7 @@
 /** What users write in the static block: the options of steps, exception policies, job options and hooks. */
 import type { Duration } from '../primitives/duration.ts'
 import type { ChildStart } from './child.ts'
+import type { DeadlineAction } from './graph.ts'
 import type { KeyLimitOptions, LimitOptions } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryNotation } from './retry-notation.ts'
@@ -119,6 +120,10 @@ export interface DefaultOptions {
   readonly retry?: RetryNotation
   /** How long an attempt at a step may take. */
   readonly timeout?: Duration
+  /** How long a workflow may take as a whole, from when its first step may run. */
+  readonly deadline?: Duration
+  /** What happens to a workflow that has not ended by then. Default: `cancel`. */
+  readonly onDeadline?: DeadlineAction
 }
 
 export interface JobOptions<W = any> extends LimitOptions {

@@ -23,8 +23,8 @@ import type { HeroType } from './hero.ts'
 import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
-import type { DeclaredInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
-import { postpone, type ReattemptOptions, reattempt, steer } from './steer.ts'
+import type { DeclaredInput, GivenInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
+import { postpone, type ReattemptOptions, type RestartOptions, reattempt, restart, steer } from './steer.ts'
 import type { ExecutionInfo } from './step-context.ts'
 import type { ItemOf, MethodOutput, Names, OutputOf } from './step-names.ts'
 import type {
@@ -284,6 +284,11 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   /** Ends the workflow as `finished`, leaving out the steps that are left. */
   finish(result?: unknown): never {
     return steer(attachmentOf(this, 'finish').context, 'finish', { result })
+  }
+
+  /** Ends the workflow as `finished` and continues it as a new one: same class, same hero, another input. */
+  restart(input: GivenInput<Input>, options?: RestartOptions): never {
+    return restart(attachmentOf(this, 'restart').context, input, options)
   }
 
   /** Runs this step again, at once or after a while. A resumable step goes on where it is, unless it is rewound. */

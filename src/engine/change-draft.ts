@@ -3,11 +3,10 @@
  * event of each. It shows the rows as they will be, so that several decisions can follow each other. It decides nothing
  * itself.
  */
-import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type {
   ClosedLetter,
-  Due,
+  Continuation,
   Ending,
   EndingRow,
   LatestEnding,
@@ -19,46 +18,18 @@ import type {
   WorkflowFacts,
   WorkflowUpdate,
 } from '../store/change.ts'
-import type {
-  ActiveExecution,
-  EndedState,
-  Outcome,
-  PauseCause,
-  Progress,
-  StoredWorkflowState,
-} from '../store/records.ts'
+import type { ActiveExecution, EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
+import { scheduledEvent } from '../store/scheduled-event.ts'
+import type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 import { isEnd } from './end-watch.ts'
 import { endingFacts, eventName, moveName, pauseFacts } from './event-names.ts'
+import { fanInChanges } from './fan-in-changes.ts'
+import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
 
-/** Who asked for a change from outside, and why. */
-export interface Request {
-  readonly by: string | null
-  readonly reason: string | null
-}
-
-export interface EndingDetails {
-  readonly error?: ErrorRecord | null
-  readonly reason?: string | null
-  readonly output?: string | null
-  readonly by?: string | null
-}
-
-export interface MoveDetails {
-  readonly heldFrom?: RowMove['heldFrom']
-  readonly progress?: Progress
-  readonly due?: Due
-  readonly input?: string
-  readonly reason?: string | null
-}
-
-export type NextExecution = Omit<NewExecution, 'workflowId'>
-
-/** A row as it will be. One that this change inserts has no times yet. */
-export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
-  readonly createdAt: number | null
-  readonly dueAt: number | null
-}
+export type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
+export type { LiveRow, NextExecution } from './live-row.ts'
 
 const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress', 'suspended'])
 
@@ -80,6 +51,7 @@ export class ChangeDraft {
   #updated = false
   #moved: NewEvent | null = null
   #graph: WorkflowChange['graph'] = null
+  #continuation: Continuation | null = null
 
   /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
@@ -196,8 +168,21 @@ export class ChangeDraft {
       this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
     }
     const reason = details.reason ?? null
-    const type = row.kind === 'timer' ? 'timer.released' : (`step.${moveName(row.state, state)}` as const)
+    const name = moveName(row.state, state)
+    const type = row.kind === 'timer' ? (name === 'held' ? 'timer.held' : 'timer.released') : (`step.${name}` as const)
     this.#event(type, row, { from: row.state, to: state, reason })
+  }
+
+  /** What the row works on from now on. */
+  giveInput(row: LiveRow, input: string): void {
+    const { slot, state, fence, heldFrom } = row
+    invariant(
+      state !== 'in_progress',
+      `Execution ${row.id} is running, so that it is too late to give it another input.`,
+    )
+    const before = this.#moves.get(slot) ?? { slot, state, fence, heldFrom, progress: null, due: null }
+    this.#moves.set(slot, { ...before, input })
+    this.#live.set(slot, { ...row, input })
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
@@ -300,41 +285,60 @@ export class ChangeDraft {
     this.setWorkflow({ frozen: graph.signature, generation: 0 })
   }
 
+  /** It goes on as another workflow once it has finished. */
+  continueAs(continuation: Continuation): void {
+    this.#continuation = continuation
+  }
+
   /** An event of the workflow as a whole, or of a node that has no row. */
   note(type: NewEvent['type'], rest: Partial<NewEvent> = {}): void {
     this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
   }
 
   build(): WorkflowChange {
+    const continuation = this.#buildContinuation()
+    if (this.#updated && isEnd(this.state)) this.#leaveNothing()
     const next = [...this.#next.values()]
     const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
       endings: this.#endings,
+      dropped: this.facts.outworn,
       replacements: next.filter(row => this.#existing.has(row.slot)),
       insertions: next.filter(row => !this.#existing.has(row.slot)),
       removals: gone.map(slot => ({ slot })),
       moves: [...this.#moves.values()],
-      fanIns: this.#buildFanIns(),
+      fanIns: fanInChanges(this.facts.fanIns, this.#fanIns, { isOver: isEnd(this.state), counts: this.#counts }),
       letters: { opened: this.#opened, closed: this.#closed },
       graph: this.#graph,
-      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched,
+      continuation,
+      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched && continuation?.stage !== 'begun',
       events: this.#events,
     }
   }
 
-  /** What is left when a workflow ends is of no use to anybody. */
-  #buildFanIns(): WorkflowChange['fanIns'] {
-    const known = (node: string) => this.facts.fanIns.has(node)
-    const entries = [...this.#fanIns].map(([node, open]) => ({ node, open }))
-    const all = isEnd(this.state)
-    return {
-      inserted: all ? [] : entries.filter(({ node, open }) => open > 0 && !known(node)),
-      updated: all ? [] : entries.filter(({ node, open }) => open > 0 && known(node)),
-      removed: all ? [] : entries.filter(({ node, open }) => open <= 0 && known(node)),
-      cleared: all && (this.#counts || this.facts.fanIns.size > 0),
+  /** What was given up, and what was to be done in time, is of no use to a workflow that has ended. */
+  #leaveNothing(): void {
+    this.dropTimer(deadlineSlot)
+    for (const letter of this.letters()) {
+      if (letter.kind === 'forward')
+        this.closeLetter(letter, 'discarded', { by: null, reason: 'the workflow has ended' })
     }
+  }
+
+  /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
+  #buildContinuation(): WorkflowChange['continuation'] {
+    const stored = this.facts.workflow.continuation
+    const as = this.#continuation ?? (stored === null ? null : (JSON.parse(stored) as Continuation))
+    if (as === null) return null
+    if (!isEnd(this.state)) return this.#continuation === null ? null : { stage: 'planned', as }
+    if (!this.#updated || this.state !== 'finished') return null
+    this.note('workflow.continued', { reason: `as workflow ${as.id}` })
+    const reason = `continues workflow ${this.workflowId}`
+    this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
+    this.#events.push(...as.first.map(scheduledEvent))
+    return { stage: 'begun', as }
   }
 
   #put(execution: NextExecution): NewExecution {
@@ -353,40 +357,5 @@ export class ChangeDraft {
   #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
     const { id: executionId, node, attempt } = row
     this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
-  }
-}
-
-/**
- * One object for both: what is to be written, and the row as it will be. Named one by one: a fan-out may insert very many,
- * and an object that is made by spreading so many fields is several times slower and larger.
- */
-function freshRow(workflowId: string, execution: NextExecution): NewExecution & LiveRow {
-  return {
-    workflowId,
-    slot: execution.slot,
-    id: execution.id,
-    node: execution.node,
-    kind: execution.kind,
-    attempt: execution.attempt,
-    ordinal: execution.ordinal,
-    state: execution.state,
-    queue: execution.queue,
-    handler: execution.handler,
-    lane: execution.lane ?? '',
-    generation: execution.generation,
-    priority: execution.priority,
-    due: execution.due,
-    owner: execution.owner,
-    fence: execution.fence,
-    failures: execution.failures,
-    crashes: execution.crashes,
-    progress: execution.progress,
-    input: execution.input,
-    ancestry: execution.ancestry,
-    heldFrom: execution.state === 'paused' ? 'scheduled' : null,
-    startMark: false,
-    createdAt: null,
-    dueAt: null,
-    startedAt: null,
   }
 }

@@ -9,13 +9,13 @@ import type { ParentKey, WorkflowRecord } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { Engine } from './engine.ts'
 import { readOutput } from './read-output.ts'
-import { prepareStart, startOrder } from './start-orders.ts'
+import { idsFor, prepareStart, startOrder } from './start-orders.ts'
 
 export interface ChildHost {
   /** Everything that can be wrong with the start is found here; it is carried out with the end of the run. */
   prepare(workflowClass: unknown, what: object): Promise<StartOrder>
-  /** Throws `WorkflowNotFoundError`. */
-  watch(workflowId: string): Promise<void>
+  /** The id of the workflow that is watched: of one that was continued, the last. Throws `WorkflowNotFoundError`. */
+  watch(workflowId: string): Promise<string>
   read(workflowId: string): Promise<{ readonly workflow: WorkflowRecord; readonly child: Child }>
 }
 
@@ -36,13 +36,18 @@ export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: numb
         generation: engine.courses.generationOf(type),
         handlerOf: () => type,
       }
-      const [timerId = '', ...ids] = await store.takeIds(2 + graph.entries.length)
+      const [timerId = '', ...ids] = await store.takeIds(1 + idsFor(graph, prepared))
       return { ...startOrder(course, prepared, ids), parent: { ...parent, timerId } }
     },
     async watch(workflowId) {
       const [timerId = ''] = await store.takeIds(1)
-      const found = store.isId(workflowId) ? await store.watch(workflowId, parent, timerId) : null
-      if (found === null) throw new WorkflowNotFoundError(workflowId)
+      for (;;) {
+        const { id } = await engine.findLast(workflowId)
+        const found = await store.watch(id, parent, timerId)
+        if (found === null) throw new WorkflowNotFoundError(workflowId)
+        // Continued between the two looks: its watches have moved on before this one came.
+        if (found.continuedAs === null) return id
+      }
     },
     async read(workflowId) {
       const workflow = await engine.find(workflowId)

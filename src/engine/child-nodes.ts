@@ -27,15 +27,27 @@ export function waitForChild(draft: ChangeDraft, row: ActiveExecution, order: St
 export function waitForOther(draft: ChangeDraft, row: ActiveExecution, workflowId: string): void {
   const other = draft.facts.others.get(workflowId)
   draft.move(row, 'waiting', { input: JSON.stringify({ existing: workflowId }) })
-  if (other && isEnd(other.state)) wakeNode(draft, row.node)
+  if (other && isEnd(other.state) && other.continuedAs === null) wakeNode(draft, row.node)
+}
+
+/** A workflow that was continued is known to who waits for it as the one that came first. */
+export interface EndedWorkflow {
+  readonly id: string
+  readonly knownAs: string
+}
+
+/** What a wake timer says. */
+export function endedIn({ ancestry: { parents } }: Pick<ActiveExecution, 'ancestry'>): EndedWorkflow {
+  const [knownAs = '', id = knownAs] = parents
+  return { id, knownAs }
 }
 
 /** The workflow that the node waits for has ended: a worker looks at it. In a workflow that is being stopped, nobody does. */
-export function wakeNode(draft: ChangeDraft, node: string, endedId?: string): void {
+export function wakeNode(draft: ChangeDraft, node: string, ended?: EndedWorkflow): void {
   const waiting = draft.rows().filter(candidate => candidate.state === 'waiting' && childOf(candidate) !== null)
   // The node may have another name by now, or wait for another workflow.
   const row = waiting.find(candidate =>
-    endedId === undefined ? candidate.node === node : childOf(candidate)?.workflowId === endedId,
+    ended === undefined ? candidate.node === node : childOf(candidate)?.workflowId === ended.knownAs,
   )
   if (!row) return
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
@@ -43,6 +55,11 @@ export function wakeNode(draft: ChangeDraft, node: string, endedId?: string): vo
     else draft.end(row, 'skipped', 'stopped')
     endIfNothingRuns(draft)
   } else {
-    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 } })
+    const isContinued = ended !== undefined && ended.id !== ended.knownAs
+    const input = isContinued ? { [childOf(row)?.isOwn ? 'child' : 'existing']: ended.id } : null
+    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', {
+      due: { inMs: 0 },
+      ...(input === null ? {} : { input: JSON.stringify(input) }),
+    })
   }
 }

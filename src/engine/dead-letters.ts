@@ -10,7 +10,7 @@ import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
-import { finishWorkflow, holdRows } from './wind-down.ts'
+import { holdRows, letGoDeadline } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -21,34 +21,39 @@ export function deadLetter(
   draft.end(row, 'failed', 'dead_lettered', { error })
   if (draft.state !== 'dlq') {
     holdRows(draft)
-    draft.moveWorkflow('dlq', { by: null, reason: error?.message ?? reason })
+    // Who has paused it is remembered: it is held again when the letter has been handled.
+    draft.moveWorkflow('dlq', { by: null, reason: error?.message ?? reason }, draft.workflow.pauseCause)
   }
   const { id: executionId, node, kind, attempt } = row
   draft.openLetter({ id: plan.takeId(), executionId, node, kind, attempt, reason, error })
   repeat(draft, plan, row, { due: { inMs: 0 }, failures: 0, crashes: 0, keepsInput: true })
 }
 
+export interface Requeue {
+  readonly letterId: string
+  readonly request: Request
+  /** Encoded: what the execution works on from now on; `null` leaves it as it is. */
+  readonly input: string | null
+}
+
 /** The work of a letter goes on, and everything else that was held with it. What a person has paused stays held. */
-export function decideRequeue(draft: ChangeDraft, letterId: string, request: Request, plan: Plan): void {
+export function decideRequeue(draft: ChangeDraft, { letterId, request, input }: Requeue, plan: Plan): void {
   const letter = openLetter(draft, letterId, 'requeue')
+  const name = currentName(plan, letter.node)
+  const row = draft.rows().find(each => each.state === 'paused' && currentName(plan, each.node) === name)
+  if (input !== null && row) draft.giveInput(row, input)
   draft.closeLetter(letter, 'requeued', request)
   goOnFromLetters(draft, plan, request)
 }
 
-/**
- * Lets go what no open letter holds, or ends what a step has declared finished meanwhile. The workflow comes back here when
- * nothing goes on and another letter is open.
- */
+/** Lets go what no open letter holds. The workflow comes back here when nothing goes on and another letter is open. */
 export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request): void {
-  const [blocker] = [...draft.letters(), ...failedNodes(draft, plan)]
-  draft.setWorkflow({ blockedBy: blocker?.node ?? null })
-  const declared = draft.workflow.pauseCause === 'finishing'
-  if (draft.state === 'dlq') draft.moveWorkflow('ready', request)
+  const { pauseCause } = draft.workflow
+  // Another node may have failed that has no letter: it keeps the workflow from its end.
+  draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? failedNodes(draft, plan)[0]?.node ?? null })
+  if (draft.state === 'dlq') draft.moveWorkflow(pauseCause === null ? 'ready' : 'paused', request, pauseCause)
   if (draft.state !== 'ready') return
-  if (declared) {
-    finishWorkflow(draft, plan)
-    return
-  }
+  letGoDeadline(draft)
   for (const row of draft.rows())
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
 }

@@ -6,6 +6,7 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
+import { continuationOf } from './continue-workflow.ts'
 import { deadLetter } from './dead-letters.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
@@ -71,6 +72,11 @@ class Applying {
         return []
       case 'finish':
         draft.end(row, 'completed', 'success', { output: report.output, reason: report.reason })
+        finishWorkflow(draft, this.#plan)
+        return []
+      case 'restart':
+        draft.end(row, 'completed', 'success', { reason: 'restarted the workflow' })
+        draft.continueAs(continuationOf(this.#plan, report))
         finishWorkflow(draft, this.#plan)
         return []
       case 'cancel':
@@ -169,12 +175,12 @@ function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['
 
 /** The workflow is being ended: a step that completed all the same is recorded so, any other was stopped. */
 function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
-  const completed = report.kind === 'completed' || report.kind === 'finish'
+  const completed = report.kind === 'completed' || report.kind === 'finish' || report.kind === 'restart'
   const canceling = draft.state === 'rolling_back'
   const isKept = completed && draft.isHeld
   const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : isKept ? 'success' : 'superseded'
   draft.end(row, completed ? 'completed' : canceling ? 'skipped' : 'canceled', outcome, {
-    output: completed ? report.output : null,
+    output: 'output' in report ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
   })
   // Declared finished while somebody keeps it paused: it ends when that is over.

@@ -7,12 +7,13 @@ import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { cancelWorkflow, finishWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
+import { cancelWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -37,6 +38,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
   draft.moveWorkflow('ready', request)
+  if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
   letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
@@ -52,6 +54,7 @@ function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: 
 
 /** What waits for a dead letter to be handled stays held. */
 function letGo(draft: ChangeDraft, plan: Plan): void {
+  letGoDeadline(draft)
   for (const row of draft.rows()) {
     if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
   }
@@ -149,9 +152,9 @@ function lettersOf(draft: ChangeDraft, plan: Plan, name: string) {
   return draft.letters().filter(letter => currentName(plan, letter.node) === name)
 }
 
-/** Nothing new is due: its end has come, or comes when nobody holds it any more. */
-function isDeclaredFinished({ state, workflow }: ChangeDraft): boolean {
-  return state === 'finished' || workflow.finishing || workflow.pauseCause === 'finishing'
+/** Nothing new is due: its end comes when nobody holds it any more. */
+function isDeclaredFinished({ workflow }: ChangeDraft): boolean {
+  return workflow.pauseCause === 'finishing'
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */

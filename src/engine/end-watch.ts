@@ -46,6 +46,7 @@ export class EndWatch {
         change.update?.finishing
       )
         stop = true
+      work ||= change.continuation !== null
       work ||= [...change.insertions, ...change.replacements, ...change.moves].some(row => claimable.has(row.state))
     }
     if (stop) for (const listener of this.#stopping) listener()

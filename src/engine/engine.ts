@@ -9,9 +9,10 @@ import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
-import { wakeNode } from './child-nodes.ts'
+import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, decideRequeue, openLetter } from './dead-letters.ts'
+import { type AfterDiscard, decideRequeue, openLetter, type Requeue } from './dead-letters.ts'
+import { decideDeadline } from './deadlines.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
   decideCancel,
@@ -24,7 +25,8 @@ import {
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
-import { type Plan, wakeSlotPrefix } from './plan.ts'
+import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { wasDone } from './settle-request.ts'
 import { cancelWorkflow, cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -83,11 +85,9 @@ export class Engine {
   }
 
   /** The work of a dead letter goes on. */
-  async requeue(letterId: string, request: Request): Promise<void> {
-    const { workflowId } = await this.findLetter(letterId)
-    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) =>
-      decideRequeue(draft, letterId, request, plan),
-    )
+  async requeue(requeue: Requeue): Promise<void> {
+    const { workflowId } = await this.findLetter(requeue.letterId)
+    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => decideRequeue(draft, requeue, plan))
   }
 
   /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
@@ -114,11 +114,15 @@ export class Engine {
   /** A timer has fallen due and was claimed. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
+    if (timer.slot === deadlineSlot) {
+      await this.#changeOne(timer.workflowId, { withLatest: true }, (draft, plan) => decideDeadline(draft, timer, plan))
+      return
+    }
     const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
       if (!holds(facts, timer)) return null
       const draft = new ChangeDraft(facts, { counts: true })
       if (timer.slot === stopTimerSlot) decideStopTimer(draft)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, timer.ancestry.parents[0])
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, endedIn(timer))
       draft.dropTimer(timer.slot)
       return draft.build()
     })
@@ -128,11 +132,15 @@ export class Engine {
   /** Comes before the timer is dropped: a process that dies in between does it again. */
   async #cancelChild(timer: ActiveExecution): Promise<void> {
     const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
-    try {
-      await this.cancel(child, { by, reason })
-    } catch (error) {
-      // It has ended by itself meanwhile, or was removed.
-      if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+    for (let id: string | null = child; id !== null; ) {
+      try {
+        await this.cancel(id, { by, reason })
+        return
+      } catch (error) {
+        // It has ended by itself meanwhile, or was removed.
+        if (!isGenevaError(error, 'INVALID_STATE') && !isGenevaError(error, 'WORKFLOW_NOT_FOUND')) throw error
+        id = (await this.store.findWorkflow(id))?.workflow.continuedAs ?? null
+      }
     }
   }
 
@@ -151,6 +159,13 @@ export class Engine {
     const found = this.store.isId(id) ? await this.store.findWorkflow(id) : null
     if (found === null) throw new WorkflowNotFoundError(id)
     return found.workflow
+  }
+
+  /** The last of the workflows that go on from one another, from this one on. */
+  async findLast(id: string): Promise<WorkflowRecord> {
+    let found = await this.find(id)
+    while (found.continuedAs !== null) found = await this.find(found.continuedAs)
+    return found
   }
 
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */
@@ -182,7 +197,7 @@ export class Engine {
         )
       } catch (error) {
         // A try before this one may have been committed without its answer: then it is as it was asked for.
-        if (outcome.moves && outcome.asked?.update?.state === facts.workflow.state) return null
+        if (outcome.asked !== null && wasDone(outcome.asked, outcome.moves, facts)) return null
         throw error
       }
       const change = draft.build()

@@ -12,7 +12,7 @@ import { normalizeRetry } from '../definition/retry-policy.ts'
 import { MissingJobError, OutputMissingError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
-import { encodeValue } from '../primitives/json-codec.ts'
+import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
@@ -29,13 +29,15 @@ export interface JobExecution {
   readonly readOutput: OutputReader
   mayBegin(): boolean | Promise<boolean>
   timeOut(): void
+  /** Comes right before the body; what it throws counts as thrown by it. */
+  beforeCall(): void
 }
 
 export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const { claimed, frozen, job } = execution
   const node = frozen.nodes[claimed.execution.node]
   if (job === null || node === undefined) return missingJob(execution, node)
-  const context = stepContext({ ...execution, mayOutliveHero: true })
+  const context = stepContext({ ...execution, mayOutliveHero: true, showsInput: true })
   const rules = {
     context,
     isResumable: false,
@@ -50,11 +52,14 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
   }
   const outcome = await outcomeOf(rules, async () => {
-    const filled = await fillArgs(node.args, id => outputOf(execution, id))
+    const { input } = claimed.execution
+    const filled =
+      input === null ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(input) ?? {})
     const args = await validateArgs(job, filled, node.name)
     const answer = execution.mayBegin()
     if (!(typeof answer === 'boolean' ? answer : await answer)) return null
     failpoint?.('step.before')
+    execution.beforeCall()
     const output = await job.body(args, new JobRun(context, jobNode(claimed, node)))
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }

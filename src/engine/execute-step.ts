@@ -29,6 +29,7 @@ import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
+import { encodeInput } from './start-orders.ts'
 import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import { childKey } from './wind-down.ts'
@@ -44,6 +45,8 @@ export interface StepJob {
   readonly readOutput: OutputReader
   /** Aborts the signal because the time is over. */
   timeOut(): void
+  /** Comes right before hooks and body; what it throws counts as thrown by them. */
+  beforeCall(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
   /** What resumable steps need of the worker. */
@@ -70,7 +73,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   }
   let context: ReturnType<typeof stepContext>
   try {
-    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero })
+    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, showsInput: node.child === null })
   } catch (unreadable) {
     return { ...(await failed(policies, unreadable)), progress: null }
   }
@@ -78,7 +81,8 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const encode = (value: unknown) => encodeOutput(job, value)
   const timeoutMs = node.timeoutMs ?? definition.timeoutMs
   const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
-  const rules = { ...policies, context, isResumable: core !== null, encode, timeout }
+  const restartInput = (value: unknown) => encodeInput(definition, claimed.workflow.hero, value, job.maxOutputBytes)
+  const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   const emitted = Object.freeze(context.emitted)
   return { ...outcome, emitted, progress: core === null ? null : await core.end() }
@@ -124,6 +128,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (child !== null && 'kind' in child) return child
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
+  job.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? iteration)
@@ -186,8 +191,7 @@ async function runChild(
   }
   if ('workflowId' in what) {
     const workflowId = String(what.workflowId)
-    await children.watch(workflowId)
-    return { kind: 'watch', workflowId }
+    return { kind: 'watch', workflowId: await children.watch(workflowId) }
   }
   return { kind: 'child', order: await children.prepare(workflowClass(), what) }
 }

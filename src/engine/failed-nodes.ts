@@ -1,4 +1,4 @@
-/** The nodes that stand in the way of a workflow until a person does something about them. Pure. */
+/** Nodes that have failed and keep what depends on them waiting until somebody does something about them. */
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'

@@ -7,7 +7,7 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
-import { currentName, endNode, itemSlots, slotOf } from './plan.ts'
+import { currentName, deadlineSlot, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { namesOf } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
@@ -34,6 +34,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
         ...requests.map(request => request.claimed.execution.slot),
         ...each.map(node => slotOf(graph, node.id)),
         stopTimerSlot,
+        ...(workflow.deadlineAt === null ? [] : [deadlineSlot]),
       ]),
     ],
     fanIns,
@@ -44,12 +45,14 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
 export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
   let items = 0
   let children = 0
+  let restarts = 0
   for (const { claimed, report } of reports) {
     const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
     children += graph.childrenOf(graph.eachOf(node)?.id ?? node).length
     if (report.kind === 'items') items += report.items.length
+    if (report.kind === 'restart') restarts += 2 + graph.entries.length
   }
-  return reports.length + items + Math.min(children, graph.size)
+  return reports.length + items + restarts + Math.min(children, graph.size)
 }
 
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */
@@ -74,7 +77,7 @@ const stopping: ReadonlySet<string> = new Set(['cancel', 'dlq'])
 function concernsAll(report: StepReport): boolean {
   if (report.kind === 'threw')
     return report.retryMs === null && (stopping.has(report.policy.action) || stopping.has(report.policy.then))
-  return report.kind === 'finish' || report.kind === 'cancel' || report.kind === 'pause'
+  return ['finish', 'restart', 'cancel', 'pause'].includes(report.kind)
 }
 
 /** The parents of what is about to begin, and the items that get a place which falls free. */
@@ -99,8 +102,17 @@ export function closerLook(
   const starts = childrenToStart(facts, requests)
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
-  const nothing = !others && [parents, waiting, starts, states].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others }
+  const outworn = outwornBy(requests)
+  const nothing = !others && [parents, waiting, starts, states, outworn].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn }
+}
+
+/** A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept. */
+function outwornBy(requests: readonly FinishRequest[]): CloserLook['outworn'] {
+  return requests.flatMap(({ report, claimed: { execution } }) => {
+    const upTo = execution.attempt - keptAttempts
+    return report.kind === 'reattempt' && upTo > 0 ? { node: execution.node, upTo } : []
+  })
 }
 
 /** Only then does it matter whether anything else goes on. To look for it is not free, and most reports need not. */

@@ -17,6 +17,8 @@ export interface ContextSource {
   readonly claimed: ClaimedExecution
   /** A workflow whose hero is gone goes on, and has none. */
   readonly mayOutliveHero: boolean
+  /** What the row works on is meant for the code; a child's row names the workflow that it waits for. */
+  readonly showsInput: boolean
   readonly signal: AbortSignal
   readonly readOutput: OutputReader
 }
@@ -50,6 +52,7 @@ class EngineContext implements StepContext {
       node: execution.node,
       attempt: execution.attempt,
       idempotencyKey: idempotencyKey(workflow, execution.node),
+      ...(source.showsInput && execution.input !== null ? { input: decodeValue(execution.input) } : {}),
     })
   }
 

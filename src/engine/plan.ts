@@ -38,8 +38,14 @@ export const timerHandler = '#timer'
 /** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
 export const wakeSlotPrefix = '#wake/'
 
+/** The timer of a workflow's deadline. It goes with the workflow, whoever ends it. */
+export const deadlineSlot = '#deadline'
+
 /** Counts what must have ended before the workflow has: a fan-in of all nodes that nothing depends on. */
 export const endNode = ''
+
+/** Of a step that reattempts itself so many ended attempts stay in history. */
+export const keptAttempts = 100
 
 /** So many digits keep items in the order of their numbers where slots are compared as text. */
 const itemDigits = 8

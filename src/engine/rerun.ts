@@ -6,10 +6,12 @@ import type { Graph } from '../definition/graph.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { Ending, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
+import { scheduledEvent } from '../store/scheduled-event.ts'
 import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, planOf } from './courses.ts'
+import { deadlineOf, deadlineRow } from './deadlines.ts'
 import type { Engine } from './engine.ts'
 import { heal, isSatisfied } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
@@ -30,13 +32,17 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     store.tags(id),
     workflow.frozen === null ? null : store.frozenGraphs([id]),
   ])
-  const [newId = ''] = await store.takeIds(1)
+  const [newId = '', timerId = ''] = await store.takeIds(2)
   const pool = new IdPool(engine.ids)
   const change = await withEnoughIds(engine.ids, async () => {
     pool.rewind()
     const taken = takenOver(course.graph, history, from)
     return firstChange(workflow, course, { newId, taken, outputs, takeId: () => pool.take() })
   })
+  const isOver = change.insertions.length === 0
+  const deadline = isOver ? null : deadlineOf(course.graph, { delayMs: 0, at: null })
+  const { onDeadline } = course.graph.data
+  const timers = deadline === null ? [] : [deadlineRow(newId, timerId, deadline, onDeadline)]
   return {
     id: newId,
     type: workflow.type,
@@ -50,8 +56,13 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     generation: course.generation,
     graph: graphs?.get(id) ?? null,
     parent: null,
-    first: change.insertions,
-    taken: { endings: change.endings, fanIns: change.fanIns.inserted, events: change.events },
+    first: [...change.insertions, ...timers],
+    deadline,
+    taken: {
+      endings: change.endings,
+      fanIns: change.fanIns.inserted,
+      events: [...change.events, ...timers.map(scheduledEvent)],
+    },
   }
 }
 
@@ -106,6 +117,10 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     finishing: false,
     openLetters: 0,
     watched: false,
+    continuation: null,
+    continuedAs: null,
+    continues: null,
+    deadlineAt: null,
     parent: null,
   }
   const plan = { ...planOf({ ...course, workflow }, takeover.takeId), heals: true }
@@ -158,6 +173,7 @@ function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     latest: new Map(),
     parents: new Map(),
     letters: [],
+    outworn: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),

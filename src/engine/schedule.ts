@@ -134,8 +134,9 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    // An item stays what it is. A child is started anew, unless only the worker was lost.
-    input: known?.kind === 'item' || again.keepsInput ? before.input : null,
+    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
+    // the worker was lost.
+    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })

@@ -11,7 +11,7 @@ import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { StartOrder } from '../store/store.ts'
 import { jobHandler } from './courses.ts'
 import type { Engine } from './engine.ts'
-import { type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
+import { idsFor, type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
 import { storedForm } from './stored-form.ts'
 
 /** Workflows without a class have no name of one. */
@@ -44,7 +44,7 @@ export async function graphOrder(
     allowMultiple: true,
     handlerOf: (node: { job?: string }) => jobHandler(node.job ?? ''),
   }
-  const ids = await engine.store.takeIds(1 + parsed.entries.length, options.transaction)
+  const ids = await engine.store.takeIds(idsFor(parsed, prepared), options.transaction)
   const order = startOrder(course, prepared, ids)
   return {
     order: { ...order, graph: storedForm(frozen) },

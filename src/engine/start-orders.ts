@@ -15,6 +15,7 @@ import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
+import { deadlineOf, deadlineRow, type GivenDeadline } from './deadlines.ts'
 import { laneFor } from './lane-for.ts'
 import { slotOf } from './plan.ts'
 
@@ -31,6 +32,8 @@ export interface StartOptions {
   readonly idempotencyKey?: string
   /** `content`: the key is made from type, hero and input. */
   readonly identity?: 'content'
+  /** When the workflow must have ended: how long after its first step may run, or a time. Default: what its class says. */
+  readonly deadline?: Duration | Date
 }
 
 export interface Prepared {
@@ -44,6 +47,8 @@ export interface Prepared {
   readonly at: number | null
   /** The key that limits of its class count by. */
   readonly lane?: string
+  /** `null`: what the class says. */
+  readonly deadline: GivenDeadline | null
 }
 
 const maxTags = 50
@@ -62,10 +67,25 @@ export async function prepareStart(
   }
   const hero = identifyHero(definition, what.hero)
   const value = await validateInput(definition, what.input)
-  const input = encodeValue(value, { what: `The input for ${definition.type}`, maxBytes: maxInputBytes })
+  const input = encodeChecked(definition, value, maxInputBytes)
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
   const lane = laneFor(definition, hero, value)
   return { hero, input, lane, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+}
+
+/** Throws what `start` would throw for it. */
+export async function encodeInput(
+  definition: WorkflowDefinition,
+  hero: HeroKey | null,
+  given: unknown,
+  maxBytes: number,
+): Promise<{ readonly input: string | null; readonly lane: string }> {
+  const value = await validateInput(definition, given)
+  return { input: encodeChecked(definition, value, maxBytes), lane: laneFor(definition, hero, value) }
+}
+
+function encodeChecked({ type }: WorkflowDefinition, value: unknown, maxBytes: number): string | null {
+  return encodeValue(value, { what: `The input for ${type}`, maxBytes })
 }
 
 /** What does not depend on what is started. */
@@ -80,6 +100,7 @@ export function prepareOptions(
     idempotencyKey: keyFor(what, options, [hero?.type, hero?.idText, canonicalInput]),
     tags: tagsFrom(options.tags),
     ...dueFrom(options),
+    deadline: deadlineFrom(options.deadline),
   }
 }
 
@@ -107,6 +128,17 @@ function tagsFrom(tags: readonly string[] | undefined): string[] {
   return [...new Set(tags.map(tag => checkKey(tag, 'A tag')))]
 }
 
+function deadlineFrom(given: Duration | Date | undefined): GivenDeadline | null {
+  if (given === undefined) return null
+  if (given instanceof Date) {
+    if (Number.isNaN(given.getTime())) throw new InvalidArgumentError('The deadline of a start must be a valid Date.')
+    return { at: given.getTime() }
+  }
+  const ms = toMilliseconds(given, 'The deadline of a start')
+  if (ms > 0) return { ms }
+  throw new InvalidArgumentError('A deadline of 0 leaves no time at all. Leave it out for none.')
+}
+
 function dueFrom(options: StartOptions): { delayMs: number; at: number | null } {
   const { delay, at } = options
   if (delay !== undefined && at !== undefined) throw new InvalidArgumentError('Give a start `delay` or `at`, not both.')
@@ -130,9 +162,16 @@ export interface StartCourse {
   handlerOf(node: GraphNode): string
 }
 
-/** The first id is the workflow's; the others go to the nodes that depend on nothing. */
+/** How many ids the order for such a start takes. */
+export function idsFor(graph: Graph, prepared: Begin | undefined): number {
+  const limited = prepared !== undefined && graph.entries.length > 0 && deadlineOf(graph, prepared) !== null
+  return 1 + graph.entries.length + (limited ? 1 : 0)
+}
+
+/** The first id is the workflow's; the others go to the nodes that depend on nothing, and to the timer of its deadline. */
 export function startOrder(course: StartCourse, prepared: Prepared, ids: readonly string[]): StartOrder {
-  const [id = '', ...rowIds] = ids
+  const [id = ''] = ids
+  let next = 1
   return {
     id,
     type: course.type,
@@ -147,13 +186,29 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     graph: null,
     parent: null,
     taken: null,
-    first: course.graph.entries.map((node, index) => firstRow(course, prepared, node, [id, rowIds[index] ?? ''])),
+    ...firstRows(course, prepared, { workflowId: id, takeId: () => ids[next++] ?? '' }),
   }
 }
 
+/** When a workflow begins, and when it must have ended. */
+export type Begin = Pick<Prepared, 'delayMs' | 'at' | 'deadline' | 'lane'>
+
+/** The rows of the nodes that depend on nothing, and the timer of the deadline. */
+export function firstRows(
+  course: Pick<StartCourse, 'graph' | 'generation' | 'handlerOf'>,
+  begin: Begin,
+  { workflowId, takeId }: { readonly workflowId: string; takeId(): string },
+): Pick<StartOrder, 'first' | 'deadline'> {
+  const { entries, data } = course.graph
+  const first = entries.map(node => firstRow(course, begin, node, [workflowId, takeId()]))
+  const deadline = first.length === 0 ? null : deadlineOf(course.graph, begin)
+  if (deadline !== null) first.push(deadlineRow(workflowId, takeId(), deadline, data.onDeadline))
+  return { first, deadline }
+}
+
 function firstRow(
-  { graph, generation, handlerOf }: StartCourse,
-  prepared: Prepared,
+  { graph, generation, handlerOf }: Pick<StartCourse, 'graph' | 'generation' | 'handlerOf'>,
+  begin: Begin,
   node: GraphNode,
   [workflowId, id]: readonly [string, string],
 ): NewExecution {
@@ -168,10 +223,10 @@ function firstRow(
     state: 'scheduled',
     queue: node.queue,
     handler: handlerOf(node),
-    lane: prepared.lane ?? '',
+    lane: begin.lane ?? '',
     generation,
     priority: node.priority,
-    due: firstDue(prepared, node.waitMs),
+    due: firstDue(begin, node.waitMs),
     owner: null,
     fence: 0,
     failures: 0,
@@ -182,7 +237,7 @@ function firstRow(
   }
 }
 
-function firstDue(prepared: Prepared, waitMs: number): Due {
+function firstDue(prepared: Begin, waitMs: number): Due {
   if (prepared.at === null) return { inMs: prepared.delayMs + waitMs }
   return { at: Math.ceil((prepared.at + waitMs) * 1000) }
 }

@@ -24,6 +24,8 @@ export interface OutcomeRules {
   readonly isResumable: boolean
   /** Throws for a value that cannot be stored. */
   encode(value: unknown): string | null
+  /** Checks and encodes what the workflow is to be continued with; only where the code belongs to a class. */
+  restartInput?(value: unknown): Promise<{ readonly input: string | null; readonly lane: string }>
   readonly retry: RetryPolicy | null
   /** Failures in a row before this attempt. */
   readonly failures: number
@@ -65,18 +67,18 @@ export async function outcomeOf(rules: OutcomeRules, run: () => Promise<StepRepo
   const { context } = rules
   try {
     const report = await withinTime(rules.timeout, run)
-    return { report: context.flowControl ? steered(rules, context.flowControl) : report, errors: [] }
+    return { report: context.flowControl ? await steered(rules, context.flowControl) : report, errors: [] }
   } catch (thrown) {
     if (context.flowControl === null) return failed(rules, thrown)
     try {
-      return { report: steered(rules, context.flowControl), errors: [] }
+      return { report: await steered(rules, context.flowControl), errors: [] }
     } catch (unstorable) {
       return failed(rules, unstorable)
     }
   }
 }
 
-function steered({ isResumable, encode }: OutcomeRules, flow: FlowControl): StepReport {
+async function steered({ isResumable, encode, restartInput }: OutcomeRules, flow: FlowControl): Promise<StepReport> {
   const { reason } = flow
   switch (flow.action) {
     case 'cancel':
@@ -92,6 +94,12 @@ function steered({ isResumable, encode }: OutcomeRules, flow: FlowControl): Step
       return { kind: isResumable ? 'suspend' : 'postpone', waitMs: flow.waitMs, reason }
     case 'reattempt':
       return { kind: 'reattempt', waitMs: flow.waitMs, rewind: flow.rewind, reason }
+    case 'restart':
+      return {
+        kind: 'restart',
+        ...((await restartInput?.(flow.result)) ?? { input: null, lane: '' }),
+        waitMs: flow.waitMs,
+      }
     case 'finish':
       return { kind: 'finish', output: encode(flow.result), reason }
   }

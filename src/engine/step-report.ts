@@ -8,6 +8,8 @@ import type { StartOrder } from '../store/store.ts'
 export type StepReport =
   | { readonly kind: 'completed'; readonly output: string | null }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
+  /** The workflow is finished and goes on as a new one, with this input, encoded. */
+  | { readonly kind: 'restart'; readonly input: string | null; readonly lane: string; readonly waitMs: number }
   | { readonly kind: 'reattempt'; readonly waitMs: number; readonly rewind: boolean; readonly reason: string | null }
   /** Not now: the same attempt begins anew after so long. */
   | { readonly kind: 'postpone'; readonly waitMs: number; readonly reason: string | null }

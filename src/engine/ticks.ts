@@ -11,7 +11,7 @@ import type { ScheduleRecord } from '../store/schedule-store.ts'
 import type { StartOrder } from '../store/store.ts'
 import { dueTicks } from './due-ticks.ts'
 import type { Engine } from './engine.ts'
-import { prepareStart, type StartOptions, startOrder } from './start-orders.ts'
+import { idsFor, prepareStart, type StartOptions, startOrder } from './start-orders.ts'
 
 /** How many ticks one transaction starts, where many have to be made up for. */
 const batch = 100
@@ -150,6 +150,6 @@ export class Ticks {
     const { graph, type, allowMultiple, formerTypes } = definition
     const generation = this.#engine.courses.generationOf(type)
     const course = { type, graph, generation, allowMultiple, formerTypes, handlerOf: () => type }
-    return startOrder(course, prepared, await this.#engine.store.takeIds(1 + graph.entries.length))
+    return startOrder(course, prepared, await this.#engine.store.takeIds(idsFor(graph, prepared)))
   }
 }

@@ -12,7 +12,7 @@ export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkf
   new: ['ready', 'finished'],
   ready: ['finished', 'paused', 'dlq', 'rolling_back', 'canceled'],
   paused: ['ready', 'finished', 'dlq', 'rolling_back', 'canceled'],
-  dlq: ['ready', 'finished', 'rolling_back', 'canceled'],
+  dlq: ['ready', 'paused', 'finished', 'rolling_back', 'canceled'],
   rolling_back: ['canceled'],
   finished: [],
   canceled: [],

@@ -4,6 +4,7 @@
  */
 import type { ActiveExecution, EndedExecution } from '../store/records.ts'
 import { ancestryHash } from './ancestry.ts'
+import { keptAttempts } from './plan.ts'
 import { namesOf } from './schedule.ts'
 
 export interface HistoryFlaw {
@@ -27,8 +28,12 @@ export function findFlaw(
   // Attempts go on counting under a new name.
   const nameOf = (row: Row) => renamed.get(row.node) ?? row.node
   const attempts = new Set(rows.map(row => keyOf(nameOf(row), row.attempt)))
+  const latest = new Map<string, number>()
+  for (const row of ended) latest.set(nameOf(row), Math.max(latest.get(nameOf(row)) ?? 0, row.attempt))
   for (const row of rows.toSorted((a, b) => a.ordinal - b.ordinal || a.attempt - b.attempt)) {
-    const before = row.attempt === 1 || attempts.has(keyOf(nameOf(row), row.attempt - 1))
+    // What lies further back is not kept of a step that reattempts itself.
+    const isFirst = row.attempt - 1 <= Math.max(0, (latest.get(nameOf(row)) ?? 0) - keptAttempts)
+    const before = isFirst || attempts.has(keyOf(nameOf(row), row.attempt - 1))
     const reason = before
       ? flawOf(row, byId, namesOf({ renamed }, nameOf(row)))
       : `Attempt ${row.attempt - 1}, which must have come before it, is missing.`

@@ -5,12 +5,14 @@
 import { describeSpan } from '../primitives/describe-span.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { WorkflowStanding } from '../store/readiness-facts.ts'
+import type { LetterReason } from '../store/records.ts'
 import { isEnd } from './end-watch.ts'
+import { deadlineSlot } from './plan.ts'
 import type { NodeReadiness } from './readiness.ts'
 import type { WaitReason } from './wait-reason.ts'
 
 export function waitingSentence(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: number): string {
-  const clauses = clausesFor(standing, nodes, toDate(now))
+  const clauses = [...clausesFor(standing, nodes, toDate(now)), ...deadlineClauses(standing, now)]
   const text = clauses.join('; ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
@@ -23,15 +25,29 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
   if (workflow.state === 'rolling_back') return [`it is being canceled${asked}`, ...stopClauses(steps, nodes)]
   if (workflow.finishing)
     return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
+  if (workflow.state === 'dlq') return letterClauses(standing, steps)
   if (workflow.state === 'paused') return pauseClauses(standing, steps)
   if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
   return [mainClause(steps), ...steps.slice(1).filter(isAlarming).slice(0, 1).map(textOf)]
 }
 
+/** Only where it may soon be what ends the wait. */
+const nearUs = 24 * 3_600_000_000
+
+function deadlineClauses({ workflow, active }: WorkflowStanding, now: number): string[] {
+  const { deadlineAt, state } = workflow
+  const timer = active.find(row => row.slot === deadlineSlot)
+  if (deadlineAt === null || timer === undefined || isEnd(state) || deadlineAt - now > nearUs) return []
+  const at = timeText(toDate(deadlineAt))
+  if (deadlineAt > now) return [`its deadline is at ${at}, in ${spanText(toDate(now), toDate(deadlineAt))}`]
+  return [`its deadline, ${at}, has passed, which counts when it goes on`]
+}
+
 function endClause({ workflow, change }: WorkflowStanding): string {
   const at = workflow.endedAt === null ? '' : ` at ${timeText(toDate(workflow.endedAt))}`
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
-  return workflow.state === 'finished' ? `it finished${at}` : `it was ${workflow.state}${at}${asked}`
+  const next = workflow.continuedAs === null ? '' : `, and goes on as workflow ${workflow.continuedAs}`
+  return workflow.state === 'finished' ? `it finished${at}${next}` : `it was ${workflow.state}${at}${asked}`
 }
 
 function askedBy(by: string | null, reason: string | null): string {
@@ -63,6 +79,26 @@ function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Fi
       return [`it was paused${at}${askedBy(by ?? 'somebody', reason)}${meanwhile}`, ...running.map(textOf), ...failure]
     }
   }
+}
+
+const letterReasons: Readonly<Record<LetterReason, string>> = {
+  retries_exhausted: 'its retries are used up',
+  policy: 'its policy says so',
+  crash_limit: 'it has lost its worker too often',
+}
+
+function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
+  const at = change === null ? '' : ` since ${timeText(toDate(change.at))}`
+  const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
+  const [letter, ...more] = letters
+  if (letter === undefined) return [`it is in the dead letter queue${at}`, ...running.map(textOf)]
+  const { id, node, attempt, reason, error } = letter
+  const others = more.length === 0 ? '' : `, and ${more.length} more like it`
+  return [
+    `it is in the dead letter queue${at}: step ${node} was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`,
+    ...running.map(textOf),
+    `requeue or discard letter ${id}, or skip or resolve the step`,
+  ]
 }
 
 interface Finding {

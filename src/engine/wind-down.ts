@@ -4,7 +4,7 @@
  */
 import { noProgress } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
+import { deadlineSlot, ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
 
 /** How long a canceled workflow waits for a running step to stop. */
 export const stopGraceMs = 30_000
@@ -19,6 +19,12 @@ export function holdRows(draft: ChangeDraft): void {
   for (const row of draft.rows()) {
     if (row.state === 'scheduled' || row.state === 'suspended') draft.move(row, 'paused', { heldFrom: row.state })
   }
+}
+
+/** A deadline that has passed while the workflow was held: its timer fires at once. */
+export function letGoDeadline(draft: ChangeDraft): void {
+  const row = draft.rowIn(deadlineSlot)
+  if (row?.state === 'paused') draft.move(row, 'scheduled')
 }
 
 /** At once when nothing runs. Running steps are told to stop, and the workflow ends when they have. */

@@ -107,7 +107,8 @@ function checkWaiting(
   const child = awaitedBy(row)
   if (child === null || active.some(timer => timer.slot === `${wakeSlotPrefix}${row.node}`)) return []
   const other = others.get(child)
-  if (other !== undefined && !isEnd(other.state)) return []
+  // One that goes on as another is waited for under the id that it had.
+  if (other !== undefined && (!isEnd(other.state) || other.continuedAs !== null)) return []
   const problem = `Step ${row.node} waits for workflow ${child}, which ${other === undefined ? 'does not exist' : `is ${other.state}`}.`
   return [about(row, { problem, remedy: `Resolve or skip step ${row.node}.` })]
 }

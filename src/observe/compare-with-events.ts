@@ -2,6 +2,7 @@
  * Compares what is stored about a workflow with what its events say: its state, its rows, its history, their attempts. Pure.
  */
 
+import { keptAttempts } from '../engine/plan.ts'
 import type { WorkflowFile } from '../store/event-store.ts'
 import type { ActiveExecution, EndedExecution } from '../store/records.ts'
 import { byHand, type Complaint, remedyFor } from './complaint.ts'
@@ -69,13 +70,13 @@ function compareLetters({ letters }: WorkflowFile, said: ReadonlySet<string>): C
   })
 }
 
-/** Of a step that repeats itself early attempts may have been pruned. */
+/** Of a step that repeats itself the last attempts are kept. */
 function findMissing({ active, history }: WorkflowFile, said: Iterable<FoldedExecution>): Complaint[] {
   const known = new Set([...active, ...history].map(row => row.id))
   const latest = new Map<string, number>()
   for (const { node, attempt } of [...active, ...history]) latest.set(node, Math.max(latest.get(node) ?? 0, attempt))
-  return [...said].flatMap(({ id, node, attempt, state, outcome }) => {
-    const wasPruned = outcome === 'reattempted' && attempt < (latest.get(node) ?? 0)
+  return [...said].flatMap(({ id, node, attempt, state }) => {
+    const wasPruned = isEndedState(state) && attempt <= (latest.get(node) ?? 0) - keptAttempts
     if (known.has(id) || wasPruned) return []
     const where = isEndedState(state) ? 'is missing from history' : 'has no row'
     const problem = `Step ${node} attempt ${attempt} is ${state} by its events, but ${where}.`

@@ -133,6 +133,7 @@ function factsOf({ workflow, active, history, letters, fanIns }: WorkflowFile): 
     latest,
     parents: new Map(),
     letters,
+    outworn: [],
     started: new Map(),
     others: new Map(),
     fanIns,

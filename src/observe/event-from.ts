@@ -58,6 +58,7 @@ function whatIsMore(source: Source): object {
   const moved = { from, to }
   const step = { executionId, step: source.node, attempt: source.attempt }
   switch (type as EngineEventType) {
+    case 'workflow.continued':
     case 'workflow.healed':
     case 'workflow.frozen':
     case 'workflow.graph_replaced':
@@ -94,6 +95,7 @@ function whatIsMore(source: Source): object {
       return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source) }
     case 'timer.scheduled':
     case 'timer.started':
+    case 'timer.held':
     case 'timer.released':
     case 'timer.completed':
     case 'timer.canceled':

@@ -99,6 +99,7 @@ export interface EngineEvents<Step extends string = string> {
   'workflow.rolling_back': WorkflowMoved
   'workflow.finished': WorkflowEnded & { readonly decision: FinalizingDecision }
   'workflow.canceled': WorkflowEnded
+  'workflow.continued': EventFacts
   'workflow.healed': EventFacts
   'workflow.frozen': EventFacts
   'workflow.graph_replaced': EventFacts
@@ -116,6 +117,7 @@ export interface EngineEvents<Step extends string = string> {
   'step.renamed': StepMoved<Step>
   'timer.scheduled': TimerMoved
   'timer.started': TimerMoved
+  'timer.held': TimerMoved
   'timer.released': TimerMoved
   'timer.completed': TimerMoved
   'timer.canceled': TimerMoved

@@ -111,6 +111,19 @@ export interface ClosedLetter {
   readonly reason: string | null
 }
 
+/** A workflow that goes on where another has finished: of the same class, for the same hero, with an input of its own. */
+export interface Continuation {
+  readonly id: string
+  /** Encoded. */
+  readonly input: string | null
+  /** The key that limits of its class count by. */
+  readonly lane: string
+  readonly generation: number
+  readonly first: readonly NewExecution[]
+  /** When it must have ended. The row of the timer for that is among the first. */
+  readonly deadline: Due | null
+}
+
 export interface WorkflowUpdate {
   readonly state: StoredWorkflowState
   readonly pauseCause: PauseCause | null
@@ -128,6 +141,8 @@ export interface WorkflowChange {
   /** What the workflow's own row becomes, if it changes. */
   readonly update: WorkflowUpdate | null
   readonly endings: readonly Ending[]
+  /** Ended attempts that leave history, by id. */
+  readonly dropped: readonly string[]
   /** Rows that go on in the slot of an ended or idle row. */
   readonly replacements: readonly NewExecution[]
   readonly insertions: readonly NewExecution[]
@@ -148,6 +163,8 @@ export interface WorkflowChange {
   }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
+  /** `planned`: kept until the workflow has finished. `begun`: it has, and whoever watches it watches the other one. */
+  readonly continuation: { readonly stage: 'planned' | 'begun'; readonly as: Continuation } | null
   /** The workflow has ended and is watched: its watchers are woken. */
   readonly wakes: boolean
   readonly events: readonly NewEvent[]
@@ -163,9 +180,11 @@ export interface WorkflowFacts {
   readonly othersGoOn: boolean | null
   /** The latest ended forward attempt of each node, where the caller asked for it. */
   readonly latest: ReadonlyMap<string, LatestEnding> | null
+  /** Ended attempts that are not kept any longer, by id, where it was asked for them: so many as one change removes. */
+  readonly outworn: readonly string[]
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
-  /** Open dead letters, where the latest attempts or locked rows were asked for. */
+  /** Open dead letters. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
   readonly started: ReadonlyMap<string, StartResult>

@@ -6,6 +6,7 @@ import type { LimitStanding, PlaceHolder } from './limit-store.ts'
 import type {
   ActiveExecution,
   EndedState,
+  LetterRecord,
   Outcome,
   StoredWorkflowState,
   WorkerServes,
@@ -37,6 +38,8 @@ export interface WorkflowStanding {
   readonly change: StateChange | null
   /** The workflows that it has started and that have not ended, by id. */
   readonly children: ReadonlyMap<string, ChildStanding>
+  /** Dead letters that are open, oldest first. */
+  readonly letters: readonly LetterRecord[]
 }
 
 /** An active row without its payload. `input` is there only where it names the workflow that a node waits for. */

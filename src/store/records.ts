@@ -80,6 +80,14 @@ export interface WorkflowRecord {
   readonly openLetters: number
   /** Somebody wants to know when it has ended. */
   readonly watched: boolean
+  /** Encoded: what it is continued as when it has finished, while what still runs is waited for. */
+  readonly continuation: string | null
+  /** The workflow that goes on where this one has finished. */
+  readonly continuedAs: string | null
+  /** The workflow that this one goes on from. */
+  readonly continues: string | null
+  /** When it must have ended; it has a timer then. */
+  readonly deadlineAt: number | null
   readonly createdAt: number
   readonly pausedAt: number | null
   readonly endedAt: number | null
@@ -182,6 +190,7 @@ export const engineEventTypes = [
   'workflow.rolling_back',
   'workflow.finished',
   'workflow.canceled',
+  'workflow.continued',
   'workflow.healed',
   'workflow.frozen',
   'workflow.graph_replaced',
@@ -199,6 +208,7 @@ export const engineEventTypes = [
   'step.renamed',
   'timer.scheduled',
   'timer.started',
+  'timer.held',
   'timer.released',
   'timer.completed',
   'timer.canceled',

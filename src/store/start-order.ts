@@ -1,5 +1,5 @@
 /** What the store is asked for when a workflow is to be started. */
-import type { Ending, FanIn, NewEvent, NewExecution } from './change.ts'
+import type { Due, Ending, FanIn, NewEvent, NewExecution } from './change.ts'
 import type { HeroKey, ParentKey } from './records.ts'
 
 /** A workflow to be started, with its first row. The ids are given, so that a repeated call finds its own work. */
@@ -21,6 +21,8 @@ export interface StartOrder {
   readonly parent: (ParentKey & { readonly timerId: string }) | null
   /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
   readonly first: readonly NewExecution[]
+  /** When it must have ended. The row of the timer for that is among the first. */
+  readonly deadline: Due | null
   /** What it takes over from an earlier workflow. */
   readonly taken: TakenOver | null
 }

@@ -104,6 +104,8 @@ export interface CloserLook {
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
   /** Whether rows go on that the facts do not show. */
   readonly others: boolean
+  /** Nodes of whose ended attempts those up to a number are not kept any longer. */
+  readonly outworn: readonly { readonly node: string; readonly upTo: number }[]
 }
 
 export interface ChangeCall {

@@ -8,6 +8,7 @@ import type { WorkflowHandle } from '../client/workflow-handle.ts'
 import type { Graph } from '../definition/graph.ts'
 import type { StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
+import { deadlineSlot } from '../engine/plan.ts'
 import { InvalidArgumentError, StepLimitError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { pauseFor } from '../primitives/pause-for.ts'
@@ -25,6 +26,7 @@ import {
 } from './check-workflow.ts'
 import type { CollectedErrors } from './collected-errors.ts'
 import { TestClock } from './test-clock.ts'
+import type { TestStrategies } from './test-strategies.ts'
 
 /** The compiler knows the methods; the names of inline steps are only known when the test runs. */
 type AnyStepName<W extends AnyWorkflow> = StepName<W> | (string & {})
@@ -34,10 +36,17 @@ export interface StepLimit {
   readonly maxSteps?: number
 }
 
+export interface FailOptions {
+  /** Default: once. */
+  readonly times?: number
+  readonly workflow?: WorkflowHandle<any>
+}
+
 export interface TestKitParts {
   readonly geneva: Geneva
   readonly store: Store
   readonly errors: CollectedErrors
+  readonly strategies: TestStrategies
   /** Called once, when everything is closed. */
   dispose(): void
 }
@@ -82,6 +91,21 @@ export class TestKit {
   /** Sets the clock, forward or back; it goes on running from there. Returns the new time. */
   async setTime(time: Date): Promise<Date> {
     return this.#clock.moveTo(time)
+  }
+
+  /**
+   * The next attempts at the step throw the error instead of running its code: once, or so many times; of this workflow, or of
+   * whichever comes first. What follows is what follows in production.
+   */
+  failNext(step: string, error: unknown = new Error(`planned failure of ${step}`), options: FailOptions = {}): void {
+    const { times = 1, workflow } = options
+    checkCount(times, 'The times that a step is to fail')
+    this.#parts.strategies.plan({ step, error, left: times, workflowId: workflow?.id ?? null })
+  }
+
+  /** From now on steps that have failed are tried again at once, whatever their backoff says; or no longer. */
+  bypassBackoff(bypasses = true): void {
+    this.#parts.strategies.bypassBackoff(bypasses)
   }
 
   /**
@@ -146,7 +170,9 @@ export class TestKit {
         await pauseFor(pollMs)
         continue
       }
-      const dueTimes = rows.filter(row => claimable.has(row.state)).map(row => row.dueAt)
+      // A deadline is no wait: nobody would want to get there.
+      const waits = rows.filter(row => claimable.has(row.state) && row.slot !== deadlineSlot)
+      const dueTimes = waits.map(row => row.dueAt)
       if (dueTimes.length === 0) break
       if (left === 0) throw new StepLimitError(workflow.id, maxSteps)
       const jumped = await this.#clock.reach(Math.min(...dueTimes))

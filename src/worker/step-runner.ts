@@ -20,6 +20,7 @@ import type { Finisher } from './finisher.ts'
 import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
+import type { Strategies } from './strategies.ts'
 
 export interface RunnerParts {
   readonly engine: Engine
@@ -28,6 +29,7 @@ export interface RunnerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly lease: Lease
+  readonly strategies: Strategies
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string, handler: string): boolean
   /** The revision of the limits that this worker goes by. */
@@ -69,9 +71,16 @@ export class StepRunner {
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
   async run(workerId: string, claimed: ClaimedExecution): Promise<void> {
     const step = this.#parts.running.add(claimed)
+    // Timers end what keeps others waiting, so they never stand in line.
+    if (claimed.execution.kind === 'timer') await this.#perform(workerId, step)
+    else await this.#parts.strategies.dispatch(() => this.#perform(workerId, step))
+  }
+
+  async #perform(workerId: string, step: RunningStep): Promise<void> {
+    const { execution } = step.claimed
     try {
-      if (claimed.execution.kind === 'timer') await this.#parts.engine.fireTimer(claimed.execution)
-      else if (claimed.execution.crashes > 0) await this.#runMarked(workerId, step)
+      if (execution.kind === 'timer') await this.#parts.engine.fireTimer(execution)
+      else if (execution.crashes > 0) await this.#runMarked(workerId, step)
       else await this.#runChain(workerId, step)
     } catch (error) {
       this.#parts.onError.report(error, step.claimed)
@@ -122,7 +131,8 @@ export class StepRunner {
     if (step.reporting) return false
     step.reporting = true
     const report = reportOf(step, run)
-    const outcome = { report, progress: run.progress, emitted: run.emitted }
+    const asked = this.#parts.strategies.reenqueue(report)
+    const outcome = { report: asked, progress: run.progress, emitted: run.emitted }
     const result = await this.#record(workerId, step, outcome, mayRunOn)
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
@@ -143,6 +153,7 @@ export class StepRunner {
       readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
       mayBegin: () => this.#mayBegin(step),
       timeOut: () => abort.abort('timed out'),
+      beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),
     }
     const job = jobOf(execution.handler)
     if (job !== null && course.frozen !== null) {

@@ -19,6 +19,7 @@ import { farewellMs, Lease } from './lease.ts'
 import { QueueRules } from './queue-rules.ts'
 import { placeOf, RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
+import { strategiesFor } from './strategies.ts'
 import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
@@ -160,6 +161,7 @@ export class Worker {
       running: this.#running,
       finisher: this.#finisher,
       lease,
+      strategies: strategiesFor(engine.store),
       keepRoom: (step, queue, handler) => {
         const current = this.#plan ?? plan
         const allowed = current.serves(queue, handler) && this.#rules.mayRunOn(step.claimed, { queue, handler })

@@ -15,6 +15,7 @@ import { Finisher } from '../../src/worker/finisher.ts'
 import { Lease } from '../../src/worker/lease.ts'
 import { type RunningStep, RunningSteps } from '../../src/worker/running-steps.ts'
 import { isOnLastChance, StepRunner } from '../../src/worker/step-runner.ts'
+import { productionStrategies } from '../../src/worker/strategies.ts'
 import { workerSettings } from '../../src/worker/worker-options.ts'
 import type { Act } from './random-graph.ts'
 import { type Call, StagedError, type Visitor, visitors } from './stage.ts'
@@ -102,6 +103,7 @@ export class DrivenWorker {
       onError: new ErrorListener(error => this.#heard(error)),
       maxOutputBytes: 1000,
       lease: this.#lease,
+      strategies: productionStrategies,
       keepRoom: (step: RunningStep, queue: string) => this.mayRunOn && this.#running.keepRoom(step, queue, null),
     })
   }

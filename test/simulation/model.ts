@@ -237,7 +237,8 @@ export class Model {
   #giveUp(node: ModelNode, reason: ModelLetter['reason']): void {
     this.#end(node, 'failed', 'dead_lettered')
     node.letters = [...node.letters, { attempt: node.attempt, reason, state: 'open' }]
-    if (this.state !== 'dlq') this.#hold('dlq')
+    // Who has paused it is remembered.
+    if (this.state !== 'dlq') this.#hold('dlq', this.cause)
     Object.assign(node, { state: 'paused', heldFrom: 'scheduled', failures: 0, crashes: 0 })
     node.attempt++
   }
@@ -318,7 +319,9 @@ export class Model {
 
   /** Everything that was held goes on, but for what waits for a letter of its own. What a person has paused stays so. */
   #goOnFromLetter(): void {
-    if (this.state === 'dlq') this.#goOn()
+    const { cause } = this
+    if (this.state === 'dlq' && cause !== null) this.#become('paused', cause)
+    else if (this.state === 'dlq') this.#goOn()
     else if (this.state === 'ready') this.#letGo()
   }
 

@@ -63,6 +63,7 @@ export async function makeOrder(store: Store, options: OrderOptions = {}): Promi
     graph: null,
     parent: null,
     taken: null,
+    deadline: null,
     ...rest,
     first: given.map((more, index) => ({ ...execution, id: executionIds[index] ?? '', ...more })),
   }
@@ -89,12 +90,14 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     workflowId,
     update: null,
     endings: [],
+    dropped: [],
     replacements: [],
     insertions: [],
     removals: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
     letters: { opened: [], closed: [] },
+    continuation: null,
     wakes: false,
     graph: null,
     events: [],
@@ -119,7 +122,7 @@ export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): E
 
 /** A second look that asks for nothing, to be filled in. */
 export function closerLookOf(more: Partial<CloserLook>): CloserLook {
-  return { parents: [], waiting: [], starts: [], states: [], others: false, ...more }
+  return { parents: [], waiting: [], starts: [], states: [], others: false, outworn: [], ...more }
 }
 
 /** What a decision about the workflow is shown; nothing is changed. */

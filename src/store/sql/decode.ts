@@ -64,6 +64,10 @@ export function workflowRecord(row: Row): WorkflowRecord {
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
     lane: text(row, 'w_lane'),
+    continuation: json(row, 'continuation'),
+    continuedAs: optionalText(row, 'continued_as'),
+    continues: optionalText(row, 'continues'),
+    deadlineAt: optionalInt(row, 'deadline_at'),
     parent:
       optionalText(row, 'parent_id') === null
         ? null

@@ -61,6 +61,13 @@ export function selectOpenLetters(context: SqlContext, workflowIds: readonly str
     where ${context.among(raw('d.workflow_id'), workflowIds)} and d.state = 'open'`
 }
 
+/** Most workflows have none: only those that say so are looked at. */
+export function selectStandingLetters(context: SqlContext, workflowIds: readonly string[]): Sql {
+  return sql`select ${letterColumns} from ${context.tables.workflows} w
+    ${context.dialect.keyedJoin} ${context.tables.letters} d on d.workflow_id = w.id and d.state = 'open'
+    where ${context.among(raw('w.id'), workflowIds)} and w.open_letters > 0 order by d.id`
+}
+
 /** Newest first. */
 export async function listLetters(context: SqlContext, filter: LetterFilter): Promise<LetterRecord[]> {
   const all: Sql[] = [raw('1 = 1')]

@@ -18,17 +18,17 @@ export async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
-  // Whoever ends or holds a workflow as a whole may have to close them.
-  const lettersOf = idsOf(targets.filter(target => target.withLatest || target.lockRows))
-  const [workflows, whole, single, latest, fanIns, ended, letters] = await Promise.all([
+  const [workflows, whole, single, latest, fanIns, ended] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),
     ask(selectRows(context, targets)),
     ask(selectLatest(context, targets)),
     ask(selectFanIns(context, targets)),
     ask(selectEnded(context, targets)),
-    ask(lettersOf.length === 0 ? null : selectOpenLetters(context, lettersOf)),
   ])
+  // Few workflows have any, and each says so itself.
+  const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
+  const letters = await ask(given.length === 0 ? null : selectOpenLetters(context, given))
   const rowsOf = grouped([...whole, ...single], activeExecution)
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)
@@ -45,6 +45,7 @@ export async function lockFacts(
       othersGoOn: complete ? false : null,
       latest: target?.withLatest ? byNode(latestOf.get(workflow.id) ?? []) : null,
       parents: new Map(),
+      outworn: [],
       letters: openLetters.get(workflow.id) ?? [],
       started: new Map(),
       others: new Map(),

@@ -12,6 +12,9 @@ import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
 
+/** How many ended attempts one change removes at most. */
+const maxOutworn = 1000
+
 export async function lookCloser(
   context: SqlContext,
   transaction: Transaction,
@@ -26,11 +29,12 @@ export async function lookCloser(
   if (looks.size === 0) return facts
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
-  const [parents, waiting, states, going] = await Promise.all([
+  const [parents, waiting, states, going, old] = await Promise.all([
     ask(selectParents(context, looks)),
     ask(selectWaiting(context, looks)),
     ask(selectStates(context, looks)),
     ask(selectOthers(context, past)),
+    ask(selectOutworn(context, looks)),
   ])
   const goOn = new Set(going.map(row => text(row, 'workflow_id')))
   const others = new Map(states.map(row => [text(row, 'w_id'), workflowRecord(row)]))
@@ -39,11 +43,13 @@ export async function lookCloser(
   const started = new Map(orders.map((order, index) => [order.id, results[index] as StartResult]))
   const parentsOf = grouped(parents, latestEnding)
   const waitingIn = grouped(waiting, activeExecution)
+  const outworn = grouped(old, row => text(row, 'id'))
   return facts.map(fact => ({
     ...fact,
     parents: byNode(parentsOf.get(fact.workflow.id) ?? []),
     started,
     others,
+    outworn: outworn.get(fact.workflow.id) ?? [],
     othersGoOn: past.includes(fact) ? goOn.has(fact.workflow.id) : fact.othersGoOn,
     active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
   }))
@@ -74,6 +80,16 @@ function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLoo
     ${context.dialect.keyedJoin} ${history} e on e.workflow_id = r.workflow_id and e.node = r.node and e.kind = 'forward'
     where not exists (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node
       and l.kind = 'forward' and l.attempt = e.attempt + 1)`
+}
+
+/** No more than one change can remove; the rest is found the next time. */
+function selectOutworn(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
+  const keys = [...looks].flatMap(([workflowId, look]) => look.outworn.map(each => [workflowId, each.node, each.upTo]))
+  if (keys.length === 0) return null
+  const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text', up_to: 'int' }, rows: keys })
+  return sql`select e.workflow_id, e.id from ${rows} ${context.dialect.keyedJoin} ${context.tables.history} e
+    on e.workflow_id = r.workflow_id and e.node = r.node and e.kind = 'forward' and e.attempt <= r.up_to
+    limit ${maxOutworn}`
 }
 
 function selectStates(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {

@@ -22,6 +22,7 @@ interface Candidate {
   readonly parentId: string | null
   readonly createdAt: number
   readonly endedAt: number | null
+  readonly openLetters: number
 }
 
 /** The ids of a workflow that has no parent and of all that descend from it. */
@@ -29,9 +30,9 @@ type Family = readonly string[]
 
 export async function pruneFamilies(context: SqlContext, call: PruneCall): Promise<PruneStep> {
   const { now, page } = await readPage(context, call.cursor)
-  const isOld = ({ state, endedAt }: Candidate, as: string = state) => {
+  const isOld = ({ state, endedAt, openLetters }: Candidate, as: string = state) => {
     const ageMs = call.ages.get(as as EndedWorkflowState)
-    return ageMs !== undefined && endedAt !== null && endedAt <= now - ageMs * 1000
+    return ageMs !== undefined && openLetters === 0 && endedAt !== null && endedAt <= now - ageMs * 1000
   }
   const roots = page.filter(each => each.parentId === null && isOld(each))
   const families = await withoutWatchers(context, await findFamilies(context, roots, isOld))
@@ -62,7 +63,7 @@ function idBefore(page: readonly Candidate[], id: string): string | null {
 async function readPage(context: SqlContext, cursor: string | null): Promise<{ now: number; page: Candidate[] }> {
   const after = cursor === null ? raw('') : sql`where w.id > ${context.id(cursor)}`
   const rows = await context.read(
-    sql`select w.id, w.state, w.parent_id, w.created_at, w.ended_at, ${context.now} as database_now
+    sql`select w.id, w.state, w.parent_id, w.created_at, w.ended_at, w.open_letters, ${context.now} as database_now
       from ${context.tables.workflows} w ${after} order by w.id limit ${pageSize}`,
   )
   return { now: rows[0] ? int(rows[0], 'database_now') : 0, page: rows.map(candidate) }
@@ -75,6 +76,7 @@ function candidate(row: Row): Candidate {
     parentId: optionalText(row, 'parent_id'),
     createdAt: int(row, 'created_at'),
     endedAt: optionalInt(row, 'ended_at'),
+    openLetters: int(row, 'open_letters'),
   }
 }
 
@@ -89,7 +91,7 @@ async function findFamilies(
   let parents = roots.map(root => root.id)
   while (parents.length > 0) {
     const rows = await context.read(
-      sql`select w.id, w.state, w.parent_id, w.created_at, w.ended_at from ${context.tables.workflows} w
+      sql`select w.id, w.state, w.parent_id, w.created_at, w.ended_at, w.open_letters from ${context.tables.workflows} w
         where ${context.among(raw('w.parent_id'), parents)}`,
     )
     const children = rows.map(candidate)
@@ -153,7 +155,7 @@ async function removeSome(
   const all = families.flat()
   const rows = await executor.query(
     sql`select a.id from ${workflows} a${context.dialect.byKey} where ${context.among(raw('a.id'), all)}
-      and a.state in ${raw(endedStates)} order by a.id${context.dialect.lockSkipping}`,
+      and a.state in ${raw(endedStates)} and a.open_letters = 0 order by a.id${context.dialect.lockSkipping}`,
   )
   const locked = new Set(rows.map(row => text(row, 'id')))
   const ids = families.filter(family => family.every(id => locked.has(id))).flat()
@@ -179,6 +181,7 @@ function belongings({ tables }: SqlContext): Belonging[] {
     { table: tables.events, key: { workflow_id: 'id', id: 'int' } },
     { table: tables.history, key: { id: 'id' } },
     { table: tables.tags, key: { tag: 'text', workflow_id: 'id' } },
+    { table: tables.letters, key: { id: 'id' } },
     { table: tables.fanIns, key: { workflow_id: 'id', node: 'text' } },
     { table: tables.watches, key: { workflow_id: 'id', watcher_id: 'id', node: 'text' } },
     { table: tables.active, key: { workflow_id: 'id', slot: 'text' } },

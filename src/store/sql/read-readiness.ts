@@ -18,6 +18,7 @@ import type { SqlContext } from './context.ts'
 import { int, json, optionalInt, optionalText, text, workflowRecord } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
+import { letterRecord, selectStandingLetters } from './letters.ts'
 import { limitStanding, placeHolder, selectHolders, selectLimits } from './limit-standings.ts'
 import { grouped } from './lock-facts.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -33,11 +34,12 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
     selectHolders(context),
     ...(ids.length === 0 ? [] : selectStandings(context, [...new Set(ids)])),
   ])
-  const [workflows = [], active = [], latest = [], fanIns = [], changes = [], children = []] = rest
+  const [workflows = [], active = [], latest = [], fanIns = [], changes = [], children = [], letters = []] = rest
   const rowsOf = grouped(active, standingRow)
   const latestOf = grouped(latest, row => [text(row, 'node'), standingEnd(row)] as const)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
   const changeOf = grouped(changes, stateChange)
+  const lettersOf = grouped(letters, letterRecord)
   const childrenOf = grouped(children, row => [text(row, 'id'), childStanding(row)] as const)
   return {
     now: clock[0] ? int(clock[0], 'now') : 0,
@@ -53,6 +55,7 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
         fanIns: new Map(fanInsOf.get(workflow.id) ?? []),
         change: changeOf.get(workflow.id)?.[0] ?? null,
         children: new Map(childrenOf.get(workflow.id) ?? []),
+        letters: lettersOf.get(workflow.id) ?? [],
       }
     }),
   }
@@ -66,6 +69,7 @@ function selectStandings(context: SqlContext, ids: readonly string[]): Sql[] {
     selectFanIns(context, ids),
     selectChanges(context, ids),
     selectChildren(context, ids),
+    selectStandingLetters(context, ids),
   ]
 }
 

@@ -77,11 +77,11 @@ function conditions(context: SqlContext, filter: WorkflowFilter): Sql {
   return join(all, ' and ')
 }
 
-/** A workflow stands at its active node; a paused one without an active row at the node that ended last. */
+/** A workflow stands at its active nodes and at the one that has failed; a paused one without any at the node that ended last. */
 function standsAt(context: SqlContext, node: string, active: Sql): Sql {
   const { history } = context.tables
-  return sql`exists (select 1 from ${active} n where n.workflow_id = w.id and n.node = ${node})
-    or (w.state = 'paused' and not exists (select 1 from ${active} n where n.workflow_id = w.id)
+  return sql`exists (select 1 from ${active} n where n.workflow_id = w.id and n.node = ${node}) or w.blocked_by = ${node}
+    or (w.state = 'paused' and not exists (select 1 from ${active} n where n.workflow_id = w.id and n.kind <> 'timer')
       and exists (select 1 from ${history} e where e.workflow_id = w.id and e.node = ${node} and e.ordinal =
         (select max(l.ordinal) from ${history} l where l.workflow_id = w.id)))`
 }

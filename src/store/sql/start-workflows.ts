@@ -3,9 +3,10 @@
  * is found without breaking that transaction, and the holder of the place is named.
  */
 import { InvariantError } from '../../errors.ts'
-import type { NewEvent, NewExecution } from '../change.ts'
+import type { NewEvent } from '../change.ts'
 import type { CommittedEvent } from '../event-store.ts'
 import type { WorkflowRecord } from '../records.ts'
+import { scheduledEvent } from '../scheduled-event.ts'
 import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
@@ -16,7 +17,7 @@ import { type Columns, pieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
-import { insertActive } from './write-active.ts'
+import { dueColumnsOf, dueTime, insertActive } from './write-active.ts'
 import { insertFanIns } from './write-fan-ins.ts'
 import { insertEvents, insertHistory } from './write-records.ts'
 
@@ -194,10 +195,6 @@ function eventsOf(order: StartOrder): NewEvent[] {
   return [started, ...(order.taken?.events ?? order.first.map(scheduledEvent))]
 }
 
-function scheduledEvent({ workflowId, id: executionId, node, attempt, state }: NewExecution): NewEvent {
-  return { workflowId, type: 'step.scheduled', executionId, node, attempt, to: state }
-}
-
 /** The events of those orders that were carried out, for who listens. */
 export function startEvents(orders: readonly StartOrder[], results: readonly StartResult[]): CommittedEvent[] {
   const byId = new Map(orders.map(order => [order.id, order]))
@@ -207,7 +204,7 @@ export function startEvents(orders: readonly StartOrder[], results: readonly Sta
   })
 }
 
-const orderColumns: Columns<StartOrder> = {
+const workflowColumnsOf: Columns<StartOrder> = {
   id: ['id', order => order.id],
   type: ['text', order => order.type],
   hero_type: ['text', order => order.hero?.type ?? null],
@@ -225,14 +222,23 @@ const orderColumns: Columns<StartOrder> = {
   input: ['json', order => order.input],
 }
 
+const workflowNames = Object.keys(workflowColumnsOf)
+
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
-  const rows = context.rows('r', rowSet(orderColumns, orders))
-  const names = Object.keys(orderColumns)
+  // Deadlines are rare: who has none does not pay for them.
+  const limited = orders.some(order => order.deadline !== null)
+  const deadlines = limited ? dueColumnsOf<StartOrder>(order => order.deadline) : {}
+  const rows = context.rows('r', rowSet({ ...workflowColumnsOf, ...deadlines }, orders))
+  const deadline = limited ? sql`, ${dueTime(context)}` : raw('')
   return context.dialect.insertNew(
     context.tables.workflows,
-    [...names, 'finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
-    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
-      case when r.state = 'finished' then ${context.now} end from ${rows}`,
+    [
+      ...workflowNames,
+      ...['finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
+      ...(limited ? ['deadline_at'] : []),
+    ],
+    sql`select ${raw(workflowNames.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
+      case when r.state = 'finished' then ${context.now} end${deadline} from ${rows}`,
   )
 }
 

@@ -51,7 +51,10 @@ export async function watch(
   })
 }
 
-/** A watcher that has ended needs no waking. One that was woken before keeps its timer. No node has a name like its slot. */
+/**
+ * A watcher that has ended needs no waking. One that was woken before keeps its timer. No node has a name like its slot.
+ * The timer has the workflow that the watcher knows, and the one that has ended, which may have gone on from it.
+ */
 export function insertWakes(context: SqlContext, endedIds: readonly string[]): Sql {
   const { watches, workflows, active } = context.tables
   const { now } = context
@@ -64,7 +67,7 @@ export function insertWakes(context: SqlContext, endedIds: readonly string[]): S
     sql`select u.* from (select x.watcher_id, concat('#wake/', x.node) as slot, x.timer_id, x.node, 'timer' as kind, 1 as attempt,
         0 as ordinal, 'scheduled' as state, '' as queue, '#timer' as handler, '' as lane, 0 as generation, 0 as priority, ${now} as created_at,
         ${now} as due_at, ${now} as sort_key, 0 as fence, 0 as failures, 0 as crashes, 0 as start_mark,
-        0 as completed_iterations, 0 as runs, '' as ancestry_hash, concat(x.workflow_id, '') as parents
+        0 as completed_iterations, 0 as runs, '' as ancestry_hash, concat(coalesce(x.first_id, x.workflow_id), ' ', x.workflow_id) as parents
       from ${watches} x join ${workflows} w on w.id = x.watcher_id
       where ${context.among(raw('x.workflow_id'), endedIds)} and w.state not in ${raw(endedStates)}) u`,
   )

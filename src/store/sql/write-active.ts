@@ -52,9 +52,17 @@ const copiedColumns: Columns<NewExecution> = {
 const copied = Object.keys(copiedColumns)
 
 /** A due time is known, or it is a delay from now. */
-const dueColumns: Columns<{ readonly due: Due | null }> = {
-  known_due: ['int', ({ due }) => (due !== null && 'at' in due ? due.at : null)],
-  delay: ['int', ({ due }) => (due !== null && 'inMs' in due ? Math.ceil(due.inMs * 1000) : null)],
+export function dueColumnsOf<Item>(read: (item: Item) => Due | null): Columns<Item> {
+  const known = (due: Due | null) => (due !== null && 'at' in due ? due.at : null)
+  const delay = (due: Due | null) => (due !== null && 'inMs' in due ? Math.ceil(due.inMs * 1000) : null)
+  return { known_due: ['int', item => known(read(item))], delay: ['int', item => delay(read(item))] }
+}
+
+const dueColumns = dueColumnsOf<{ readonly due: Due | null }>(item => item.due)
+
+/** Of a row of a set with these columns. */
+export function dueTime({ now }: SqlContext): Sql {
+  return sql`coalesce(r.known_due, ${now} + r.delay)`
 }
 
 function newRows(context: SqlContext, executions: readonly NewExecution[]): Sql {
@@ -63,7 +71,7 @@ function newRows(context: SqlContext, executions: readonly NewExecution[]): Sql 
 
 function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
   const { now } = context
-  const due = sql`coalesce(r.known_due, ${now} + r.delay)`
+  const due = dueTime(context)
   return [
     ['created_at', now],
     ['due_at', due],

@@ -4,6 +4,7 @@
  */
 import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
+import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
@@ -12,7 +13,7 @@ import { raw, type Sql, sql } from './sql.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
-import { insertEvents, insertHistory } from './write-records.ts'
+import { deleteHistory, insertEvents, insertHistory } from './write-records.ts'
 
 /** How many rows one statement writes. A group of small changes always fits. */
 const maxRows = 5000
@@ -33,6 +34,10 @@ function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]):
     ...write(
       of(change => change.endings),
       piece => insertHistory(context, piece),
+    ),
+    ...write(
+      of(change => change.dropped),
+      piece => deleteHistory(context, piece),
     ),
     ...write(
       withId(change => change.removals),
@@ -80,6 +85,7 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
   return [
     ...write(updates, piece => updateWorkflows(context, piece)),
     ...(graphs.length === 0 ? [] : replaceGraphs(context, graphs)),
+    ...continuationStatements(context, changes),
     ...write(
       keyed(changes)(change => change.letters.opened),
       piece => insertLetters(context, piece),

@@ -1,5 +1,5 @@
 /**
- * Writes what is only ever added to: ended executions and events.
+ * Writes what is only ever added to: ended executions and events. Only old attempts of a step that repeats itself go.
  */
 import type { Ending, NewEvent } from '../change.ts'
 import type { SqlContext } from './context.ts'
@@ -40,6 +40,11 @@ export function insertHistory(context: SqlContext, endings: readonly Ending[], f
     name === 'created_at' || name === 'due_at' ? sql`coalesce(${raw(`r.${name}`)}, ${context.now})` : raw(`r.${name}`)
   return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
     select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
+}
+
+export function deleteHistory(context: SqlContext, ids: readonly string[]): Sql {
+  const rows = context.rows('r', { columns: { id: 'id' }, rows: ids.map(id => [id]) })
+  return context.dialect.deleteFrom(context.tables.history, rows, ['id'])
 }
 
 const eventColumns: Columns<NewEvent> = {

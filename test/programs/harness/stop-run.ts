@@ -68,8 +68,11 @@ async function stopOnce(
   fleet: WorkerFleet,
 ): Promise<number | 'blocked' | 'missed'> {
   const { id } = await geneva.start(LongStep, { input: { ms: bodyMs, onAbort: 'ignore' } })
-  const victim = await until(() => fleet.living.find(worker => tells(worker, { began: id, attempt: 1 })), 10_000)
+  const begun = () => fleet.living.find(worker => worker.messages.some(message => message.began === id))
+  const victim = await until(begun, 10_000)
   if (victim === null) throw new Error(`Nobody has begun workflow ${id}.`)
+  // Whoever had claimed it was too slow for its lease, and another has taken it over before it began.
+  if (!tells(victim, { began: id, attempt: 1 })) return 'missed'
   const stoppedAt = performance.now()
   victim.child.kill('SIGSTOP')
   try {

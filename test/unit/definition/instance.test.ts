@@ -112,6 +112,7 @@ describe('flow control', () => {
     ['skip', [], {}],
     ['finish', [{ done: true }], { result: { done: true } }],
     ['finish', [], {}],
+    ['restart', [{ month: 2 }, { wait: '1s' }], { result: { month: 2 }, waitMs: 1000 }],
     ['reattempt', [], {}],
     ['reattempt', [{ wait: '5 min' }], { waitMs: 300_000 }],
     ['reattempt', [{}], {}],

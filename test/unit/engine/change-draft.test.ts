@@ -13,6 +13,7 @@ describe('a draft', () => {
       workflowId: '7',
       update: null,
       endings: [],
+      dropped: [],
       replacements: [],
       insertions: [],
       removals: [],
@@ -20,6 +21,7 @@ describe('a draft', () => {
       fanIns: { inserted: [], updated: [], removed: [], cleared: false },
       graph: null,
       letters: { opened: [], closed: [] },
+      continuation: null,
       wakes: false,
       events: [],
     })

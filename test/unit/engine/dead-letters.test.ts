@@ -28,7 +28,7 @@ const reattempt = (wf: PlayedWorkflow, node: string) =>
 
 function requeue(wf: PlayedWorkflow, node: string): void {
   const letter = [...wf.letters.values()].findLast(one => one.node === node)
-  wf.ask((draft, plan) => decideRequeue(draft, letter?.id ?? '', asked, plan))
+  wf.ask((draft, plan) => decideRequeue(draft, { letterId: letter?.id ?? '', request: asked, input: null }, plan))
 }
 
 const three = graphOf({ a: '', b: '', c: '' })
@@ -60,27 +60,25 @@ it('a workflow whose letter is requeued is paused when another node that has fai
   expect(wf.workflow).toMatchObject({ state: 'paused', pauseCause: 'exception', blockedBy: 'b' })
 })
 
-it('a workflow that a step has declared finished in the DLQ ends when its letter is handled', () => {
-  const wf = givenUp()
-  wf.report(['b', finish])
-  wf.complete('c')
-  expect(wf.workflow).toMatchObject({ state: 'dlq', pauseCause: 'finishing' })
-  requeue(wf, 'a')
-  expect(wf.workflow).toMatchObject({ state: 'finished', openLetters: 0 })
-  expect(wf.standing).toBe('')
-  expect(wf.mail).toBe('a requeued')
-})
-
-it('a workflow that a step has declared finished in the DLQ waits for what runs when its dead step is left out', () => {
+it('nothing new is due in a workflow that a step has declared finished in the DLQ', () => {
   const wf = new PlayedWorkflow(graphOf({ a: '', b: '', c: '', d: 'a' }))
   for (const node of ['a', 'b', 'c']) wf.begin(node)
   wf.report(['a', givingUp])
   wf.report(['b', finish])
   skip(wf, 'a')
-  expect(wf.workflow).toMatchObject({ state: 'ready', finishing: true })
+  expect(wf.workflow).toMatchObject({ state: 'paused', pauseCause: 'finishing', openLetters: 0 })
   expect(wf.standing).toBe('c in_progress')
+  resume(wf)
+  expect(wf.workflow).toMatchObject({ state: 'ready', finishing: true })
   wf.complete('c')
   expect(wf.workflow.state).toBe('finished')
+})
+
+it('no letter is left open while a workflow that was declared finished waits for what runs', () => {
+  const wf = oneLeft()
+  wf.report(['b', finish])
+  expect(wf.workflow).toMatchObject({ state: 'ready', finishing: true, openLetters: 0 })
+  expect(wf.mail).toBe('a discarded, b requeued')
 })
 
 it.each([

@@ -181,7 +181,7 @@ export class PlayedWorkflow {
     return [...this.rows.values()].toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
   }
 
-  #look({ slots, fanIns = [], withLatest = false, lockRows = false }: ChangeTarget): WorkflowFacts {
+  #look({ slots, fanIns = [], withLatest = false }: ChangeTarget): WorkflowFacts {
     const all = this.#sorted()
     const counters = [...this.counters].filter(([node]) => withLatest || fanIns.includes(node))
     return {
@@ -194,7 +194,7 @@ export class PlayedWorkflow {
         all.some(({ slot, kind, state }) => !slots.includes(slot) && kind !== 'timer' && goesOn.includes(state)),
       latest: withLatest ? this.#latest() : null,
       fanIns: new Map(counters),
-      letters: withLatest || lockRows ? [...this.letters.values()].filter(({ state }) => state === 'open') : [],
+      letters: [...this.letters.values()].filter(({ state }) => state === 'open'),
     }
   }
 

@@ -188,8 +188,9 @@ describe('to reattempt', () => {
   })
 
   it('goes on where the attempt before was, and starts another child', () => {
+    const withChild = graphOf({ a: '', b: 'a', c: 'a', d: 'b c' }, { b: { kind: 'child' } })
     const situation = facts({ latest: [...done('a'), latest({ node: 'b', input: '5', progress: halfway })] })
-    const change = decidedOn(situation, diamond, (draft, plan) => decideReattempt(draft, 'b', asked, plan))
+    const change = decidedOn(situation, withChild, (draft, plan) => decideReattempt(draft, 'b', asked, plan))
     expect(change.insertions).toMatchObject([{ node: 'b', attempt: 2, input: null, progress: halfway }])
   })
 

@@ -25,6 +25,7 @@ export function standingOf(given: Standing): WorkflowStanding {
     fanIns: new Map(Object.entries(given.fanIns ?? {})),
     change: given.change ?? null,
     children: given.children ?? new Map(),
+    letters: given.letters ?? [],
   }
 }
 

@@ -37,6 +37,7 @@ describe('a workflow', () => {
     'ready > dlq',
     'paused > dlq',
     'dlq > ready',
+    'dlq > paused',
     'dlq > finished',
     'dlq > rolling_back',
     'dlq > canceled',

@@ -57,12 +57,13 @@ function workflows(shape: Shape): Sql[] {
       hero_id_kind ${type.key}, state ${type.key} not null, pause_cause ${type.key}, allow_multiple ${type.int} not null,
       idempotency_key ${type.key}, generation ${type.int} not null, frozen ${type.key}, blocked_by ${type.key},
       finishing ${type.int} not null, crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, lane ${type.key} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json},
+      continuation ${type.json}, continued_as ${type.id}, continues ${type.id}, deadline_at ${type.int},
       created_at ${type.int} not null, paused_at ${type.int}, ended_at ${type.int}`,
     ),
     shape.table(
       'watches',
       `workflow_id ${type.id} not null, watcher_id ${type.id} not null, node ${type.key} not null, timer_id ${type.id} not null,
-      primary key (workflow_id, watcher_id, node)`,
+      first_id ${type.id}, primary key (workflow_id, watcher_id, node)`,
     ),
     shape.table(
       'graphs',

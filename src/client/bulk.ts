@@ -1,0 +1,242 @@
+/**
+ * Requests to many workflows at once: those that a filter finds, each in a transaction of its own, so that nothing is held
+ * up and what was done stays done. What has moved on meanwhile refuses, and is told apart.
+ */
+import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
+import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { Request } from '../engine/change-draft.ts'
+import type { Engine } from '../engine/engine.ts'
+import { explainWorkflows } from '../engine/explain-workflows.ts'
+import { InvalidArgumentError, InvalidStateError, isGenevaError } from '../errors.ts'
+import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import type { LetterReason, LetterRecord } from '../store/records.ts'
+import type { WorkflowFilter } from '../store/store.ts'
+import type { DiscardOptions } from './dead-letters-list.ts'
+import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
+import { filterFrom, type StateFilter } from './workflow-list.ts'
+
+export interface BulkFilter {
+  readonly workflow?: ConcreteClass<any>
+  /** Default: `active`. */
+  readonly state?: StateFilter | readonly StateFilter[]
+  /** The step that the workflow stands at, or that has failed. */
+  readonly at?: string
+  /** The class of the error that a step of it has failed with. */
+  readonly error?: string
+  /** Only workflows that were started at least so long ago. */
+  readonly olderThan?: Duration
+  readonly tag?: string
+  /** Only workflows that have an open dead letter with this reason. */
+  readonly letter?: LetterReason
+}
+
+export interface BulkOptions extends RequestOptions {
+  /** How many at most. Default: all. */
+  readonly limit?: number
+  /** Counts only. */
+  readonly dryRun?: boolean
+}
+
+export interface BulkReport {
+  /** How many workflows the filter has found. */
+  readonly found: number
+  /** How many of them were changed; with `dryRun` none. */
+  readonly changed: number
+  /** Those that refused, with what they said: the first hundred. */
+  readonly refused: readonly { readonly id: string; readonly message: string }[]
+}
+
+type Act = (id: string, request: Request) => Promise<void>
+
+const pageSize = 200
+/** How many are changed at the same time. */
+const width = 4
+const maxRefused = 100
+
+/** What `geneva.all(filter)` returns. Nothing is looked for before something is asked of it. */
+export class Bulk {
+  readonly #open: () => Promise<Engine>
+  readonly #definitionOf: (workflow: ConcreteClass<AnyWorkflow>) => WorkflowDefinition
+  readonly #filter: BulkFilter
+
+  constructor(
+    open: () => Promise<Engine>,
+    definitionOf: (workflow: ConcreteClass<AnyWorkflow>) => WorkflowDefinition,
+    filter: BulkFilter,
+  ) {
+    this.#open = open
+    this.#definitionOf = definitionOf
+    this.#filter = filter
+  }
+
+  async count(): Promise<number> {
+    return (await this.#run({ dryRun: true }, async () => {})).found
+  }
+
+  async pause(options?: BulkOptions): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, (id, request) => engine.pause(id, request))
+  }
+
+  async resume(options?: BulkOptions): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, (id, request) => engine.resume(id, request))
+  }
+
+  async cancel(options?: BulkOptions): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, (id, request) => engine.cancel(id, request))
+  }
+
+  /** A new attempt at every step that has failed, or at the one that is named. */
+  async reattempt(options: BulkOptions & { readonly step?: string } = {}): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, (id, request) =>
+      this.#forEachFailed(engine, id, options.step, step => engine.reattempt(id, step, request)),
+    )
+  }
+
+  /** Leaves out every step that has failed, or the one that is named. */
+  async skip(options: BulkOptions & { readonly step?: string } = {}): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, (id, request) =>
+      this.#forEachFailed(engine, id, options.step, step => engine.skip(id, step, request)),
+    )
+  }
+
+  /** Takes every step that has failed as done, or the one that is named. */
+  async resolve(options: BulkOptions & ResolveOptions & { readonly step?: string } = {}): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, id =>
+      this.#forEachFailed(engine, id, options.step, step => engine.resolve(id, resolutionFrom(step, options))),
+    )
+  }
+
+  /** Requeues every open dead letter. */
+  async requeue(options: BulkOptions & RequeueOptions = {}): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, async id => {
+      for (const letter of await this.#letters(engine, id)) await requeueLetter(engine, letter.id, options)
+    })
+  }
+
+  /** Gives up every open dead letter for good. */
+  async discard(options: BulkOptions & DiscardOptions = {}): Promise<BulkReport> {
+    const engine = await this.#open()
+    const { then = 'cancel' } = options
+    return this.#run(options, async (id, request) => {
+      for (const letter of await this.#letters(engine, id)) {
+        await engine.discard(letter.id, then, request)
+        // The others have gone with the workflow.
+        if (then === 'cancel') return
+      }
+    })
+  }
+
+  async #run(options: BulkOptions = {}, act: Act): Promise<BulkReport> {
+    const { limit = Number.POSITIVE_INFINITY, dryRun = false } = options
+    if (!(limit > 0)) throw new InvalidArgumentError('The limit of a request to many workflows must be above 0.')
+    const request = requestFrom(options)
+    const report = { found: 0, changed: 0, refused: [] as { id: string; message: string }[] }
+    for await (const page of this.#pages(await this.#open())) {
+      const ids = page.slice(0, limit - report.found)
+      report.found += ids.length
+      if (!dryRun) await inTurns(ids, id => changeOne(report, id, () => act(id, request)))
+      if (report.found >= limit) break
+    }
+    return { ...report, refused: report.refused.slice(0, maxRefused) }
+  }
+
+  /** Newest first, so that what is started meanwhile is not looked at. */
+  async *#pages(engine: Engine): AsyncGenerator<readonly string[]> {
+    const { workflow, state = 'active', at, tag } = this.#filter
+    const definition = workflow === undefined ? null : this.#definitionOf(workflow)
+    const options = {
+      limit: pageSize,
+      state,
+      ...(at === undefined ? {} : { at }),
+      ...(tag === undefined ? {} : { tag }),
+    }
+    const latest = await this.#latestStart(engine)
+    let filter: WorkflowFilter | null = filterFrom(engine.store, definition, options)
+    while (filter !== null) {
+      const page: Awaited<ReturnType<typeof engine.store.listWorkflows>> = await engine.store.listWorkflows(filter)
+      const old = page.filter(({ workflow: { createdAt } }) => createdAt <= latest).map(({ workflow: { id } }) => id)
+      yield await this.#withLetter(engine, await this.#withError(engine, old))
+      const last: string | undefined = page.at(-1)?.workflow.id
+      filter = page.length < pageSize || last === undefined ? null : { ...filter, before: last }
+    }
+  }
+
+  async #latestStart({ store }: Engine): Promise<number> {
+    const { olderThan } = this.#filter
+    if (olderThan === undefined) return Number.POSITIVE_INFINITY
+    return (await store.now()) - toMilliseconds(olderThan, 'olderThan') * 1000
+  }
+
+  async #withError({ store }: Engine, ids: readonly string[]): Promise<readonly string[]> {
+    const { error } = this.#filter
+    if (error === undefined || ids.length === 0) return ids
+    const { workflows } = await store.readiness(ids)
+    const failed = workflows.filter(({ latest }) =>
+      [...latest.values()].some(ending => ending.state === 'failed' && ending.error?.className === error),
+    )
+    const found = new Set(failed.map(({ workflow }) => workflow.id))
+    return ids.filter(id => found.has(id))
+  }
+
+  async #withLetter({ store }: Engine, ids: readonly string[]): Promise<readonly string[]> {
+    const { letter } = this.#filter
+    if (letter === undefined || ids.length === 0) return ids
+    const { workflows } = await store.readiness(ids)
+    const open = workflows.filter(({ letters }) => letters.some(({ reason }) => reason === letter))
+    const found = new Set(open.map(({ workflow }) => workflow.id))
+    return ids.filter(id => found.has(id))
+  }
+
+  async #letters({ store }: Engine, workflowId: string): Promise<LetterRecord[]> {
+    const { letter } = this.#filter
+    const reason = letter === undefined ? {} : { reason: letter }
+    return store.listLetters({ workflowId, state: 'open', limit: 1000, ...reason })
+  }
+
+  async #forEachFailed(
+    engine: Engine,
+    id: string,
+    step: string | undefined,
+    act: (step: string) => Promise<void>,
+  ): Promise<void> {
+    if (step !== undefined) return act(step)
+    const [explanation] = await explainWorkflows(engine, [id])
+    const failed = explanation?.nodes.filter(node => node.reasons.some(({ kind }) => kind === 'failed')) ?? []
+    const state = explanation?.state ?? 'ready'
+    if (failed.length === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
+    for (const node of failed) await act(node.id)
+  }
+}
+
+async function changeOne(
+  report: { changed: number; refused: { id: string; message: string }[] },
+  id: string,
+  act: () => Promise<void>,
+): Promise<void> {
+  try {
+    await act()
+    report.changed++
+  } catch (error) {
+    // It has moved on since it was found, or was removed. Anything else concerns all of them.
+    const codes = ['INVALID_STATE', 'WORKFLOW_NOT_FOUND', 'LETTER_NOT_FOUND'] as const
+    if (!codes.some(code => isGenevaError(error, code))) throw error
+    if (report.refused.length < maxRefused) report.refused.push({ id, message: (error as Error).message })
+  }
+}
+
+/** A few at a time; the first that throws ends it, once those beside it are done. */
+async function inTurns(ids: readonly string[], act: (id: string) => Promise<void>): Promise<void> {
+  const left = [...ids]
+  const work = async () => {
+    for (let id = left.shift(); id !== undefined; id = left.shift()) await act(id)
+  }
+  await Promise.all(Array.from({ length: width }, work))
+}

@@ -1,0 +1,52 @@
+/** Requeues a dead letter, with what its execution worked on or with something else, which is checked before anything changes. */
+import { validateArgs } from '../definition/job.ts'
+import type { Course } from '../engine/courses.ts'
+import type { Engine } from '../engine/engine.ts'
+import { currentName } from '../engine/plan.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import { encodeValue } from '../primitives/json-codec.ts'
+import type { LetterRecord } from '../store/records.ts'
+import { type RequestOptions, requestFrom } from './request-options.ts'
+
+export interface RequeueOptions extends RequestOptions {
+  /**
+   * What the execution works on from now on: the arguments of a job, the item of an `each` node; any other step reads it as
+   * `this.execution.input`.
+   */
+  readonly input?: unknown
+}
+
+const maxBytes = 1024 * 1024
+
+export async function requeueLetter(engine: Engine, letterId: string, options: RequeueOptions = {}): Promise<void> {
+  const request = requestFrom(options)
+  const { input } = options
+  const letter = input === undefined ? null : await engine.findLetter(letterId)
+  await engine.requeue({ letterId, request, input: letter === null ? null : await checked(engine, letter, input) })
+}
+
+async function checked(engine: Engine, letter: LetterRecord, input: unknown): Promise<string> {
+  const workflow = await engine.find(letter.workflowId)
+  const course = (await engine.courses.of([workflow])).get(workflow.id)
+  const what = `The input for step ${letter.node} of workflow ${workflow.id}`
+  if (course !== undefined) await checkFor(engine, course, letter, input)
+  return encodeValue(input, { what, maxBytes }) ?? 'null'
+}
+
+/** What nobody here has the code for is checked by the worker that runs it. */
+async function checkFor(
+  engine: Engine,
+  { graph, frozen }: Course,
+  letter: LetterRecord,
+  input: unknown,
+): Promise<void> {
+  const node = graph.find(currentName({ renamed: graph.renamed }, letter.node))
+  if (node?.kind === 'child' || node?.kind === 'each') {
+    throw new InvalidArgumentError(
+      `Step ${letter.node} of workflow ${letter.workflowId} asks for its ${node.kind === 'each' ? 'items' : 'child'} when it runs, so it has no input to be replaced. Requeue it as it is.`,
+    )
+  }
+  const job = frozen?.nodes[letter.node]?.job
+  const known = job === undefined ? null : engine.jobs.find(job)
+  if (known !== null) await validateArgs(known, input, node?.name ?? letter.node)
+}

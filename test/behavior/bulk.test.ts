@@ -1,0 +1,133 @@
+/** Requests to many workflows at once, by filter. */
+import { beforeEach, expect, it } from 'vitest'
+import { Workflow } from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { useGeneva } from '../support/use-geneva.ts'
+
+class Declined extends Error {}
+
+let broken = true
+
+class Payment extends Workflow<null, { amount: number }> {
+  static {
+    this.onException([[RangeError, 'dlq']])
+    this.task('charge')
+    this.task('notify', { wait: '1 day' })
+    this.step('book', { dependsOn: 'charge' })
+  }
+  async charge() {
+    if (broken && this.input.amount === 0) throw new RangeError('nothing to pay')
+    if (broken && this.input.amount > 100) throw new Declined('too much')
+    if (broken && this.input.amount < 0) throw new TypeError('negative')
+    return this.input.amount
+  }
+  async notify() {}
+  async book() {}
+}
+
+class Other extends Workflow {
+  static {
+    this.step('wait', { wait: '1 day' })
+  }
+  async wait() {}
+}
+
+forEachDatabase('a request to many workflows', database => {
+  const under = useGeneva(database, { workflows: [Payment, Other] })
+
+  beforeEach(async () => {
+    await under.geneva.all({}).cancel()
+    broken = true
+  })
+
+  async function start(...amounts: number[]) {
+    const all = await under.geneva.startMany(
+      Payment,
+      amounts.map(amount => ({ input: { amount } })),
+      { tags: ['batch'] },
+    )
+    await under.runDue()
+    return all
+  }
+
+  async function states(all: Awaited<ReturnType<typeof start>>): Promise<string[]> {
+    return Promise.all(all.map(async wf => (await wf.refresh()).state))
+  }
+
+  it('changes those that the filter finds, says who and why, and leaves the others alone', async () => {
+    const payments = await start(1, 2, 3)
+    const other = await under.geneva.start(Other)
+    const report = await under.geneva.all({ workflow: Payment }).pause({ by: 'ann', reason: 'audit' })
+    expect(report).toEqual({ found: 3, changed: 3, refused: [] })
+    expect(await states(payments)).toEqual(['paused', 'paused', 'paused'])
+    expect((await other.refresh()).state).toBe('ready')
+    const paused = (await payments[0]?.events())?.findLast(event => event.type === 'workflow.paused')
+    expect(paused).toMatchObject({ by: 'ann', reason: 'audit' })
+    expect(await under.geneva.all({ state: 'paused' }).resume({ limit: 2 })).toMatchObject({ found: 2, changed: 2 })
+    expect((await states(payments)).filter(state => state === 'paused')).toHaveLength(1)
+  })
+
+  it('with dryRun, or asked for the count, changes nothing', async () => {
+    const payments = await start(1, 2)
+    const all = under.geneva.all({ tag: 'batch' })
+    expect(await all.count()).toBe(2)
+    expect(await all.cancel({ dryRun: true })).toEqual({ found: 2, changed: 0, refused: [] })
+    expect(await states(payments)).toEqual(['ready', 'ready'])
+  })
+
+  it('finds workflows by the step and the error that they failed with, and reattempts what has failed', async () => {
+    const payments = await start(500, 600, -1, 5)
+    const declined = under.geneva.all({ at: 'charge', error: 'Declined' })
+    expect(await declined.count()).toBe(2)
+    broken = false
+    expect(await declined.reattempt()).toMatchObject({ found: 2, changed: 2 })
+    await under.runDue()
+    const charged = await Promise.all(payments.map(wf => wf.output('charge')))
+    expect(charged).toEqual([500, 600, undefined, 5])
+  })
+
+  it('skips or resolves what has failed', async () => {
+    const payments = await start(500, -1)
+    await under.geneva.all({ error: 'Declined' }).resolve({ output: 7, by: 'ann' })
+    await under.geneva.all({ error: 'TypeError' }).skip()
+    await under.runDue()
+    const charged = await Promise.all(payments.map(wf => wf.output('charge')))
+    expect(charged).toEqual([7, undefined])
+    const booked = await Promise.all(payments.map(async wf => (await wf.history()).some(row => row.step === 'book')))
+    expect(booked).toEqual([true, true])
+  })
+
+  it('requeues and discards dead letters', async () => {
+    const payments = await start(0, 0, 5)
+    const dead = under.geneva.all({ state: 'dlq', letter: 'policy' })
+    broken = false
+    expect(await dead.requeue({ limit: 1, by: 'ann' })).toMatchObject({ found: 1, changed: 1 })
+    expect(await dead.count()).toBe(1)
+    expect(await dead.discard()).toMatchObject({ found: 1, changed: 1 })
+    expect((await states(payments)).toSorted()).toEqual(['canceled', 'ready', 'ready'])
+    expect(await under.geneva.deadLetters()).toEqual([])
+  })
+
+  it('tells which have refused', async () => {
+    const [first, second] = await start(1, 2)
+    await first?.pause()
+    const { found, changed, refused } = await under.geneva.all({ workflow: Payment }).resume()
+    expect([found, changed]).toEqual([2, 1])
+    expect(refused).toMatchObject([{ id: second?.id, message: expect.stringContaining('Only a paused workflow') }])
+    const none = await under.geneva.all({ workflow: Payment }).reattempt()
+    expect(none).toMatchObject({ found: 2, changed: 0 })
+  })
+
+  it('finds those that were started long ago', async () => {
+    await start(1)
+    await under.setClock(3_600_000)
+    await start(2)
+    expect(await under.geneva.all({ olderThan: '30 min' }).count()).toBe(1)
+    await under.setClock(0)
+    await expect(under.geneva.all({}).cancel({ limit: 0 })).rejects.toThrow(/above 0/)
+  })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
+})

@@ -7,11 +7,11 @@ export type { GenevaOptions } from './client/connection.ts'
 export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export type { ExplainFilter } from './client/explain-many.ts'
-export { Geneva, type ImportOptions } from './client/geneva.ts'
+export { Geneva } from './client/geneva.ts'
 export type { Health, HealthStatus } from './client/health.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { QueueStatus, Queues } from './client/queues.ts'
-export type { RequestOptions, ResolveOptions } from './client/request-options.ts'
+export type { ImportOptions, RequestOptions, ResolveOptions } from './client/request-options.ts'
 export type { RequeueOptions } from './client/requeue-letter.ts'
 export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
 export type { ScheduleStatus } from './client/schedules.ts'
@@ -20,8 +20,12 @@ export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
+export type { Branch, ConditionBranches, DescribeBranch } from './definition/branch.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
+export type { Compensation, Reconciled, Undoing } from './definition/compensation.ts'
+export type { Decision, OneDecision } from './definition/decision.ts'
+export { defineForm, type Form } from './definition/define-form.ts'
 export {
   type CatchUp,
   defineSchedule,
@@ -30,8 +34,32 @@ export {
   type Tick,
 } from './definition/define-schedule.ts'
 export { FlowControl, type FlowControlAction, isFlowControl } from './definition/flow-control.ts'
+export type {
+  CodeOptions,
+  CompensationOptions,
+  Escalation,
+  ForkOptions,
+  HumanOptions,
+  JoinNotation,
+  JoinOptions,
+  StructureOptions,
+  WaitForOptions,
+} from './definition/flow-options.ts'
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
-export type { FanOutOptions, GraphBuilder, NodeOptions, NodeSettings } from './definition/graph-builder.ts'
+export type {
+  DescribeGraphBranch,
+  FanOutOptions,
+  GraphBranch,
+  GraphBuilder,
+  GraphCompensationOptions,
+  GraphConditionBranches,
+  GraphForkOptions,
+  GraphHumanOptions,
+  GraphJoinOptions,
+  GraphWaitForOptions,
+  NodeOptions,
+  NodeSettings,
+} from './definition/graph-builder.ts'
 export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType } from './definition/hero.ts'
 export type {
   FetchPage,
@@ -49,6 +77,7 @@ export type { NodeRef } from './definition/node-ref.ts'
 export type { OutputReference } from './definition/output-reference.ts'
 export type { CustomEventName, CustomEventPayload, Register } from './definition/register.ts'
 export type { RetryNotation } from './definition/retry-notation.ts'
+export type { Signal } from './definition/signal.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
 export type { Child, OutputOf, StepName } from './definition/step-names.ts'
@@ -98,6 +127,9 @@ export type {
 } from './observe/events.ts'
 export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/examine.ts'
 export type { EventsOptions } from './observe/tail-events.ts'
+export type { Logger } from './observe/telemetry/log-lines.ts'
+export type { OpenTelemetryApi } from './observe/telemetry/open-telemetry-api.ts'
+export type { TelemetryOptions } from './observe/telemetry/telemetry.ts'
 export type { ErrorRecord } from './primitives/describe-error.ts'
 export type { Duration } from './primitives/duration.ts'
 export { type DrizzlePage, type DrizzleSource, fromDrizzle } from './records/from-drizzle.ts'

@@ -56,6 +56,9 @@ export function marked(step: string, execution: Execution | undefined): string {
     case 'waiting':
     case 'paused':
       return styled('yellow', `⏳ ${name}`)
+    case 'compensating':
+    case 'rolled_back':
+      return styled('magenta', `↩ ${name}`)
     case 'failed':
     case 'canceled':
       return styled('red', `✗ ${name}`)

@@ -71,6 +71,10 @@ function wordsFor(reason: WaitReason): string {
       return `${reason.of === 'queue' ? 'queue' : 'class'} ${reason.name}${reason.key === null ? '' : ` (${reason.key})`} is at its limit of ${reason.most}`
     case 'lost':
       return 'not in the code any more'
+    case 'people':
+      return `for ${reason.assignTo.length > 0 ? reason.assignTo.join(', ') : 'people'} to decide`
+    case 'signal':
+      return `for the signal ${reason.name}`
     case 'outside':
       return 'for something outside'
     case 'not_scheduled':

@@ -129,7 +129,7 @@ export class Bulk {
       for (const letter of await this.#letters(engine, id)) {
         await engine.discard(letter.id, then, request)
         // The others have gone with the workflow.
-        if (then === 'cancel') return
+        if (then !== 'skip') return
       }
     })
   }

@@ -2,7 +2,9 @@
  * One instance's hold on a database: opened when it is first needed, closed once. It also knows the code of this process:
  * classes, jobs and templates.
  */
+import type { Form } from '../definition/define-form.ts'
 import type { Schedule } from '../definition/define-schedule.ts'
+import { FormRegistry } from '../definition/form-registry.ts'
 import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { defaultGraphLimits, type GraphLimits } from '../definition/graph-limits.ts'
 import type { Job } from '../definition/job.ts'
@@ -16,6 +18,7 @@ import type { WorkflowClass } from '../definition/workflow.ts'
 import { Engine } from '../engine/engine.ts'
 import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
+import { type ObserveOptions, Telemetry } from '../observe/telemetry/telemetry.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { LimitDeclaration } from '../store/limit-store.ts'
@@ -28,12 +31,14 @@ import { Starter } from './starter.ts'
 import { Waiters } from './waiters.ts'
 import { type HandleParts, WorkflowHandle } from './workflow-handle.ts'
 
-export interface GenevaOptions {
+export interface GenevaOptions extends ObserveOptions {
   /** `sqlite:app.db`, `postgres://...`, `mysql://...`, or the same with options. */
   readonly database: string | DatabaseOptions
   readonly workflows?: readonly WorkflowClass<any>[]
   /** Code for the nodes of graphs that are built at run time. */
   readonly jobs?: readonly Job[]
+  /** What the data of decisions must fit, for graphs that are built at run time. */
+  readonly forms?: readonly Form[]
   /** Graphs that are described once, under a name. */
   readonly templates?: readonly Template[]
   /** Workflows that are started by a cron expression or an interval, by whichever worker is there. */
@@ -46,7 +51,7 @@ export interface GenevaOptions {
   readonly aging?: { readonly rate: number } | false
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
-  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the console. */
+  /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the logger, else to the console. */
   readonly onError?: OnError
   readonly limits?: {
     readonly inputBytes?: number
@@ -73,8 +78,11 @@ const defaultBytes = 1024 * 1024
 export class Connection {
   readonly registry: Registry
   readonly jobs: JobRegistry
+  readonly forms: FormRegistry
   readonly schedules: ScheduleRegistry
   readonly retention: RetentionAges
+  /** `null` where nobody wants to know. */
+  readonly telemetry: Telemetry | null
   readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly graphLimits: GraphLimits
@@ -99,9 +107,11 @@ export class Connection {
     }
     this.registry = new Registry(options.workflows ?? [])
     this.jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
+    this.forms = new FormRegistry(options.forms ?? [])
     this.schedules = new ScheduleRegistry(options.schedules ?? [])
     for (const { workflow } of this.schedules.all) this.registry.definitionFor(workflow)
     this.retention = retentionAges(options.retention)
+    this.telemetry = Telemetry.from(options)
     this.#limits = [...queueDeclarations(options.queues), ...this.registry.definitions.map(classDeclaration)]
     this.#agingRate = agingRate(options.aging)
     const { inputBytes, outputBytes, graphNodes, graphEdges, graphBytes } = options.limits ?? {}
@@ -161,6 +171,7 @@ export class Connection {
   async release(): Promise<void> {
     const opened = await this.#opened?.catch(() => null)
     opened?.waiters.close()
+    this.telemetry?.closed()
     await opened?.engine.store.close()
   }
 
@@ -171,6 +182,7 @@ export class Connection {
       limits: this.graphLimits,
       knowsJob: name => this.jobs.find(name) !== null,
       knowsMethod: name => definition?.nodeIndex.has(name) === true,
+      knowsForm: name => this.forms.find(name) !== null,
     })
   }
 
@@ -178,7 +190,8 @@ export class Connection {
     const store = await openerFor(this.#database.url)(this.#database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
-      const engine = new Engine(store, this.registry, this.jobs)
+      const engine = new Engine(store, this.registry, this.jobs, this.telemetry?.tracing)
+      this.telemetry?.opened(store)
       this.#onOpen(store)
       await engine.register()
       await store.limits.setAging(this.#agingRate)
@@ -196,6 +209,7 @@ export class Connection {
         wrap: snapshot => new WorkflowHandle(forHandles, snapshot),
       }
     } catch (error) {
+      this.telemetry?.closed()
       await store.close()
       throw error
     }

@@ -38,8 +38,8 @@ export interface DeadLetterOptions {
 }
 
 export interface DiscardOptions extends RequestOptions {
-  /** What becomes of the workflow: it is canceled (the default), or goes on without the step. */
-  readonly then?: 'cancel' | 'skip'
+  /** What becomes of the workflow: it is canceled (the default), rolled back to its save point, aborted, or goes on without the step. */
+  readonly then?: 'cancel' | 'skip' | 'rollback' | 'abort'
 }
 
 const maxLimit = 1000

@@ -14,6 +14,7 @@ import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import { typesOf } from '../engine/courses.ts'
+import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
 import { rerunOrder } from '../engine/rerun.ts'
 import { type GraphStart, graphOrder } from '../engine/start-graphs.ts'
@@ -26,39 +27,28 @@ import type { EventName, EventOfType } from '../observe/events.ts'
 import { type DoctorOptions, type DoctorReport, examine } from '../observe/examine.ts'
 import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
 import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
+import { metricsPage } from '../observe/telemetry/telemetry.ts'
 import type { Store } from '../store/store.ts'
-import { ErrorListener, type OnError } from '../worker/error-listener.ts'
+import { ErrorListener } from '../worker/error-listener.ts'
 import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
-import {
-  type DeadLetter,
-  type DeadLetterOptions,
-  type DiscardOptions,
-  deadLetterFrom,
-  listDeadLetters,
-} from './dead-letters-list.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { Queues } from './queues.ts'
-import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
-import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
+import { type ImportOptions, type RequestOptions, requestFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
+import { Steering } from './steering.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
 import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
 
-export interface ImportOptions extends RequestOptions {
-  /** A paused workflow whose own graph is replaced. */
-  readonly into?: string
-}
-
-export class Geneva {
+export class Geneva extends Steering {
   readonly #connection: Connection
   readonly #onError: ErrorListener
   readonly #bus: EventBus
@@ -70,10 +60,17 @@ export class Geneva {
   readonly queues: Queues = new Queues(() => this.#connection.open())
 
   constructor(options: GenevaOptions) {
-    this.#onError = new ErrorListener(options.onError ?? writeToConsole)
-    this.#bus = new EventBus(this.#onError)
+    super()
     this.#connection = new Connection(options, store => this.#bus.attach(store))
+    const { telemetry } = this.#connection
+    this.#onError = new ErrorListener(options.onError ?? null, telemetry?.errorLog)
+    this.#bus = new EventBus(this.#onError)
+    if (telemetry !== null) this.#bus.onCommit(telemetry.heard)
     for (const warning of this.#connection.registry.warnings) process.emitWarning(warning, 'GenevaWarning')
+  }
+
+  protected async engine(): Promise<Engine> {
+    return (await this.#connection.open()).engine
   }
 
   /** Starts a workflow. Durable when it returns; inside a `transaction`, when that commits. */
@@ -189,57 +186,6 @@ export class Geneva {
     )
   }
 
-  async pause(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.pause(id, requestFrom(options))
-  }
-
-  async resume(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.resume(id, requestFrom(options))
-  }
-
-  async cancel(id: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.cancel(id, requestFrom(options))
-  }
-
-  async skip(id: string, step: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.skip(id, step, requestFrom(options))
-  }
-
-  /** Takes a step as done: somebody has done by hand what it was to do. What depends on it goes on. */
-  async resolve(id: string, step: string, options?: ResolveOptions): Promise<void> {
-    await (await this.#connection.open()).engine.resolve(id, resolutionFrom(step, options))
-  }
-
-  /** A new attempt at a step that has failed, while nothing that comes after it has started. */
-  async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
-    await (await this.#connection.open()).engine.reattempt(id, step, requestFrom(options))
-  }
-
-  /** Work that was given up until somebody handles it, newest first. */
-  async deadLetters(options?: DeadLetterOptions): Promise<DeadLetter[]>
-  async deadLetters(workflow: ConcreteClass<any>, options?: DeadLetterOptions): Promise<DeadLetter[]>
-  async deadLetters(first?: ConcreteClass<any> | DeadLetterOptions, second?: DeadLetterOptions): Promise<DeadLetter[]> {
-    const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
-    const { engine } = await this.#connection.open()
-    return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
-  }
-
-  /** One dead letter, open or handled. Throws `LetterNotFoundError`. */
-  async deadLetter(id: string): Promise<DeadLetter> {
-    return deadLetterFrom(await (await this.#connection.open()).engine.findLetter(id))
-  }
-
-  /** Lets the work of a dead letter go on, as it is or with another input, and everything that was held with it. */
-  async requeue(letterId: string, options?: RequeueOptions): Promise<void> {
-    await requeueLetter((await this.#connection.open()).engine, letterId, options)
-  }
-
-  /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */
-  async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
-    const { then = 'cancel', ...request } = options
-    await (await this.#connection.open()).engine.discard(letterId, then, requestFrom(request))
-  }
-
   /** Requests to all workflows that a filter finds, each in a transaction of its own: `all({ state: 'paused' }).resume()`. */
   all(filter: BulkFilter): Bulk {
     const { registry } = this.#connection
@@ -334,6 +280,11 @@ export class Geneva {
     return health(async () => (await this.#connection.open()).engine.store, [...this.#workers])
   }
 
+  /** What this process has counted and the queues now, in the text format of Prometheus. For `telemetry: { metrics: true }`. */
+  async metrics(): Promise<string> {
+    return metricsPage(this.#connection.telemetry)
+  }
+
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options: WorkOptions = {}): Promise<void> {
     const report = (error: unknown) => this.#onError.report(error, null)
@@ -385,15 +336,10 @@ export class Geneva {
     const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
-    const { maxOutputBytes, retention } = this.#connection
-    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention })
+    const { maxOutputBytes, retention, telemetry: watch } = this.#connection
+    const worker = new Worker({ engine, ticks, settings, onError: this.#onError, maxOutputBytes, retention, watch })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
   }
-}
-
-function writeToConsole(error: unknown, context: Parameters<OnError>[1]): void {
-  const where = context ? `step ${context.step} of ${context.workflow} ${context.workflowId}` : 'worker'
-  console.error(`[geneva-drive] ${where}:`, error)
 }

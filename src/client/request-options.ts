@@ -12,6 +12,11 @@ export interface RequestOptions {
   readonly reason?: string
 }
 
+export interface ImportOptions extends RequestOptions {
+  /** A paused workflow whose own graph is replaced. */
+  readonly into?: string
+}
+
 const maxBytes = 10_000
 
 export function requestFrom(options: RequestOptions = {}): Request {

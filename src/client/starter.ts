@@ -5,6 +5,7 @@
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { Engine } from '../engine/engine.ts'
 import { idsFor, type Prepared, prepareStart, type StartOptions, startOrder } from '../engine/start-orders.ts'
+import { traced } from '../engine/tracing.ts'
 import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
@@ -35,9 +36,18 @@ export class Starter {
   }
 
   /** A new workflow, or the one that the idempotency key belongs to. */
-  async start(definition: WorkflowDefinition, what: What, options: StartOptions): Promise<WorkflowRecord> {
+  start(definition: WorkflowDefinition, what: What, options: StartOptions): Promise<WorkflowRecord> {
+    return this.#traced(definition.type, trace => this.#start(definition, what, options, trace))
+  }
+
+  async #start(
+    definition: WorkflowDefinition,
+    what: What,
+    options: StartOptions,
+    trace: string | null,
+  ): Promise<WorkflowRecord> {
     const prepared = await prepareStart(definition, what, options, this.#maxInputBytes)
-    const [order] = await this.#orders(definition, [prepared], options.transaction)
+    const [order] = await this.#orders({ definition, trace }, [prepared], options.transaction)
     if (order === undefined) throw new InvalidArgumentError('Nothing to start.')
     const result =
       options.transaction === undefined
@@ -49,27 +59,46 @@ export class Starter {
   }
 
   /** A new workflow, or the one that the idempotency key belongs to. */
-  async startPrepared(order: StartOrder, prepared: Prepared, transaction?: object): Promise<WorkflowRecord> {
-    const call = transaction === undefined ? {} : { transaction }
-    const result = (await this.#engine.store.start([order], call))[0]
-    const workflow = accept(order, prepared, result)
-    if (transaction === undefined) this.#engine.ends.noteWork()
-    return workflow
+  startPrepared(order: StartOrder, prepared: Prepared, transaction?: object): Promise<WorkflowRecord> {
+    return this.#startOne(order, transaction, result => accept(order, prepared, result))
   }
 
   /** A new workflow from an order that is complete. */
-  async startOrder(order: StartOrder, transaction?: object): Promise<WorkflowRecord> {
-    const result = (await this.#engine.store.start([order], transaction === undefined ? {} : { transaction }))[0]
-    if (result?.kind !== 'started') throw conflict(order, result)
-    if (transaction === undefined) this.#engine.ends.noteWork()
-    return result.workflow
+  startOrder(order: StartOrder, transaction?: object): Promise<WorkflowRecord> {
+    return this.#startOne(order, transaction, result => {
+      if (result?.kind !== 'started') throw conflict(order, result)
+      return result.workflow
+    })
+  }
+
+  #startOne(
+    order: StartOrder,
+    transaction: object | undefined,
+    take: (result: StartResult | undefined) => WorkflowRecord,
+  ): Promise<WorkflowRecord> {
+    return this.#traced(order.type, async trace => {
+      const call = transaction === undefined ? {} : { transaction }
+      const workflow = take((await this.#engine.store.start([{ ...order, trace }], call))[0])
+      if (transaction === undefined) this.#engine.ends.noteWork()
+      return workflow
+    })
+  }
+
+  #traced(type: string, work: (trace: string | null) => Promise<WorkflowRecord>): Promise<WorkflowRecord> {
+    return traced(this.#engine.tracing, type, work, workflow => [workflow.id])
   }
 
   /** All or none: the first conflict undoes the whole call. */
-  async startMany(
+  startMany(definition: WorkflowDefinition, whats: readonly What[], options: StartOptions): Promise<WorkflowRecord[]> {
+    const start = (trace: string | null) => this.#startMany(definition, whats, options, trace)
+    return traced(this.#engine.tracing, definition.type, start, workflows => workflows.map(({ id }) => id))
+  }
+
+  async #startMany(
     definition: WorkflowDefinition,
     whats: readonly What[],
     options: StartOptions,
+    trace: string | null,
   ): Promise<WorkflowRecord[]> {
     if (!Array.isArray(whats) || whats.length > maxMany) {
       throw new InvalidArgumentError(
@@ -78,7 +107,7 @@ export class Starter {
     }
     const prepared: Prepared[] = []
     for (const what of whats) prepared.push(await prepareStart(definition, what, options, this.#maxInputBytes))
-    const orders = await this.#orders(definition, prepared, options.transaction)
+    const orders = await this.#orders({ definition, trace }, prepared, options.transaction)
     const acceptAll = (results: readonly StartResult[]) =>
       orders.map((order, index) => accept(order, prepared[index] as Prepared, results[index]))
     const results = await this.#engine.store.start(orders, {
@@ -90,13 +119,13 @@ export class Starter {
   }
 
   async #orders(
-    definition: WorkflowDefinition,
+    { definition, trace }: { readonly definition: WorkflowDefinition; readonly trace: string | null },
     prepared: readonly Prepared[],
     transaction?: object,
   ): Promise<StartOrder[]> {
     const { graph, type, allowMultiple, formerTypes } = definition
     const generation = this.#engine.courses.generationOf(type)
-    const course = { type, graph, generation, allowMultiple, formerTypes, handlerOf: () => type }
+    const course = { type, graph, generation, allowMultiple, formerTypes, trace, handlerOf: () => type }
     // All of one call have the same options.
     const each = idsFor(graph, prepared[0])
     const ids = await this.#engine.store.takeIds(prepared.length * each, transaction)

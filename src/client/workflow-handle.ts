@@ -1,9 +1,11 @@
 /**
  * One workflow, seen from outside: what it was when it was looked at, and what can be asked of it.
  */
+
+import type { DecisionData, SignalPayload } from '../definition/flow-options.ts'
 import { decodeHeroId, type HeroId } from '../definition/hero.ts'
 import type { InputOf } from '../definition/start-types.ts'
-import type { OutputOf, StepName } from '../definition/step-names.ts'
+import type { Names, OutputOf, StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
@@ -12,6 +14,7 @@ import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
+import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import { readOutput } from '../engine/read-output.ts'
 import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
@@ -30,6 +33,14 @@ import {
 } from './execution.ts'
 import { type NodeWithState, nodesWithState } from './nodes-with-state.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
+import {
+  type DecideOptions,
+  decide,
+  type RecordedDecision,
+  recorded,
+  type SignalOptions,
+  signal,
+} from './tell-workflow.ts'
 import type { Waiters } from './waiters.ts'
 
 export interface HandleParts {
@@ -105,6 +116,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
 
   get finishedAt(): Date | null {
     return this.state === 'finished' ? toOptionalDate(this.#snapshot.workflow.endedAt) : null
+  }
+
+  /** A join went on without a branch that had failed. */
+  get partial(): boolean {
+    return this.#snapshot.workflow.partial
   }
 
   get canceledAt(): Date | null {
@@ -243,6 +259,54 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   async cancel(options?: RequestOptions): Promise<this> {
     await this.#parts.engine.cancel(this.id, requestFrom(options))
     return this.refresh()
+  }
+
+  /** Ends the workflow at once: nothing is undone, and nothing that runs is waited for. */
+  async abort(options?: RequestOptions): Promise<this> {
+    await this.#parts.engine.abort(this.id, requestFrom(options))
+    return this.refresh()
+  }
+
+  /**
+   * Confirms or rejects a step that waits for people. One decision per person; a step that was decided on already throws
+   * `AlreadyDecidedError`. With the last confirmation that its quorum needs the workflow goes on; one reject rejects.
+   */
+  async decide<const K extends Names<W>['human']>(step: K, options: DecideOptions<DecisionData<W, K>>): Promise<this> {
+    await decide(this.#parts.engine, this.id, step, options)
+    return this.refresh()
+  }
+
+  /** Sends a message to a step that waits for it. One that comes early is kept until the step is reached. */
+  async signal<const K extends Names<W>['signal']>(
+    step: K,
+    payload?: SignalPayload<W, K>,
+    options: SignalOptions = {},
+  ): Promise<this> {
+    await signal(this.#parts.engine, this.id, step, { ...options, payload })
+    return this.refresh()
+  }
+
+  /** Every decision that was made, in order. */
+  async decisions(): Promise<RecordedDecision[]> {
+    return (await this.#parts.engine.store.decisions({ workflowId: this.id })).map(recorded)
+  }
+
+  /** What a cancel, or a failure now, would undo, in order. */
+  previewRollback(kind: 'cancel' | 'failure' = 'cancel'): Promise<RollbackStep[]> {
+    return previewRollback(this.#parts.engine, this.id, kind)
+  }
+
+  /** What was called to undo steps, in order, the one under way last. `step` is the step that is undone. */
+  async compensations(): Promise<Execution[]> {
+    const { store } = this.#parts.engine
+    const active = (await store.activeExecutions(this.id)).filter(row => row.kind === 'compensate')
+    const ended = (await store.history(this.id)).filter(row => row.kind === 'compensate')
+    const known = new Set(ended.map(row => row.id))
+    const rows = [
+      ...ended.toSorted((a, b) => a.endedAt - b.endedAt || Number(a.id) - Number(b.id)),
+      ...active.filter(row => !known.has(row.id)),
+    ]
+    return executionsFrom(rows, { isResumable: () => false, now: null })
   }
 
   /**

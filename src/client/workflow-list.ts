@@ -1,6 +1,7 @@
 /**
  * Lists of workflows: typed filters, pages by cursor, newest first.
  */
+
 import { identifyHero } from '../definition/identify-hero.ts'
 import type { StartWhat } from '../definition/start-types.ts'
 import type { StepName } from '../definition/step-names.ts'
@@ -8,6 +9,7 @@ import type { AnyWorkflow } from '../definition/workflow.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { checkKey } from '../engine/check-key.ts'
 import { typesOf } from '../engine/courses.ts'
+import { isEnd } from '../engine/end-watch.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { WorkflowState } from '../store/records.ts'
 import type { Store, WorkflowFilter, WorkflowSnapshot } from '../store/store.ts'
@@ -36,9 +38,11 @@ const states: readonly WorkflowState[] = [
   'dlq',
   'rolling_back',
   'finished',
+  'failed',
   'canceled',
+  'aborted',
 ]
-const activeStates = states.filter(state => state !== 'finished' && state !== 'canceled')
+const activeStates = states.filter(state => !isEnd(state))
 
 /** One page. Iterating goes on through the pages that follow. */
 export class WorkflowPage<W extends AnyWorkflow> implements AsyncIterable<WorkflowHandle<W>> {

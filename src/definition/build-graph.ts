@@ -4,6 +4,7 @@
  */
 import { InvalidGraphError } from '../errors.ts'
 import type { BuiltGraph } from './built-graph.ts'
+import { DraftBranch } from './draft-branch.ts'
 import type { GraphBuilder } from './graph-builder.ts'
 import { GraphDraft } from './graph-draft.ts'
 import { defaultGraphLimits, type GraphLimits } from './graph-limits.ts'
@@ -11,7 +12,7 @@ import { defaultGraphLimits, type GraphLimits } from './graph-limits.ts'
 /** Throws `InvalidGraphError` and `GraphTooLargeError`, and whatever `describe` throws. */
 export function buildGraph(describe: (w: GraphBuilder) => void, limits: GraphLimits = defaultGraphLimits): BuiltGraph {
   const draft = new GraphDraft(limits)
-  const returned: unknown = describe(draft)
+  const returned: unknown = describe(new DraftBranch(draft, () => null))
   if (typeof (returned as PromiseLike<unknown> | undefined)?.then !== 'function') return draft.finish()
   draft.close()
   // From here on it is refused whatever it adds, and nobody is there to hear of it.

@@ -1,4 +1,5 @@
 /** A graph that was built and checked, before it is started. It knows neither a database nor the time. */
+import type { Form } from './define-form.ts'
 import {
   type FrozenGraph,
   type FrozenNodes,
@@ -10,8 +11,10 @@ import type { Job } from './job.ts'
 
 export interface BuiltParts {
   readonly nodes: FrozenNodes
-  /** The jobs of the nodes, by name. */
+  /** The jobs of the nodes, and those that undo them, by name. */
   readonly jobs: ReadonlyMap<string, Job>
+  /** The forms of the nodes, by name. */
+  readonly forms: ReadonlyMap<string, Form>
   /** The size of the nodes as JSON. */
   readonly bytes: number
   readonly template?: FrozenTemplate
@@ -21,15 +24,17 @@ export interface BuiltParts {
 export class BuiltGraph {
   readonly nodes: FrozenNodes
   readonly jobs: ReadonlyMap<string, Job>
+  readonly forms: ReadonlyMap<string, Form>
   readonly bytes: number
   readonly template: FrozenTemplate | null
   readonly signature: string
   /** How many nodes it has. */
   readonly size: number
 
-  constructor({ nodes, jobs, bytes, template }: BuiltParts) {
+  constructor({ nodes, jobs, forms, bytes, template }: BuiltParts) {
     this.nodes = nodes
     this.jobs = jobs
+    this.forms = forms
     this.bytes = bytes
     this.template = template ?? null
     this.signature = signatureOfNodes(nodes)

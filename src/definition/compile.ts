@@ -46,6 +46,7 @@ function compile(workflowClass: DeclaringClass, declarations: Declarations): Wor
     onException: Object.freeze(inOrderOfTrial(declarations.onException)),
     retry: declarations.retry,
     timeoutMs: declarations.timeoutMs,
+    stopGraceMs: declarations.stopGraceMs,
     queue: declarations.queue,
     priority: declarations.priority,
     limits: declarations.limits,
@@ -98,7 +99,32 @@ function checkMethods(workflowClass: DeclaringClass, declarations: Declarations)
     if (definition.condition)
       checkTest(workflowClass, definition.condition.test, `${className}, step ${definition.name}`)
   }
+  checkUndoing(workflowClass, declarations)
   for (const test of declarations.cancelIf) checkTest(workflowClass, test, `${className}, cancelIf`)
+}
+
+/** What undoes a step never runs forward: a method that is both would be called in either direction. */
+function checkUndoing(workflowClass: DeclaringClass, { className, nodes }: Declarations): void {
+  const steps = new Map(nodes.map(({ definition }) => [definition.body, definition.name]))
+  for (const { definition } of nodes) {
+    const { name, compensation, reconcile } = definition
+    const where = `${className}, step ${name}`
+    for (const [option, method] of [
+      ['compensate', compensation?.method],
+      ['reconcile', reconcile],
+    ]) {
+      if (!method || hasMethod(workflowClass, method)) continue
+      throw new DefinitionError(
+        `${where}: its ${option} names the method ${JSON.stringify(method)}, which does not exist.`,
+      )
+    }
+    const step = compensation ? steps.get(compensation.method) : undefined
+    if (step !== undefined) {
+      throw new DefinitionError(
+        `${where}: its compensation ${compensation?.method} is the method of step ${step} as well. What undoes a step never runs forward: write another method.`,
+      )
+    }
+  }
 }
 
 function checkTest(workflowClass: DeclaringClass, test: Test, where: string): void {

@@ -47,6 +47,7 @@ export interface Declarations {
   readonly onException: ExceptionRule[]
   retry: RetryPolicy | null
   timeoutMs: number | null
+  stopGraceMs: number
   deadlineMs: number | null
   onDeadline: DeadlineAction
   queue: string
@@ -58,6 +59,9 @@ export interface Declarations {
   readonly afterEach: AfterHook[]
   readonly aroundEach: AroundHook[]
 }
+
+/** How long a rollback waits for code that still runs, where nobody says. */
+export const defaultStopGraceMs = 30_000
 
 const key = Symbol('geneva-drive.declarations')
 
@@ -138,6 +142,7 @@ function emptyDeclarations(className: string): Declarations {
     onException: [],
     retry: null,
     timeoutMs: null,
+    stopGraceMs: defaultStopGraceMs,
     deadlineMs: null,
     onDeadline: 'cancel',
     queue: 'default',

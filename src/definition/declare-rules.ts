@@ -8,6 +8,7 @@ import { definedLimits } from './limit-options.ts'
 import { mistakeInStoredName } from './node-name.ts'
 import {
   definedDeadline,
+  definedDuration,
   definedPriority,
   definedQueue,
   definedTest,
@@ -88,8 +89,9 @@ export function declareDefaults(workflowClass: DeclaringClass, options: unknown)
   const where = `${declarations.className}, defaults`
   if (typeof options !== 'object' || options === null)
     throw new DefinitionError(`${where}: the options must be an object.`)
-  refuseUnknownKeys(options, ['retry', 'timeout', 'deadline', 'onDeadline'], where)
-  const { retry, timeout, deadline, onDeadline } = options as Record<string, unknown>
+  refuseUnknownKeys(options, ['retry', 'timeout', 'stopGrace', 'deadline', 'onDeadline'], where)
+  const { retry, timeout, stopGrace, deadline, onDeadline } = options as Record<string, unknown>
+  if (stopGrace !== undefined) declarations.stopGraceMs = definedDuration(stopGrace, 'the stopGrace', where)
   if (timeout !== undefined) declarations.timeoutMs = definedTimeout(timeout, where)
   if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
   if (deadline !== undefined) declarations.deadlineMs = definedDeadline(deadline, where)

@@ -8,7 +8,19 @@ import { maxNameLength } from './node-name.ts'
 import type { StepContext } from './step-context.ts'
 
 /** Names that begin so are the engine's own. */
-export const reservedPrefixes = ['workflow.', 'step.', 'timer.', 'letter.', 'schedule.', 'worker.', 'geneva.'] as const
+export const reservedPrefixes = [
+  'workflow.',
+  'step.',
+  'timer.',
+  'letter.',
+  'compensation.',
+  'decision.',
+  'reconciliation.',
+  'signal.',
+  'schedule.',
+  'worker.',
+  'geneva.',
+] as const
 
 export const maxPayloadBytes = 64 * 1024
 /** More belongs into a table of the application. */

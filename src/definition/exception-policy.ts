@@ -12,7 +12,14 @@ import type {
   PolicyFunction,
 } from './workflow-definition.ts'
 
-const actions: readonly string[] = ['pause', 'cancel', 'skip', 'reattempt', 'dlq'] satisfies ExceptionAction[]
+const actions: readonly string[] = [
+  'pause',
+  'cancel',
+  'skip',
+  'reattempt',
+  'rollback',
+  'dlq',
+] satisfies ExceptionAction[]
 
 /** What happens where nobody said anything. */
 export const pausePolicy: ExceptionPolicy = policyOf('pause', 0, null, 'pause')

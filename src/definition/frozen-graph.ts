@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { encodeValue } from '../primitives/json-codec.ts'
 import { readValue } from '../primitives/read-value.ts'
+import { type FrozenFlow, flowOfFrozen, flowShape, frozenFlowOf } from './frozen-flow.ts'
 import { Graph, type GraphNode, type NodeKind } from './graph.ts'
 import { defaultGraphLimits } from './graph-limits.ts'
 import type { StoredRetry } from './retry-in-graph.ts'
@@ -14,7 +15,7 @@ export const frozenGraphVersion = 1
 
 export interface FrozenGraph {
   readonly version: typeof frozenGraphVersion
-  /** SHA-256 over names, edges and jobs. It tells structures apart, not graphs: ids and arguments are not in it. */
+  /** SHA-256 over names, edges, jobs and control flow. It tells structures apart, not graphs: ids and arguments are not in it. */
   readonly signature: string
   /** When the graph was frozen, in ISO 8601. */
   readonly frozen_at: string
@@ -34,8 +35,8 @@ export interface FrozenTemplate {
 
 export type FrozenNodes = Readonly<Record<string, FrozenNode>>
 
-/** A node has a job, or a method of the class whose graph was frozen. */
-export interface FrozenNode {
+/** A node with code has a job, or a method of the class whose graph was frozen. */
+export interface FrozenNode extends FrozenFlow {
   readonly name: string
   readonly job?: string
   readonly method?: string
@@ -87,6 +88,7 @@ function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): Gra
     ...(job === undefined ? {} : { job }),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
+    ...flowOfFrozen(node),
   }
 }
 
@@ -101,7 +103,7 @@ function freezeClassNode(node: GraphNode): FrozenNode {
   const { name, kind, job, dependsOn, waitMs, queue, priority, concurrency, metadata } = node
   return {
     name,
-    ...(job === undefined ? { method: name } : { job }),
+    ...(withoutCode.includes(kind) ? {} : job === undefined ? { method: name } : { job }),
     ...(kind === 'step' || kind === 'item' ? {} : { kind }),
     depends_on: dependsOn,
     ...(waitMs === 0 ? {} : { wait_ms: waitMs }),
@@ -109,8 +111,12 @@ function freezeClassNode(node: GraphNode): FrozenNode {
     priority,
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(metadata === undefined ? {} : { metadata: frozenMetadata(metadata, `The metadata of node ${name}`) }),
+    ...frozenFlowOf(node),
   }
 }
+
+/** Kinds of nodes that do nothing themselves. */
+export const withoutCode: readonly NodeKind[] = ['fork', 'join', 'savePoint']
 
 /** Throws `UnstorableValueError` and `ValueTooLargeError`. */
 export function frozenMetadata(metadata: object, what: string): unknown {
@@ -128,11 +134,14 @@ export function signatureOfNodes(nodes: FrozenNodes): string {
   const namesOf = (ids: readonly string[]) => JSON.stringify(ids.map(id => nodes[id]?.name ?? id).sort())
   const byName = Object.values(nodes).sort((a, b) => (a.name < b.name ? -1 : 1))
   let last: { readonly ids: readonly string[]; readonly names: string } | undefined
-  for (const { name, depends_on: ids, job = null } of byName) {
+  const nameOf = (id: string) => nodes[id]?.name ?? id
+  for (const node of byName) {
+    const { name, depends_on: ids, job = null } = node
     // Neighbours are often of one fan-out and share one list, which may be as long as they are many.
     const names: string = last?.ids === ids ? last.names : namesOf(ids)
     last = { ids, names }
-    hash.update(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}\n`)
+    const flow = flowShape(node.kind, node, nameOf)
+    hash.update(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}${flow === null ? '' : JSON.stringify(flow)}\n`)
   }
   return hash.digest('hex')
 }

@@ -2,7 +2,11 @@
  * What describes a graph at run time, node by node, and the options it takes. All of them are stored with the graph, so
  * none is code; functions belong to the jobs.
  */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../primitives/duration.ts'
+import type { Reconciled } from './compensation.ts'
+import type { Form } from './define-form.ts'
+import type { HumanOptions, JoinNotation } from './flow-options.ts'
 import type { Job } from './job.ts'
 import type { Dependency, FanOut, NodeHandle } from './node-handle.ts'
 import type { WithReferences } from './output-reference.ts'
@@ -10,7 +14,13 @@ import type { StorableRetry } from './retry-in-graph.ts'
 import type { PolicyNotation } from './step-options.ts'
 
 /** `w` in `geneva.build(w => ...)`. */
-export interface GraphBuilder {
+export interface GraphBuilder extends GraphBranch {
+  /** A rollback after a failure stops here: what came before stays. Not in branches. */
+  savePoint(name: string, options?: PlaceSettings): NodeHandle
+}
+
+/** What the function that describes a branch receives. Its first node follows the fork or the condition. */
+export interface GraphBranch {
   /** Adds a node. Without `dependsOn` it follows what was added before it. */
   node<Args, Output>(name: string, options: NodeOptions<Args, Output>): NodeHandle<Output>
   /**
@@ -18,24 +28,110 @@ export interface GraphBuilder {
    * nothing adds no node, and to depend on it is to depend on what it depended on.
    */
   fanOut<Item, Args, Output>(items: Iterable<Item>, options: FanOutOptions<Item, Args, Output>): FanOut<Output>
+  /**
+   * Runs one of two branches, as an expression answers: CEL, like `outputs.sum.total > 100`, or the template form
+   * `{{ gt .total 100 }}`. What is added next follows whatever was taken.
+   */
+  condition(name: string, test: string, branches: GraphConditionBranches): NodeHandle<boolean>
+  /** Runs branches side by side. What is added next waits for them as `join` says. */
+  fork(name: string, branches: Readonly<Record<string, DescribeGraphBranch>>, options?: GraphForkOptions): NodeHandle
+  /** Runs nodes side by side, each a branch of its own. What is added next waits for them as `join` says. */
+  parallel(name: string, members: DescribeGraphBranch, options?: GraphForkOptions): NodeHandle
+  /** Waits for what it names, each a branch, as `rule` says. */
+  join(name: string, options: GraphJoinOptions): NodeHandle
+  /** Asks people, and waits for as long as it takes. What they decided on is the output. */
+  human<Data = unknown>(name: string, options?: GraphHumanOptions<Data>): NodeHandle<Data>
+  /** Waits for a message of that name. Its payload is the output. */
+  waitFor<Payload = unknown>(name: string, options?: GraphWaitForOptions<Payload>): NodeHandle<Payload>
 }
 
-export type NodeOptions<Args, Output> = NodeSettings & {
-  readonly job: Job<Args, Output>
-} & (NoFields extends Args
+export type DescribeGraphBranch = (branch: GraphBranch) => unknown
+
+export type NodeOptions<Args, Output> = NodeSettings &
+  GraphCode<Args> & {
+    readonly job: Job<Args, Output>
+  } & (NoFields extends Args
     ? { readonly args?: WithReferences<NoInfer<Args>> }
     : { readonly args: WithReferences<NoInfer<Args>> })
 
-export type FanOutOptions<Item, Args, Output> = NodeSettings & {
-  readonly job: Job<Args, Output>
-  /** Names the node of an item; no two may be the same. */
-  readonly name: (item: Item, index: number) => string
-} & (NoFields extends Args
+export type FanOutOptions<Item, Args, Output> = NodeSettings &
+  GraphCode<Args> & {
+    readonly job: Job<Args, Output>
+    /** Names the node of an item; no two may be the same. */
+    readonly name: (item: Item, index: number) => string
+  } & (NoFields extends Args
     ? { readonly args?: (item: Item, index: number) => WithReferences<NoInfer<Args>> }
     : { readonly args: (item: Item, index: number) => WithReferences<NoInfer<Args>> })
 
 /** Extends every type that has no required field. */
 type NoFields = Record<never, never>
+
+/** How a node is undone, and whether its job may be called again. */
+export interface GraphCode<Args> {
+  /** The job that undoes the node when the workflow is rolled back. It gets the arguments of the node, and `job.undo`. */
+  readonly compensate?: Job<NoInfer<Args>, any> | GraphCompensationOptions<NoInfer<Args>>
+  /** False: the job is called once, ever. A call that was lost is settled by `reconcile`, else by a person. */
+  readonly idempotent?: boolean
+  /** The job that tells whether a lost call happened, as `{ happened, output }`. It gets the arguments of the node. */
+  readonly reconcile?: Job<NoInfer<Args>, Reconciled>
+}
+
+export interface GraphCompensationOptions<Args> {
+  readonly job: Job<Args, any>
+  readonly retry?: StorableRetry
+  readonly timeout?: Duration
+  /** False: it is called once, whatever comes of it. */
+  readonly idempotent?: boolean
+  /** False: it is left out for an attempt that has failed. */
+  readonly afterFailure?: boolean
+}
+
+/** Where a node stands. */
+export interface PlaceSettings {
+  /** Default: what was added before. `null`: nothing, the node is an entry point. */
+  readonly dependsOn?: Dependency | readonly Dependency[] | null
+  /** For the application's own use: shown with the node, and given to its job. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+export interface GraphConditionBranches extends Omit<NodeSettings, 'retry'> {
+  readonly then?: DescribeGraphBranch
+  readonly else?: DescribeGraphBranch
+  /** Values that the expression can ask for, references to outputs among them. */
+  readonly args?: Readonly<Record<string, unknown>>
+}
+
+export interface GraphForkOptions extends PlaceSettings {
+  /** When what follows goes on. False: at once, and nothing waits for the branches. Default: `all`. */
+  readonly join?: JoinNotation | false
+}
+
+export interface GraphJoinOptions {
+  /** What comes together, each a branch of its own; of a fan-out, each of its nodes. */
+  readonly dependsOn: Dependency | readonly Dependency[]
+  /** Default: `all`. */
+  readonly rule?: JoinNotation
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+export interface GraphHumanOptions<Data>
+  extends Omit<NodeSettings, 'retry'>,
+    Pick<GraphCode<any>, 'compensate'>,
+    Pick<HumanOptions<any>, 'prompt' | 'assignTo' | 'quorum' | 'deadline' | 'escalate'> {
+  /** What the data of a decision must fit: what `defineForm` returned, since only its name is stored. */
+  readonly form?: Form<StandardSchemaV1<any, Data>>
+  /** What a rejection does: ends the workflow as `aborted`, rolls it back, or goes back to an earlier node. Default: `abort`. */
+  readonly onReject?: 'abort' | 'rollback' | { readonly backTo: string | NodeHandle }
+}
+
+export interface GraphWaitForOptions<Payload> extends Omit<NodeSettings, 'retry'>, Pick<GraphCode<any>, 'compensate'> {
+  /** What the payload must fit: what `defineForm` returned, since only its name is stored. */
+  readonly payload?: Form<StandardSchemaV1<any, Payload>>
+  /** How long the node waits. Default: for ever. */
+  readonly timeout?: Duration
+  /** What happens when nothing came in time. Default: what `onException` says. */
+  readonly onTimeout?: PolicyNotation
+}
 
 /** What is left out is as the job says, or else the workflow. */
 export interface NodeSettings {

@@ -1,12 +1,12 @@
 /** What a deploy has changed in a graph, node by node. */
-import type { Graph } from './graph.ts'
+import type { Graph, GraphNode } from './graph.ts'
 
 export interface GraphDifference {
   readonly added: readonly string[]
   readonly removed: readonly string[]
-  /** Nodes that are still there and depend on others than before. */
+  /** Nodes that are still there and depend on others than before, or in another way: as another branch, or on another answer. */
   readonly rewired: readonly string[]
-  /** Nodes that are still there and are of another kind, or have another limit for their items. */
+  /** Nodes that are still there and are of another kind, or have another limit for their items, rule to go on or expression. */
   readonly changed: readonly string[]
   readonly renamed: readonly { readonly from: string; readonly to: string }[]
 }
@@ -21,21 +21,43 @@ export function differenceBetween(
   const nameNow = new Map(applied)
   const now = (id: string) => nameNow.get(id) ?? id
   const known = new Set(before.nodes.map(node => now(node.id)))
-  const former = new Map(before.nodes.map(node => [now(node.id), node.dependsOn.map(now)]))
+  const former = new Map(before.nodes.map(node => [now(node.id), node]))
+  const still = (differs: (was: GraphNode, node: GraphNode) => boolean) =>
+    after.nodes
+      .filter(node => {
+        const was = former.get(node.id)
+        return was !== undefined && differs(was, node)
+      })
+      .map(node => node.id)
   return {
     added: after.nodes.filter(node => !known.has(node.id)).map(node => node.id),
     removed: [...known].filter(id => after.find(id) === null),
-    rewired: after.nodes
-      .filter(node => known.has(node.id) && !sameMembers(former.get(node.id) ?? [], node.dependsOn))
-      .map(node => node.id),
-    changed: after.nodes
-      .filter(node => {
-        const was = before.nodes.find(each => now(each.id) === node.id)
-        return was !== undefined && (was.kind !== node.kind || was.concurrency !== node.concurrency)
-      })
-      .map(node => node.id),
+    rewired: still((was, node) => isRewired(was, node, now)),
+    changed: still(isChanged),
     renamed: applied.map(([from, to]) => ({ from, to })),
   }
+}
+
+function isRewired(was: GraphNode, node: GraphNode, now: (id: string) => string): boolean {
+  if (!sameMembers(was.dependsOn.map(now), node.dependsOn)) return true
+  if ((was.guard && now(was.guard.condition)) !== node.guard?.condition || was.guard?.when !== node.guard?.when)
+    return true
+  return branchesOf(was, now) !== branchesOf(node, id => id)
+}
+
+/** The branches of a join as text, the same in whatever order they are told. */
+function branchesOf({ join }: GraphNode, now: (id: string) => string): string {
+  const branches = join?.branches.map(branch => JSON.stringify(branch.map(now).toSorted())) ?? []
+  return branches.toSorted().join()
+}
+
+function isChanged(was: GraphNode, node: GraphNode): boolean {
+  return (
+    was.kind !== node.kind ||
+    was.concurrency !== node.concurrency ||
+    was.test !== node.test ||
+    JSON.stringify(was.join?.rule) !== JSON.stringify(node.join?.rule)
+  )
 }
 
 /** A line for people: `added audit; removed report; renamed pay (was charge); rewired ship`. */

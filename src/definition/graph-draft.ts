@@ -1,90 +1,64 @@
 /**
- * A graph while it is being described. Names of nodes that come later are resolved at the end; everything else is checked
- * where it is written, so that the stack of an error shows the line.
+ * A graph while it is being described: the nodes so far, with what they name. Names of nodes that come later are resolved
+ * at the end, when branches are bound; everything else is checked where it is written, so that the stack of an error
+ * shows the line.
  */
 import { InvalidGraphError } from '../errors.ts'
 import { randomId } from '../primitives/random-id.ts'
+import { mistakeInBackTo } from './back-to.ts'
+import { type Bound, bindBranches, type FlowNode, type FlowScope, joinSuffix } from './bind-branches.ts'
 import { BuiltGraph } from './built-graph.ts'
 import { checkStructure, nodeCalled } from './check-structure.ts'
-import type { FrozenNode, FrozenNodes } from './frozen-graph.ts'
-import type { FanOutOptions, GraphBuilder, NodeOptions } from './graph-builder.ts'
+import { type Form, isForm } from './define-form.ts'
+import { type FrozenNode, type FrozenNodes, graphOfFrozen } from './frozen-graph.ts'
+import type { JoinRule } from './graph.ts'
 import { type GraphLimits, GraphTally } from './graph-limits.ts'
 import { isJob, type Job } from './job.ts'
-import { type EncodedArgs, encodeArgs } from './node-args.ts'
-import { type FanOut, fanOutOf, isFanOut, NodeHandle } from './node-handle.ts'
+import { type FanOut, isFanOut, NodeHandle } from './node-handle.ts'
 import { mistakeInGraphName } from './node-name.ts'
-import { inGraph, type StoredRules, storedRules } from './node-rules.ts'
-import { refuseUnknownKeys } from './option-checks.ts'
-import { OutputReference } from './output-reference.ts'
-import { isPlainObject, toInputIssue } from './validate-input.ts'
+import { inGraph } from './node-rules.ts'
 
-interface DraftNode {
+export interface DraftNode {
   readonly handle: NodeHandle
-  /** Its dependencies are filled in at the end, when every name is known. */
-  readonly frozen: FrozenNode & { depends_on: readonly string[] }
+  /** Its edges are filled in at the end, when every name is known. */
+  readonly frozen: { -readonly [Field in keyof FrozenNode]: FrozenNode[Field] }
+  /** Ids of the nodes whose outputs its arguments refer to. */
   readonly references: ReadonlySet<string>
+  /** Names of the nodes whose outputs its expression asks for. */
+  readonly asks: ReadonlySet<string>
   readonly parents: Parents
+  readonly scope: FlowScope | null
+  /** Set exactly for joins. */
+  readonly rule: JoinRule | null
+  /** The fork whose branches it brings together. */
+  readonly joins: DraftNode | null
 }
 
 /** Nodes, and names of nodes that are not there yet. The items of a fan-out share one set. */
-type Parents = ReadonlySet<DraftNode | string>
+export type Parents = ReadonlySet<DraftNode | string>
 
-/** What the nodes of one call have in common. */
-interface Shared {
-  readonly job: Job
-  readonly rules: StoredRules
-  readonly parents: Parents
-}
+export type NewDraftNode = Pick<DraftNode, 'frozen' | 'parents' | 'scope'> &
+  Partial<Pick<DraftNode, 'references' | 'asks' | 'rule' | 'joins'>>
 
-const settings = ['job', 'args', 'dependsOn', 'wait', 'queue', 'priority', 'retry', 'onException', 'metadata']
+const none: ReadonlySet<string> = new Set()
 
-export class GraphDraft implements GraphBuilder {
-  readonly #limits: GraphLimits
-  readonly #tally: GraphTally
+export class GraphDraft {
+  readonly limits: GraphLimits
+  readonly tally: GraphTally
   readonly #byName = new Map<string, DraftNode>()
   readonly #byId = new Map<string, DraftNode>()
   /** What each fan-out stands for: its nodes, or what it depended on where it has none. */
   readonly #fanOuts = new Map<FanOut, Parents>()
   readonly #jobs = new Map<string, Job>()
-  #previous: Parents = new Set()
+  readonly #forms = new Map<string, Form>()
   /** For the next ids, fetched together, since each call would cost as much as the rest of a node. */
   readonly #random: string[] = []
+  #hasBranches = false
   #closed = false
 
   constructor(limits: GraphLimits) {
-    this.#limits = limits
-    this.#tally = new GraphTally(limits)
-  }
-
-  node<Args, Output>(name: string, options: NodeOptions<Args, Output>): NodeHandle<Output> {
-    return this.#adding(() => {
-      const where = nodeCalled(this.#freeName(name))
-      const shared = this.#shared(options, settings, where)
-      const node = this.#add(name, options.args, shared)
-      this.#previous = new Set([node])
-      return node.handle as NodeHandle<Output>
-    })
-  }
-
-  fanOut<Item, Args, Output>(items: Iterable<Item>, options: FanOutOptions<Item, Args, Output>): FanOut<Output> {
-    return this.#adding(() => {
-      const where = isJob(options?.job) ? `The fan-out to job ${JSON.stringify(options.job.name)}` : 'A fan-out'
-      const shared = this.#shared(options, ['name', ...settings], where)
-      const { name, args } = options
-      if (typeof name !== 'function' || (args !== undefined && typeof args !== 'function')) {
-        throw new InvalidGraphError(`${where}: \`name\` and \`args\` are functions of an item and its index.`)
-      }
-      if (typeof items?.[Symbol.iterator] !== 'function') {
-        throw new InvalidGraphError(`${where}: its items must be a list, or something else to iterate over.`)
-      }
-      const nodes = Array.from(items, (item, index) =>
-        this.#add(this.#freeName(name(item, index)), args?.(item, index), shared),
-      )
-      const fanOut = fanOutOf(nodes.map(node => node.handle))
-      this.#previous = nodes.length === 0 ? shared.parents : new Set(nodes)
-      this.#fanOuts.set(fanOut, this.#previous)
-      return fanOut as FanOut<Output>
-    })
+    this.limits = limits
+    this.tally = new GraphTally(limits)
   }
 
   close(): void {
@@ -94,23 +68,22 @@ export class GraphDraft implements GraphBuilder {
   finish(): BuiltGraph {
     this.close()
     const nodes = this.#frozenNodes()
-    const references = new Map(
-      [...this.#byId.values()].filter(node => node.references.size > 0).map(node => [node.handle.id, node.references]),
-    )
-    checkStructure(nodes, references)
+    checkStructure(nodes, this.#references())
+    this.#checkWaysBack(nodes)
     const bytes = Buffer.byteLength(JSON.stringify(nodes))
-    new GraphTally(this.#limits).add('bytes', bytes)
-    return new BuiltGraph({ nodes, jobs: this.#jobs, bytes })
+    new GraphTally(this.limits).add('bytes', bytes)
+    return new BuiltGraph({ nodes, jobs: this.#jobs, forms: this.#forms, bytes })
   }
 
-  #adding<T>(add: () => T): T {
+  /** Runs what adds to the graph; whatever a mistake is found by, it is a mistake in the graph. */
+  adding<T>(add: () => T): T {
     if (this.#closed) {
       throw new InvalidGraphError('The graph has been built and takes no more nodes. Build another one.')
     }
-    return inGraph(this.#limits.bytes, add)
+    return inGraph(this.limits.bytes, add)
   }
 
-  #freeName(name: unknown): string {
+  freeName(name: unknown): string {
     const mistake = mistakeInGraphName(name)
     if (mistake !== null) throw new InvalidGraphError(`The name of a node ${mistake}. Choose another.`)
     if (this.#byName.has(name as string)) {
@@ -119,30 +92,23 @@ export class GraphDraft implements GraphBuilder {
     return name as string
   }
 
-  #shared(options: unknown, known: readonly string[], where: string): Shared {
-    if (!isPlainObject(options)) throw new InvalidGraphError(`${where}: the options must be an object with a \`job\`.`)
-    refuseUnknownKeys(options as object, known, where)
-    const { job, dependsOn, ...given } = options as Record<string, unknown>
-    return {
-      job: this.#knownJob(job, where),
-      rules: storedRules(given, where),
-      parents: dependsOn === undefined ? this.#previous : this.#parents(dependsOn, where),
-    }
-  }
-
-  #knownJob(job: unknown, where: string): Job {
+  knownJob(job: unknown, where: string, what = 'its job'): Job {
     if (!isJob(job)) {
-      throw new InvalidGraphError(`${where}: its job is not what defineJob returned. Was it imported in a circle?`)
+      throw new InvalidGraphError(`${where}: ${what} is not what defineJob returned. Was it imported in a circle?`)
     }
-    const namesake = this.#jobs.get(job.name)
-    if (namesake !== undefined && namesake !== job) {
-      throw new InvalidGraphError(`${where}: there are two jobs named ${JSON.stringify(job.name)}. Rename one.`)
-    }
-    this.#jobs.set(job.name, job)
-    return job
+    return remembered(this.#jobs, job, `${where}: there are two jobs`)
   }
 
-  #parents(dependsOn: unknown, where: string): Parents {
+  /** `undefined` where nothing was said. */
+  knownForm(form: unknown, option: string, where: string): Form | undefined {
+    if (form === undefined) return undefined
+    if (!isForm(form)) {
+      throw new InvalidGraphError(`${where}: its ${option} is stored by name, so it must be what defineForm returned.`)
+    }
+    return remembered(this.#forms, form, `${where}: there are two forms`)
+  }
+
+  parents(dependsOn: unknown, where: string): Parents {
     if (dependsOn === null) return new Set()
     if (isFanOut(dependsOn)) return this.#nodesOf(dependsOn, where)
     const parents = new Set<DraftNode | string>()
@@ -150,6 +116,23 @@ export class GraphDraft implements GraphBuilder {
       for (const parent of isFanOut(one) ? this.#nodesOf(one, where) : [this.#parent(one, where)]) parents.add(parent)
     }
     return parents
+  }
+
+  /** To depend on a fan-out over nothing is to depend on what it depended on. */
+  addFanOut(fanOut: FanOut, standsFor: Parents): void {
+    this.#fanOuts.set(fanOut, standsFor)
+  }
+
+  add({ frozen, parents, scope, references = none, asks = none, rule = null, joins = null }: NewDraftNode): DraftNode {
+    const { name, kind } = frozen
+    this.tally.add('nodes', 1)
+    this.tally.add('edges', parents.size)
+    const handle = new NodeHandle(joins === null ? this.#freeId() : joins.handle.id + joinSuffix, name)
+    const node = { handle, frozen, references, asks, parents, scope, rule, joins }
+    this.#byName.set(name, node)
+    this.#byId.set(handle.id, node)
+    if (kind === 'fork' || kind === 'condition' || kind === 'join') this.#hasBranches = true
+    return node
   }
 
   #nodesOf(fanOut: FanOut, where: string): Parents {
@@ -167,21 +150,6 @@ export class GraphDraft implements GraphBuilder {
     )
   }
 
-  #add(name: string, given: unknown, { job, rules, parents }: Shared): DraftNode {
-    this.#tally.add('nodes', 1)
-    this.#tally.add('edges', parents.size)
-    const { json, bytes, references } = storableArgs(given, job, nodeCalled(name), this.#limits.bytes)
-    this.#tally.add('bytes', bytes)
-    const handle = new NodeHandle(this.#freeId(), name)
-    const work = given === undefined ? { name, job: job.name } : { name, job: job.name, args: json }
-    // Not spread: that is slow, and a graph may have a hundred thousand of these.
-    const frozen = Object.assign(work, { depends_on: [] }, rules)
-    const node = { handle, frozen, references, parents }
-    this.#byName.set(name, node)
-    this.#byId.set(handle.id, node)
-    return node
-  }
-
   #freeId(): string {
     const random = this.#random.pop()
     if (random !== undefined && !this.#byId.has(`n_${random}`)) return `n_${random}`
@@ -191,47 +159,85 @@ export class GraphDraft implements GraphBuilder {
 
   #frozenNodes(): FrozenNodes {
     const idsOf = new Map<Parents, readonly string[]>()
+    const named = (node: DraftNode) => {
+      const ids = idsOf.get(node.parents) ?? this.#idsOf(node.parents, node.frozen.name)
+      idsOf.set(node.parents, ids)
+      return ids
+    }
+    const bound = this.#hasBranches ? this.#bind(named) : null
+    const edges = new GraphTally(this.limits)
     const nodes: Record<string, FrozenNode> = {}
-    for (const [id, { frozen, parents }] of this.#byId) {
-      const ids = idsOf.get(parents) ?? this.#idsOf(parents, frozen.name)
-      idsOf.set(parents, ids)
-      frozen.depends_on = ids
-      nodes[id] = frozen
+    for (const [id, node] of this.#byId) {
+      const { dependsOn, guard, join } = bound?.get(id) ?? { dependsOn: named(node) }
+      edges.add('edges', dependsOn.length)
+      node.frozen.depends_on = dependsOn
+      if (guard) node.frozen.guard = guard
+      if (join) node.frozen.join = join
+      nodes[id] = node.frozen
     }
     return Object.freeze(nodes)
+  }
+
+  #bind(named: (node: DraftNode) => readonly string[]): Map<string, Bound> {
+    const nodes = [...this.#byId].map(([id, node]): FlowNode => {
+      const { scope, rule, joins } = node
+      const { name, kind = 'step' } = node.frozen
+      return { id, name, kind, scope, named: named(node), rule, joins: joins === null ? null : joins.handle.id }
+    })
+    return bindBranches(nodes, ({ name }, mistake) => new InvalidGraphError(`${nodeCalled(name)}: ${mistake}`))
   }
 
   /** A name and the node that was meant by it may stand side by side where an empty fan-out stood for the name. */
   #idsOf(parents: Parents, child: string): readonly string[] {
     const ids = new Set<string>()
     for (const parent of parents) {
-      const node = typeof parent === 'string' ? this.#byName.get(parent) : parent
-      if (!node) {
-        throw new InvalidGraphError(
-          `${nodeCalled(child)} depends on ${JSON.stringify(parent)}, but the graph has no node of that name.`,
-        )
-      }
-      ids.add(node.handle.id)
+      ids.add(typeof parent === 'string' ? this.#idFor(parent, child, 'depends on') : parent.handle.id)
     }
     return [...ids]
   }
+
+  #idFor(name: string, child: string, how: string): string {
+    const node = this.#byName.get(name)
+    if (node) return node.handle.id
+    throw new InvalidGraphError(
+      `${nodeCalled(child)} ${how} ${JSON.stringify(name)}, but the graph has no node of that name.`,
+    )
+  }
+
+  #references(): Map<string, ReadonlySet<string>> {
+    const references = new Map<string, ReadonlySet<string>>()
+    for (const [id, node] of this.#byId) {
+      if (node.references.size + node.asks.size === 0) continue
+      const asked = [...node.asks].map(name => this.#idFor(name, node.frozen.name, 'asks for the output of'))
+      references.set(id, new Set([...node.references, ...asked]))
+    }
+    return references
+  }
+
+  /** Steps to go back to are named, and stored by their ids. */
+  #checkWaysBack(nodes: FrozenNodes): void {
+    let some = false
+    for (const { frozen } of this.#byId.values()) {
+      const onReject = frozen.human?.on_reject
+      if (typeof onReject !== 'object') continue
+      some = true
+      frozen.human = {
+        ...frozen.human,
+        on_reject: { back_to: this.#idFor(onReject.back_to, frozen.name, 'goes back to') },
+      }
+    }
+    const mistake = some ? mistakeInBackTo(graphOfFrozen({ nodes }, plain)) : null
+    if (mistake !== null) throw new InvalidGraphError(`The graph, ${mistake}`)
+  }
 }
 
-function storableArgs(args: unknown, job: Job, where: string, maxBytes: number): EncodedArgs {
-  if (args !== undefined && !isPlainObject(args) && !(args instanceof OutputReference)) {
-    throw new InvalidGraphError(`${where}: its args must be an object, like { userId: 5 }.`)
-  }
-  const encoded = encodeArgs((args ?? {}) as object, `${where}: its args`, maxBytes)
-  if (encoded.references.size === 0) checkArgs(job, args ?? {}, where)
-  return encoded
-}
+const plain = { type: null, queue: '', priority: 0, jobOptions: () => null }
 
-/** A first look, where the schema answers at once and all is there to be checked. The node checks again when it runs. */
-function checkArgs({ name, argsSchema }: Job, args: unknown, where: string): void {
-  const result = argsSchema?.['~standard'].validate(args)
-  if (result instanceof Promise) result.catch(() => undefined)
-  else if (result?.issues) {
-    const list = result.issues.map(toInputIssue).map(({ path, message }) => (path ? `${path}: ${message}` : message))
-    throw new InvalidGraphError(`${where}: its args are not what job ${name} takes: ${list.join('; ')}.`)
+function remembered<T extends { readonly name: string }>(known: Map<string, T>, value: T, what: string): T {
+  const namesake = known.get(value.name)
+  if (namesake !== undefined && namesake !== value) {
+    throw new InvalidGraphError(`${what} named ${JSON.stringify(value.name)}. Rename one.`)
   }
+  known.set(value.name, value)
+  return value
 }

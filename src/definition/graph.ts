@@ -4,8 +4,66 @@
  */
 import { InvariantError } from '../errors.ts'
 
-/** What a node does. `item` is one element of an `each` node; it is found by its id and never stored in a graph. */
-export type NodeKind = 'step' | 'resumable' | 'each' | 'item' | 'child'
+/**
+ * What a node does. `item` is one element of an `each` node; it is found by its id and never stored in a graph. Forks,
+ * joins and save points do nothing themselves: they end in the moment in which they fall due.
+ */
+export type NodeKind =
+  | 'step'
+  | 'resumable'
+  | 'each'
+  | 'item'
+  | 'child'
+  | 'condition'
+  | 'fork'
+  | 'join'
+  | 'savePoint'
+  | 'human'
+  | 'signal'
+
+/** When a join goes on: all of its branches, so many of them, or once all have ended in whatever way. */
+export type JoinRule = 'all' | 'settled' | { readonly atLeast: number }
+
+/** What must come together in a join. */
+export interface Join {
+  readonly rule: JoinRule
+  /** The ends of each branch, by id. Together they are what the join depends on. */
+  readonly branches: readonly (readonly string[])[]
+}
+
+/** A node in a branch of a condition that no other node of the branch comes before. */
+export interface Guard {
+  /** The id of the condition, which the node depends on. */
+  readonly condition: string
+  /** It runs when the condition came out so, and is not taken otherwise. */
+  readonly when: boolean
+}
+
+/** What undoes a node that has completed. */
+export interface GraphCompensation {
+  /** The name of the method, or of the job where the node has one. */
+  readonly name: string
+  /** Also undoes an attempt that has failed. */
+  readonly afterFailure: boolean
+  /** It is never called twice by the engine. */
+  readonly once?: boolean
+}
+
+/** What becomes of a workflow when a person says no. */
+export type OnReject = 'abort' | 'rollback' | { readonly backTo: string }
+
+/** What a node that waits for people asks. Whoever decides needs it, with or without the code. */
+export interface HumanWait {
+  readonly prompt?: string
+  /** The name of the form that the data of a decision must fit. */
+  readonly form?: string
+  readonly assignTo?: readonly string[]
+  /** How many people must agree. */
+  readonly quorum: number
+  readonly onReject: OnReject
+  /** Who else is told after so long, one after the other. */
+  readonly escalations?: readonly { readonly afterMs: number; readonly to: readonly string[] }[]
+}
 
 export interface GraphNode {
   /** Stands in the rows. In a class it is the name; in a graph built at run time it is generated. */
@@ -22,6 +80,18 @@ export interface GraphNode {
   /** How many items of an `each` node may be under way at once; without it, all. */
   readonly concurrency?: number
   readonly metadata?: Readonly<Record<string, unknown>>
+  readonly guard?: Guard
+  /** Set exactly for joins. */
+  readonly join?: Join
+  /** The expression of a condition that is stored; one of a class has code. */
+  readonly test?: string
+  readonly compensation?: GraphCompensation
+  /** Set exactly for human nodes. */
+  readonly human?: HumanWait
+  /** How long a human or signal node waits; without it, for ever. */
+  readonly waitTimeoutMs?: number
+  /** Its code is never called twice by the engine: what a crash leaves open is for a person, or for its own method, to settle. */
+  readonly once?: { readonly reconciles: boolean }
 }
 
 /** What happens to a workflow that has not ended by its deadline. */
@@ -40,6 +110,8 @@ export interface GraphData {
   readonly deadlineMs?: number
   /** Without it, they are canceled. */
   readonly onDeadline?: DeadlineAction
+  /** How long what runs may take to stop. Default: 30 seconds. */
+  readonly stopGraceMs?: number
 }
 
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */
@@ -57,6 +129,8 @@ export class Graph {
   readonly leaves: readonly GraphNode[]
   /** One node after the other: at most one can be active. */
   readonly isChain: boolean
+  /** Something in it can be undone. */
+  readonly isSaga: boolean
   /** Former names of nodes, each with the present one. */
   readonly renamed: ReadonlyMap<string, string>
 
@@ -71,12 +145,13 @@ export class Graph {
         else this.#children.set(parent, [node])
       }
     }
+    this.isSaga = data.nodes.some(node => node.compensation !== undefined)
     this.entries = data.nodes.filter(node => node.dependsOn.length === 0)
     this.leaves = data.nodes.filter(node => !this.#children.has(node.id))
     this.isChain =
       this.entries.length <= 1 &&
       this.leaves.length <= 1 &&
-      data.nodes.every(node => node.dependsOn.length <= 1 && node.kind !== 'each')
+      data.nodes.every(node => node.dependsOn.length <= 1 && node.kind !== 'each' && !node.guard && !node.join)
   }
 
   get type(): string | null {

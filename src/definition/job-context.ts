@@ -1,5 +1,6 @@
 /** What a job can read and do while it runs: the counterpart of `this` in a step. The engine makes one per attempt. */
 import type { Duration } from '../primitives/duration.ts'
+import type { Undoing } from './compensation.ts'
 import type { HeroId } from './hero.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { ExecutionInfo } from './step-context.ts'
@@ -17,6 +18,8 @@ export interface JobContext {
   /** Aborted when the job should stop: the workflow was canceled from outside, or the worker is shutting down. */
   readonly signal: AbortSignal
   readonly node: JobNode
+  /** Set where the job undoes a node: what that returned, and why. The arguments are those of the node. */
+  readonly undo: Undoing<any> | null
 
   /** Reads what another node returned, by its name. Throws `OutputMissingError` when it has no output. */
   output<Output = unknown>(node: string): Promise<Output>

@@ -9,10 +9,12 @@ import type { ExecutionInfo, StepContext } from './step-context.ts'
 export class JobRun implements JobContext {
   readonly #context: StepContext
   readonly node: JobNode
+  readonly undo: JobContext['undo']
 
-  constructor(context: StepContext, node: JobNode) {
+  constructor(context: StepContext, node: JobNode, undo: JobContext['undo'] = null) {
     this.#context = context
     this.node = Object.freeze(node)
+    this.undo = undo
     Object.freeze(this)
   }
 

@@ -36,7 +36,8 @@ export function storedRules(given: GivenRules, where: string): StoredRules {
   }
 }
 
-function storedPolicy(notation: unknown, where: string): PolicyNotation {
+/** A policy as it stands in a graph. */
+export function storedPolicy(notation: unknown, where: string): PolicyNotation {
   if (typeof notation === 'function' || Array.isArray(notation)) {
     throw new InvalidGraphError(
       `${where}: its onException is stored, and functions and error classes cannot be. Give a policy, or put them into the onException of its job.`,

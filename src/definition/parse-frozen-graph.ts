@@ -6,6 +6,8 @@ import { GraphTooLargeError, InvalidGraphError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
 import { readValue } from '../primitives/read-value.ts'
+import { joinSuffix } from './bind-branches.ts'
+import { checkFlow } from './check-flow.ts'
 import { checkStructure, nodeCalled } from './check-structure.ts'
 import {
   type FrozenGraph,
@@ -15,13 +17,17 @@ import {
   frozenGraphVersion,
   readMetadata,
   signatureOfNodes,
+  withoutCode,
 } from './frozen-graph.ts'
+import type { NodeKind } from './graph.ts'
 import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits.ts'
 import { decodeArgs, encodeArgs } from './node-args.ts'
 import { mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
 import { inGraph, storedRules } from './node-rules.ts'
 import { refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
+import { flowFields, flowIn } from './parse-flow.ts'
+import { outputsIn } from './stored-condition.ts'
 import { isPlainObject } from './validate-input.ts'
 
 export interface ParseOptions {
@@ -30,6 +36,8 @@ export interface ParseOptions {
   readonly knowsJob?: (job: string) => boolean
   /** Given, nodes with a method that it does not know are refused: a graph without a class has none. */
   readonly knowsMethod?: (method: string) => boolean
+  /** Given, nodes with a form that it does not know are refused. */
+  readonly knowsForm?: (form: string) => boolean
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -45,8 +53,11 @@ const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed',
 const nodeFields = [
   ...['name', 'job', 'method', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
   ...['retry', 'on_exception', 'metadata'],
+  ...flowFields,
 ]
-const kinds: readonly unknown[] = ['resumable', 'each', 'child'] satisfies FrozenNode['kind'][]
+const kinds: readonly unknown[] = [
+  ...(['resumable', 'each', 'child', 'condition', 'fork', 'join', 'savePoint', 'human', 'signal'] as const),
+] satisfies FrozenNode['kind'][]
 
 /** Takes the text or the parsed JSON. Throws `InvalidGraphError`, naming node and field, and `GraphTooLargeError`. */
 export function parseFrozenGraph(json: unknown, options: ParseOptions = {}): FrozenGraph {
@@ -55,7 +66,8 @@ export function parseFrozenGraph(json: unknown, options: ParseOptions = {}): Fro
   return inGraph(limits.bytes, () => {
     const graph = graphIn(json, reading)
     const nodes = nodesIn(graph.nodes, reading)
-    checkStructure(nodes, reading.references)
+    checkStructure(nodes, referencesIn(nodes, reading))
+    checkFlow(nodes)
     return {
       version: frozenGraphVersion,
       signature: signatureOfNodes(nodes),
@@ -116,10 +128,10 @@ function nodesIn(json: unknown, reading: Reading): FrozenNodes {
 }
 
 function nodeIn(id: string, json: unknown, reading: Reading): FrozenNode {
-  const mistake = id in Object.prototype ? 'has a meaning in JavaScript' : mistakeInGraphName(id)
+  const node = objectIn(json, `Node ${id.slice(0, 60)}`)
+  const mistake = id in Object.prototype ? 'has a meaning in JavaScript' : mistakeInGraphName(plainName(id, node))
   if (mistake !== null) throw new InvalidGraphError(`The node id ${JSON.stringify(id.slice(0, 60))} ${mistake}.`)
-  const node = objectIn(json, `Node ${id}`)
-  const wrongName = mistakeInGraphName(node.name)
+  const wrongName = mistakeInGraphName(plainName(node.name, node))
   if (wrongName !== null) throw new InvalidGraphError(`Node ${id}: its name ${wrongName}.`)
   const name = node.name as string
   const where = nodeCalled(name, id)
@@ -135,11 +147,40 @@ function nodeIn(id: string, json: unknown, reading: Reading): FrozenNode {
     ...argsIn(id, node, where, reading),
     depends_on: dependenciesIn(node.depends_on, where, reading.tally),
     ...storedRules({ wait, queue, priority, retry, onException, ...metadataIn(node, where) }, where),
+    ...flowIn(node, where, reading.options),
   }
 }
 
-function codeIn({ job, method }: Json, where: string, options: ParseOptions): Pick<FrozenNode, 'job' | 'method'> {
-  if ((job === undefined) === (method === undefined)) {
+/** The join of a fork goes by the name of the fork, with a suffix that no other node may have. */
+function plainName(name: unknown, { kind }: Json): unknown {
+  return kind === 'join' && typeof name === 'string' && name.endsWith(joinSuffix)
+    ? name.slice(0, -joinSuffix.length)
+    : name
+}
+
+/** Also what the expressions of conditions ask for. */
+function referencesIn(nodes: FrozenNodes, { references }: Reading): Map<string, ReadonlySet<string>> {
+  const asking = Object.entries(nodes).filter(([, { test }]) => test !== undefined)
+  if (asking.length === 0) return references
+  const ids = new Map(Object.entries(nodes).map(([id, { name }]) => [name, id]))
+  for (const [id, { test = '' }] of asking) {
+    const asked = [...(outputsIn(test) ?? [])].map(name => ids.get(name) ?? name)
+    if (asked.length > 0) references.set(id, new Set([...(references.get(id) ?? []), ...asked]))
+  }
+  return references
+}
+
+/** What kind of code a node has, or that it may have none. */
+function codeIn(node: Json, where: string, options: ParseOptions): Pick<FrozenNode, 'job' | 'method'> {
+  const { job, method, kind, test } = node
+  const waits = kind === 'human' || kind === 'signal'
+  if (withoutCode.includes(kind as NodeKind) || waits || kind === 'condition') {
+    if (job !== undefined || (method !== undefined && withoutCode.includes(kind as NodeKind)))
+      throw new InvalidGraphError(`${where}: a node of the kind ${kind} has no job, and does nothing itself.`)
+    if (kind === 'condition' && (test === undefined) === (method === undefined))
+      throw new InvalidGraphError(`${where}: a condition must have a test or a method, and not both.`)
+    if (method === undefined) return {}
+  } else if ((job === undefined) === (method === undefined)) {
     throw new InvalidGraphError(`${where}: it must have a job or a method, and not both.`)
   }
   const field = job === undefined ? 'method' : 'job'

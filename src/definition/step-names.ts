@@ -3,8 +3,11 @@
  * whatever the number of steps, and reasons are given as literal types, which editors show in messages and lists.
  */
 
+import type { Reconciled, Undoing } from './compensation.ts'
+import type { Decision } from './decision.ts'
 import type { Iteration } from './iteration.ts'
 import type { WorkflowMember } from './node-name.ts'
+import type { Signal } from './signal.ts'
 import type { Unstorable } from './storable.ts'
 
 /** Public members of the user's own class. */
@@ -16,13 +19,19 @@ type Kind<Method> = Method extends () => any
   : Method extends (first: infer First, ...rest: any[]) => any
     ? First extends Iteration<any>
       ? 'resumable'
-      : IsChild<First> extends true
+      : Is<First, Child<any>> extends true
         ? 'child'
-        : 'item'
+        : Is<First, Decision<any>> extends true
+          ? 'human'
+          : Is<First, Signal<any>> extends true
+            ? 'signal'
+            : Is<First, Undoing<any>> extends true
+              ? 'undo'
+              : 'item'
     : never
 
 /** Not by what it has, which an item could have as well: by being nothing else. */
-type IsChild<T> = T extends Child<any> ? (Child<any> extends T ? true : false) : false
+type Is<T, Wanted> = T extends Wanted ? (Wanted extends T ? true : false) : false
 
 type Named<W, Wanted> = {
   [K in OwnKey<W>]: [Kind<W[K]>] extends [never] ? never : Kind<W[K]> extends Wanted ? K : never
@@ -42,6 +51,10 @@ type Asking<W> = {
   [K in OwnKey<W>]: W[K] extends () => boolean | Promise<boolean> ? K : never
 }
 
+type Settling<W> = {
+  [K in OwnKey<W>]: W[K] extends () => Reconciled | Promise<Reconciled> ? K : never
+}
+
 /** An interface and not an alias, because then messages list the names themselves. */
 export interface Names<W> {
   /** Methods that can be declared with `step`. */
@@ -52,8 +65,16 @@ export interface Names<W> {
   readonly item: Storing<W, 'item'>[OwnKey<W>]
   /** Methods that can be declared with `child`. */
   readonly child: Storing<W, 'child'>[OwnKey<W>]
+  /** Methods that can be declared with `human`. */
+  readonly human: Storing<W, 'human'>[OwnKey<W>]
+  /** Methods that can be declared with `waitFor`. */
+  readonly signal: Storing<W, 'signal'>[OwnKey<W>]
+  /** Methods that can undo a node: they receive a `Compensation`, or nothing. */
+  readonly undo: Named<W, 'undo' | 'step'>[OwnKey<W>]
+  /** Methods that can tell whether a lost call happened. */
+  readonly reconcile: Settling<W>[OwnKey<W>]
   /** Methods that can be pointed at as nodes. */
-  readonly node: Named<W, 'step' | 'resumable' | 'item' | 'child'>[OwnKey<W>]
+  readonly node: Named<W, 'step' | 'resumable' | 'item' | 'child' | 'human' | 'signal'>[OwnKey<W>]
   /** Methods that answer yes or no. */
   readonly test: Asking<W>[OwnKey<W>]
 }

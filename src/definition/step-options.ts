@@ -39,7 +39,7 @@ export type ExceptionNotation = PolicyNotation | PolicyPicker | readonly ErrorCl
 export type ErrorClassPolicy = readonly [errorClass: ErrorClass, policy: PolicyNotation | PolicyPicker<any>]
 
 /** What a node may depend on: names, or what verbs have returned. `null` or an empty array: it is an entry point. */
-type DependencyOption<W> = Names<W>['node'] | NodeRef | readonly (Names<W>['node'] | NodeRef)[] | null
+export type DependencyOption<W> = Names<W>['node'] | NodeRef | readonly (Names<W>['node'] | NodeRef)[] | null
 
 /** Unions of names stand here in full, not behind an alias, because then messages list the names. */
 export interface TaskOptions<W> {
@@ -120,6 +120,8 @@ export interface DefaultOptions {
   readonly retry?: RetryNotation
   /** How long an attempt at a step may take. */
   readonly timeout?: Duration
+  /** How long a rollback waits for code that still runs, before it goes on without it. Default: 30 seconds. */
+  readonly stopGrace?: Duration
   /** How long a workflow may take as a whole, from when its first step may run. */
   readonly deadline?: Duration
   /** What happens to a workflow that has not ended by then. Default: `cancel`. */

@@ -50,3 +50,8 @@ export type Unstorable<T, Depth extends readonly 0[] = []> = 0 extends 1 & T
 
 /** Symbols as keys are left out: they are mostly brands that only the compiler knows. */
 type NamedKey<T> = keyof T & (string | number)
+
+/** Lets the body of an inline step pass, or says why not. */
+export type StorableResult<R> = [Unstorable<Awaited<R>>] extends [never]
+  ? unknown
+  : 'this step returns a value that cannot be stored'

@@ -45,8 +45,8 @@ export function expandTemplate<Args extends object>(
   const what = `The arguments of template ${JSON.stringify(template.name)}`
   if (!isPlainObject(args)) throw new InvalidGraphError(`${what} must be an object.`)
   const text = inGraph(limits.bytes, () => encodeValue(args, { what, maxBytes: limits.bytes })) ?? '{}'
-  const { nodes, jobs, bytes: ofNodes } = buildGraph(w => template.describe(w, args), limits)
+  const { nodes, jobs, forms, bytes: ofNodes } = buildGraph(w => template.describe(w, args), limits)
   const bytes = ofNodes + Buffer.byteLength(text)
   new GraphTally(limits).add('bytes', bytes)
-  return new BuiltGraph({ nodes, jobs, bytes, template: { name: template.name, args: JSON.parse(text) } })
+  return new BuiltGraph({ nodes, jobs, forms, bytes, template: { name: template.name, args: JSON.parse(text) } })
 }

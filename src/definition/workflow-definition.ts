@@ -3,14 +3,14 @@
  * looks at a clock, and nothing here changes once a class has been registered.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Graph } from './graph.ts'
+import type { Graph, HumanWait, JoinRule, NodeKind } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import type { ClassLimits } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryPolicy } from './retry-notation.ts'
 
 /** What may happen to a workflow when one of its steps throws. */
-export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt' | 'dlq'
+export type ExceptionAction = 'pause' | 'cancel' | 'skip' | 'reattempt' | 'rollback' | 'dlq'
 
 /** An exception policy with every default filled in. */
 export interface ExceptionPolicy {
@@ -65,12 +65,43 @@ export interface ChildSettings {
   readonly start: (workflow: any) => unknown
 }
 
+/** The method that undoes a node, and how it is called. */
+export interface CompensationSettings {
+  readonly method: string
+  /** `null`: the class decides, else three attempts. */
+  readonly retry: RetryPolicy | null
+  readonly timeoutMs: number | null
+  /** False: called once, whatever comes of it. */
+  readonly idempotent: boolean
+  /** Also undoes an attempt that has failed. */
+  readonly afterFailure: boolean
+}
+
+/** A node that waits for people or for a message. */
+export interface WaitSettings {
+  /** `null`: for ever. */
+  readonly timeoutMs: number | null
+  /** What happens when nothing came in time. Empty: its `onException`. */
+  readonly onTimeout: readonly ExceptionRule[]
+  /** What the data of a decision, or the payload of a signal, must fit. */
+  readonly schema: StandardSchemaV1 | null
+}
+
+/** A chain of its own: the branch of a fork or a condition. Its first members follow the node that opens it. */
+export interface BranchScope {
+  readonly opener: string
+  /** The name of a fork's branch; `then` or `else` for a condition. */
+  readonly name: string
+}
+
 /** A node by its name, or by the reference that its verb returned. */
 export type Dependency = string | NodeRef<any>
 
 export interface NodeDefinition {
   readonly name: string
-  readonly kind: 'step' | 'resumable' | 'each' | 'child'
+  readonly kind: Exclude<NodeKind, 'item'>
+  /** The branch that it stands in; `null`: the chain of the class. */
+  readonly scope: BranchScope | null
   /** A member of the chain follows the one before it; a task has only the dependencies that it names. */
   readonly inChain: boolean
   /** What it depends on instead of its place in the chain; `null`: its place decides. */
@@ -82,10 +113,21 @@ export interface NodeDefinition {
   /** Set exactly for `child` nodes. */
   readonly child: ChildSettings | null
   readonly metadata: Readonly<Record<string, unknown>> | null
+  /** Set exactly for joins. `branches`: what each waits for; `null` for the join of a fork, whose branches say it. */
+  readonly join: { readonly rule: JoinRule; readonly branches: readonly (readonly Dependency[])[] | null } | null
+  /** Set exactly for human nodes. */
+  readonly human: HumanWait | null
+  /** Set exactly for human and signal nodes. */
+  readonly waitsFor: WaitSettings | null
+  readonly compensation: CompensationSettings | null
+  /** False: its code is never called twice by the engine itself. */
+  readonly idempotent: boolean
+  /** The method that tells whether a lost call happened. */
+  readonly reconcile: string | null
   /** Set exactly for resumable steps. */
   readonly resumable: ResumableSettings | null
-  /** The code: the name of a method, or an inline function of the workflow. */
-  readonly body: string | ((workflow: any, argument?: any) => unknown)
+  /** The code: the name of a method, or an inline function of the workflow. `null`: it does nothing itself. */
+  readonly body: string | ((workflow: any, argument?: any) => unknown) | null
   readonly waitMs: number
   readonly condition: Condition | null
   /** The step's own rules, first match wins. Empty: the class decides. */
@@ -102,6 +144,8 @@ export interface NodeDefinition {
 export interface StepInfo {
   readonly name: string
   readonly attempt: number
+  /** Set when the step is being undone. */
+  readonly kind?: 'compensate'
 }
 
 export type BeforeHook = (workflow: any, step: StepInfo) => unknown
@@ -131,6 +175,8 @@ export interface WorkflowDefinition {
   readonly retry: RetryPolicy | null
   /** For steps that say nothing themselves; `null`: they may take as long as they like. */
   readonly timeoutMs: number | null
+  /** How long a rollback waits for code that still runs. */
+  readonly stopGraceMs: number
   readonly queue: string
   readonly priority: number
   readonly limits: ClassLimits

@@ -6,22 +6,29 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { InvalidArgumentError } from '../errors.ts'
 import type { Duration } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
+import type { ConditionBranches, DescribeBranch } from './branch.ts'
 import { asRootClass } from './declarations.ts'
-import {
-  declareChild,
-  declareEach,
-  declareEachJob,
-  declareInline,
-  declareJob,
-  declareResumableStep,
-  declareStep,
-  declareTask,
-} from './declare-node.ts'
+import * as flow from './declare-flow.ts'
+import * as code from './declare-node.ts'
 import * as rules from './declare-rules.ts'
+import { declareHuman, declareWaitFor } from './declare-wait.ts'
 import { emit } from './emit.ts'
+import type {
+  CodeOptions,
+  Compensate,
+  DecisionData,
+  ForkOptions,
+  HumanOptions,
+  JoinOptions,
+  SignalPayload,
+  StructureOptions,
+  UncheckedCode,
+  WaitForOptions,
+} from './flow-options.ts'
 import type { HeroType } from './hero.ts'
 import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
+import { chainOf } from './place.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { DeclaredInput, GivenInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
 import { postpone, type ReattemptOptions, type RestartOptions, reattempt, restart, steer } from './steer.ts'
@@ -41,7 +48,7 @@ import type {
   TaskOptions,
   WorkflowTest,
 } from './step-options.ts'
-import type { Unstorable } from './storable.ts'
+import type { StorableResult } from './storable.ts'
 
 export type AnyWorkflow = Workflow<any, any>
 export type WorkflowClass<W extends AnyWorkflow = AnyWorkflow> = abstract new () => W
@@ -56,11 +63,6 @@ type I<C> = C extends abstract new () => infer W ? W : never
 type SchemaFor<W> =
   DeclaredInput<W> extends StandardSchemaV1 ? DeclaredInput<W> : StandardSchemaV1<any, DeclaredInput<W>>
 
-/** Lets the body of an inline step pass, or says why not. */
-type StorableResult<R> = [Unstorable<Awaited<R>>] extends [never]
-  ? unknown
-  : 'this step returns a value that cannot be stored'
-
 /**
  * A process in steps that survives crashes and deploys. `Hero` is the record it is about; `Input` is an object type
  * or the type of a schema. One execution has one instance, frozen: state is the hero, the input and the outputs.
@@ -73,30 +75,35 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   }
 
   /** Declares a method as the next step, or puts it where `beforeStep` or `afterStep` says. */
-  static step<C extends WorkflowClass, const K extends Names<I<C>>['step']>(
+  static step<C extends WorkflowClass, const K extends Names<I<C>>['step'], const U extends Names<I<C>>['undo']>(
     this: C,
     name: K,
-    options?: StepOptions<I<C>>,
+    options?: StepOptions<I<C>> & CodeOptions<I<C>> & Compensate<I<C>, K, U>,
   ): NodeRef<OutputOf<I<C>, K>> {
-    return declareStep(this, name, options)
+    return code.declareStep(chainOf(this), name, options)
   }
 
   /** Declares a method that iterates: it can stop between any two items and go on there, in another process or after a crash. */
-  static resumableStep<C extends WorkflowClass, const K extends Names<I<C>>['resumable']>(
-    this: C,
-    name: K,
-    options?: ResumableStepOptions<I<C>>,
-  ): NodeRef<OutputOf<I<C>, K>> {
-    return declareResumableStep(this, name, options)
+  static resumableStep<
+    C extends WorkflowClass,
+    const K extends Names<I<C>>['resumable'],
+    const U extends Names<I<C>>['undo'],
+  >(this: C, name: K, options?: ResumableStepOptions<I<C>> & Compensate<I<C>, K, U>): NodeRef<OutputOf<I<C>, K>> {
+    return code.declareResumableStep(chainOf(this), name, options)
   }
 
   /** Declares a method that runs when everything it depends on has ended, beside the chain. Without dependencies it is an entry point. */
-  static task<C extends WorkflowClass, const K extends Names<I<C>>['step'] | Names<I<C>>['resumable']>(
+  static task<
+    C extends WorkflowClass,
+    const K extends Names<I<C>>['step'] | Names<I<C>>['resumable'],
+    const U extends Names<I<C>>['undo'],
+  >(
     this: C,
     name: K,
-    options?: K extends Names<I<C>>['step'] ? TaskOptions<I<C>> : ResumableTaskOptions<I<C>>,
+    options?: (K extends Names<I<C>>['step'] ? TaskOptions<I<C>> & CodeOptions<I<C>> : ResumableTaskOptions<I<C>>) &
+      Compensate<I<C>, K, U>,
   ): NodeRef<OutputOf<I<C>, K>> {
-    return declareTask(this, name, options)
+    return code.declareTask(chainOf(this), name, options)
   }
 
   /** Declares a method that runs once for each item, side by side. The items are asked for when the node is reached. */
@@ -105,16 +112,16 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     name: K,
     options: EachOptions<I<C>, ItemOf<I<C>, K>>,
   ): NodeRef<OutputOf<I<C>, K>> {
-    return declareEach(this, name, options)
+    return code.declareEach(chainOf(this), name, options)
   }
 
   /** Declares a step whose code is a job, with arguments as a value or as a function of the workflow. */
   static job<C extends WorkflowClass, Args extends object, Output>(
     this: C,
     name: string,
-    options: JobStepOptions<I<C>, Args, Output>,
+    options: JobStepOptions<I<C>, Args, Output> & UncheckedCode<I<C>>,
   ): NodeRef<Output> {
-    return declareJob(this, name, options)
+    return code.declareJob(chainOf(this), name, options)
   }
 
   /** Declares a job that runs once for each item, which is its arguments. The items are asked for when the node is reached. */
@@ -123,16 +130,17 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     name: string,
     options: EachJobOptions<I<C>, Args, Output>,
   ): NodeRef<Output[]> {
-    return declareEachJob(this, name, options)
+    return code.declareEachJob(chainOf(this), name, options)
   }
 
   /** Starts another workflow and waits for its end; the method runs when that has finished. Any other end counts as a throw. */
-  static child<C extends WorkflowClass, const K extends Names<I<C>>['child'], X extends WorkflowClass>(
-    this: C,
-    name: K,
-    options: ChildOptions<I<C>, X>,
-  ): NodeRef<OutputOf<I<C>, K>> {
-    return declareChild(this, name, options)
+  static child<
+    C extends WorkflowClass,
+    const K extends Names<I<C>>['child'],
+    X extends WorkflowClass,
+    const U extends Names<I<C>>['undo'],
+  >(this: C, name: K, options: ChildOptions<I<C>, X> & Compensate<I<C>, K, U>): NodeRef<OutputOf<I<C>, K>> {
+    return code.declareChild(chainOf(this), name, options)
   }
 
   /** Declares a step whose code stands in the static block. Without a name it is called `step_1`, `step_2` and so on. */
@@ -142,17 +150,86 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   ): NodeRef<Awaited<R>>
   static inline<C extends WorkflowClass, R>(
     this: C,
-    nameOrOptions: string | StepOptions<I<C>>,
+    nameOrOptions: string | (StepOptions<I<C>> & UncheckedCode<I<C>>),
     body: ((workflow: I<C>) => R) & StorableResult<R>,
   ): NodeRef<Awaited<R>>
   static inline<C extends WorkflowClass, R>(
     this: C,
     name: string,
-    options: StepOptions<I<C>>,
+    options: StepOptions<I<C>> & UncheckedCode<I<C>>,
     body: ((workflow: I<C>) => R) & StorableResult<R>,
   ): NodeRef<Awaited<R>>
   static inline(this: WorkflowClass, ...given: unknown[]): NodeRef<any> {
-    return declareInline(this, given)
+    return code.declareInline(chainOf(this), given)
+  }
+
+  /** Asks people, and waits for as long as it takes; the method runs when they have agreed. */
+  static human<C extends WorkflowClass, const K extends Names<I<C>>['human'], const U extends Names<I<C>>['undo']>(
+    this: C,
+    name: K,
+    options?: HumanOptions<I<C>, DecisionData<I<C>, K>> & Compensate<I<C>, K, U>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareHuman(chainOf(this), name, options)
+  }
+
+  /** Waits for a message of the method's name; the method runs when it has come. One that was sent before counts. */
+  static waitFor<C extends WorkflowClass, const K extends Names<I<C>>['signal'], const U extends Names<I<C>>['undo']>(
+    this: C,
+    name: K,
+    options?: WaitForOptions<I<C>, SignalPayload<I<C>, K>> & Compensate<I<C>, K, U>,
+  ): NodeRef<OutputOf<I<C>, K>> {
+    return declareWaitFor(chainOf(this), name, options)
+  }
+
+  /** A rollback after a failure stops here: what came before stays. A cancel goes back to the start. */
+  static savePoint<C extends WorkflowClass>(this: C, name: string, options?: StructureOptions<I<C>>): NodeRef {
+    return flow.declareSavePoint(chainOf(this), name, options)
+  }
+
+  /** Runs one of two branches, as a method or a function answers. The next step runs after whatever was taken. */
+  static condition<C extends WorkflowClass, const K extends Names<I<C>>['test']>(
+    this: C,
+    name: K,
+    branches: ConditionBranches<I<C>>,
+  ): NodeRef<boolean>
+  static condition<C extends WorkflowClass>(
+    this: C,
+    name: string,
+    test: WorkflowTest<I<C>>,
+    branches: ConditionBranches<I<C>>,
+  ): NodeRef<boolean>
+  static condition(this: WorkflowClass, name: string, ...given: unknown[]): NodeRef<boolean> {
+    return flow.declareCondition(chainOf(this), name, given)
+  }
+
+  /** Runs branches side by side, each a chain of its own. The next step waits for them as `join` says. */
+  static fork<C extends WorkflowClass>(
+    this: C,
+    name: string,
+    branches: Readonly<Record<string, DescribeBranch<I<C>>>>,
+    options?: ForkOptions<I<C>>,
+  ): NodeRef {
+    return flow.declareFork(chainOf(this), name, branches, options)
+  }
+
+  /** Runs nodes side by side, each a branch of its own. The next step waits for them as `join` says. */
+  static parallel<C extends WorkflowClass>(
+    this: C,
+    name: string,
+    members: DescribeBranch<I<C>>,
+    options?: ForkOptions<I<C>>,
+  ): NodeRef {
+    return flow.declareParallel(chainOf(this), name, members, options)
+  }
+
+  /** Waits for what it names, each a branch, as `rule` says. */
+  static join<C extends WorkflowClass>(this: C, name: string, options: JoinOptions<I<C>>): NodeRef {
+    return flow.declareJoin(chainOf(this), name, options)
+  }
+
+  /** A node without a method, of this class or a parent, to depend on. */
+  static node(this: WorkflowClass, name: string): NodeRef {
+    return flow.declaredNode(chainOf(this), name)
   }
 
   /** Says which types of hero the class is about. In a subclass this replaces what the parent said. */

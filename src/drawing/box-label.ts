@@ -11,6 +11,12 @@ const kindWords: Readonly<Record<NodeKind, string | null>> = {
   resumable: 'resumable',
   each: 'each',
   child: 'child',
+  condition: 'condition',
+  fork: 'fork',
+  join: 'join',
+  savePoint: 'save point',
+  human: 'human',
+  signal: 'signal',
 }
 
 export function isFolded(box: Box): boolean {
@@ -46,6 +52,20 @@ export function captionOf(box: Box): { readonly mark: string; readonly words: re
 
 export function kindWordOf(box: Box): string | null {
   return kindWords[box.first.kind]
+}
+
+/** What the way from a parent to a box is called: the answer of a condition. */
+export function edgeWordOf(parent: Box, box: Box): 'yes' | 'no' | null {
+  const { guard } = box.first
+  if (guard === undefined || parent.first.id !== guard.condition) return null
+  return guard.when ? 'yes' : 'no'
+}
+
+/** The same where ways cannot be labelled: `if isDigital`, `if not isDigital`. */
+export function guardWordsOf(box: Box): string | null {
+  const condition = box.parents.find(parent => edgeWordOf(parent, box) !== null)
+  if (!condition) return null
+  return `${box.first.guard?.when ? 'if' : 'if not'} ${nameOf(condition)}`
 }
 
 /** Digits in groups of three. */

@@ -1,7 +1,7 @@
 /** A drawing in the DOT language of Graphviz. Names are quoted and escaped; a backslash or an entity is shown as it is. */
 import type { NodeKind } from '../definition/graph.ts'
 import { aliasesOf } from './aliases.ts'
-import { captionOf, isFolded } from './box-label.ts'
+import { captionOf, edgeWordOf, isFolded } from './box-label.ts'
 import type { Box } from './fold.ts'
 import { printable } from './printable-text.ts'
 import { lookOf } from './state-look.ts'
@@ -15,6 +15,12 @@ const shapes: Readonly<Record<NodeKind, Attributes>> = {
   each: { shape: 'hexagon' },
   item: { shape: 'ellipse' },
   child: { shape: 'folder' },
+  condition: { shape: 'diamond' },
+  fork: { shape: 'triangle' },
+  join: { shape: 'invtriangle' },
+  savePoint: { shape: 'cylinder' },
+  human: { shape: 'house' },
+  signal: { shape: 'cds' },
 }
 
 export function drawDot(title: string | null, boxes: readonly Box[]): string {
@@ -26,9 +32,14 @@ export function drawDot(title: string | null, boxes: readonly Box[]): string {
     `  graph [rankdir=TB${titled}]`,
     '  node [shape=box style=filled fillcolor="#ffffff" color="#495057" fontcolor="#212529"]',
     ...boxes.map(box => `  ${idOf(box)}${attributesOf(box, aliases.get(box) ?? '')}`),
-    ...boxes.flatMap(box => box.parents.map(parent => `  ${idOf(parent)} -> ${idOf(box)}`)),
+    ...boxes.flatMap(box => box.parents.map(parent => `  ${idOf(parent)} -> ${idOf(box)}${edgeLabel(parent, box)}`)),
     '}',
   ].join('\n')
+}
+
+function edgeLabel(parent: Box, box: Box): string {
+  const word = edgeWordOf(parent, box)
+  return word === null ? '' : ` [label=${quoted(word)}]`
 }
 
 function attributesOf(box: Box, alias: string): string {

@@ -4,7 +4,7 @@
  */
 import type { NodeKind } from '../definition/graph.ts'
 import { aliasesOf, isKept } from './aliases.ts'
-import { captionOf } from './box-label.ts'
+import { captionOf, edgeWordOf } from './box-label.ts'
 import type { Box } from './fold.ts'
 import { isStateWord, lookOf } from './state-look.ts'
 
@@ -15,6 +15,12 @@ const shapes: Readonly<Record<NodeKind, readonly [string, string]>> = {
   each: ['{{', '}}'],
   item: ['(', ')'],
   child: ['[[', ']]'],
+  condition: ['{', '}'],
+  fork: ['[/', '\\]'],
+  join: ['[\\', '/]'],
+  savePoint: ['[(', ')]'],
+  human: ['[/', '/]'],
+  signal: ['>', ']'],
 }
 
 export function drawMermaid(boxes: readonly Box[]): string {
@@ -29,9 +35,14 @@ export function drawMermaid(boxes: readonly Box[]): string {
   const lines = ['graph TD']
   for (const box of boxes) {
     if (box.parents.length === 0 && box.children.length === 0) lines.push(`    ${mention(box)}`)
-    for (const parent of box.parents) lines.push(`    ${mention(parent)} --> ${mention(box)}`)
+    for (const parent of box.parents) lines.push(`    ${mention(parent)} ${arrow(parent, box)} ${mention(box)}`)
   }
   return [...lines, ...classLines(boxes, aliases)].join('\n')
+}
+
+function arrow(parent: Box, box: Box): string {
+  const word = edgeWordOf(parent, box)
+  return word === null ? '-->' : `-->|${word}|`
 }
 
 /** The label in the brackets of its kind; nothing for a step whose alias says it all. */

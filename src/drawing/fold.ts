@@ -40,8 +40,8 @@ interface Place {
 }
 
 /**
- * The boxes in the order of declaration. Siblings with the same parents, the same children, the same kind and the same
- * job become one box if there are at least `foldAt` of them. Throws `InvalidArgumentError` when the picture is no graph.
+ * The boxes in the order of declaration. Siblings with the same parents, the same children, the same kind, the same
+ * job and the same answer to wait for become one box if there are at least `foldAt` of them. Throws `InvalidArgumentError` when the picture is no graph.
  */
 export function foldPicture(picture: Picture, foldAt: number): readonly Box[] {
   const places = placesOf(picture.nodes)
@@ -83,7 +83,10 @@ function placesOf(nodes: readonly PictureNode[]): Place[] {
 
 /** Groups that could be folded, by their parents first, because most nodes part there. */
 function siblingsIn(places: readonly Place[]): Place[][] {
-  const byParents = groupBy(places, ({ node, parents }) => `${keyOf(parents)} ${node.kind} ${node.job ?? ''}`)
+  const byParents = groupBy(
+    places,
+    ({ node, parents }) => `${keyOf(parents)} ${node.kind} ${node.guard?.when ?? ''} ${node.job ?? ''}`,
+  )
   return byParents.flatMap(group => (group.length > 1 ? groupBy(group, ({ children }) => keyOf(children)) : []))
 }
 

@@ -2,7 +2,7 @@
  * What a drawing is made from: nodes with names, dependencies and, for a workflow that runs, states. It holds no
  * layout and no format, and knows nothing of where the states came from.
  */
-import type { Graph, GraphNode, NodeKind } from '../definition/graph.ts'
+import type { Graph, GraphNode, Guard, Join, NodeKind } from '../definition/graph.ts'
 
 /** How a node stands: the state of its latest execution, or one of the two words for a node that has none. */
 export type StateWord =
@@ -40,6 +40,8 @@ export interface PictureNode {
   readonly dependsOn: readonly string[]
   /** Siblings are folded into one box only if they do the same job. */
   readonly job?: string
+  /** The condition that it depends on, by id, and the answer that it runs on. */
+  readonly guard?: Guard
   /** Normally a `StateWord`; another word is shown as it is. Absent or `null`: the drawing says nothing of states. */
   readonly state?: string | null
   readonly attempt?: number
@@ -66,9 +68,22 @@ export function pictureOf(graph: Graph, states?: ReadonlyMap<string, DrawnState>
 }
 
 function drawn(node: GraphNode, states?: ReadonlyMap<string, DrawnState>): PictureNode {
-  const { id, name, kind, dependsOn, job } = node
+  const { id, name, kind, dependsOn, job, guard, join } = node
+  const rule = join && ruleOf(join)
   const stand: DrawnState | { state: null } = states ? (states.get(id) ?? { state: 'pending' }) : { state: null }
-  return { id, name, kind, dependsOn, ...(job === undefined ? {} : { job }), ...stand }
+  return {
+    ...{ id, name, kind, dependsOn },
+    ...(job === undefined ? {} : { job }),
+    ...(guard ? { guard } : {}),
+    ...(rule ? { note: rule } : {}),
+    ...stand,
+  }
+}
+
+/** In words where a join does not wait for all. */
+function ruleOf({ rule, branches }: Join): string | null {
+  if (rule === 'all') return null
+  return rule === 'settled' ? 'all ended' : `${rule.atLeast} of ${branches.length}`
 }
 
 function itemsIn(graph: Graph, states: ReadonlyMap<string, DrawnState>): Map<string, GraphNode[]> {

@@ -1,5 +1,5 @@
 /** The words beside a mark in the terminal: name and details in two columns, cut to the room that there is. */
-import { detailsOf, isFolded, kindWordOf, nameOf, tallyOf } from './box-label.ts'
+import { detailsOf, guardWordsOf, isFolded, kindWordOf, nameOf, tallyOf } from './box-label.ts'
 import type { Box } from './fold.ts'
 import { cutTo, padTo, widthOf } from './printable-text.ts'
 import type { TextStyle } from './text-style.ts'
@@ -33,7 +33,9 @@ export function textColumns(boxes: readonly Box[], style: TextStyle): TextColumn
 }
 
 function restOf(box: Box, style: TextStyle): string {
-  return isFolded(box) ? tallyOf(box) : [...detailsOf(box), kindWordOf(box) ?? []].flat().join(style.separator)
+  return isFolded(box)
+    ? tallyOf(box)
+    : [...detailsOf(box), kindWordOf(box) ?? [], guardWordsOf(box) ?? []].flat().join(style.separator)
 }
 
 function widest(texts: readonly string[]): number {

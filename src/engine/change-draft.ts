@@ -10,23 +10,31 @@ import type {
   Ending,
   EndingRow,
   LatestEnding,
+  NewDecision,
   NewEvent,
   NewExecution,
   NewLetter,
+  NewSignal,
   RowMove,
+  TakenSignal,
+  TriedUndo,
+  UndoRow,
   WorkflowChange,
   WorkflowFacts,
   WorkflowUpdate,
 } from '../store/change.ts'
 import type { ActiveExecution, EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
+import { continuationEvents, continuationIn } from './continuation.ts'
+import { Counters } from './counters.ts'
 import type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 import { isEnd } from './end-watch.ts'
-import { endingFacts, eventName, moveName, pauseFacts } from './event-names.ts'
-import { fanInChanges } from './fan-in-changes.ts'
-import { freshRow, type LiveRow, type NextExecution } from './live-row.ts'
+import { endingFacts, eventName, moveName, pauseFacts, rowEvent } from './event-names.ts'
+import type { LiveRow, NextExecution } from './live-row.ts'
+import { LiveRows } from './live-rows.ts'
 import { deadlineSlot } from './plan.ts'
-import { checkExecutionTransition, checkWorkflowTransition } from './transitions.ts'
+import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
+import { UndoView } from './undo-view.ts'
 
 export type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
 export type { LiveRow, NextExecution } from './live-row.ts'
@@ -35,18 +43,21 @@ const goesOn: ReadonlySet<LiveRow['state']> = new Set(['scheduled', 'in_progress
 
 export class ChangeDraft {
   readonly facts: WorkflowFacts
-  /** The rows of the workflow as they will be, by slot, as far as the facts show them. */
-  readonly #live: Map<string, LiveRow>
-  readonly #existing: ReadonlySet<string>
+  readonly #live: LiveRows
   readonly #endings: Ending[] = []
   readonly #ended = new Map<string, LatestEnding>()
-  readonly #next = new Map<string, NewExecution>()
-  readonly #moves = new Map<string, RowMove>()
-  readonly #fanIns = new Map<string, number>()
+  readonly #counters: Counters
   readonly #events: NewEvent[] = []
   readonly #opened: NewLetter[] = []
   readonly #closed: ClosedLetter[] = []
-  readonly #counts: boolean
+  /** What came from outside, to be kept. */
+  readonly messages: { decisions: NewDecision[]; signals: NewSignal[]; taken: TakenSignal[] } = {
+    decisions: [],
+    signals: [],
+    taken: [],
+  }
+  readonly #undo: UndoView
+  readonly #stops: { readonly slot: string }[] = []
   #update: WorkflowUpdate
   #updated = false
   #moved: NewEvent | null = null
@@ -56,11 +67,24 @@ export class ChangeDraft {
   /** `counts`: the graph has fan-ins, so counters may be left when the workflow ends. */
   constructor(facts: WorkflowFacts, { counts = false }: { readonly counts?: boolean } = {}) {
     this.facts = facts
-    this.#counts = counts
-    this.#live = new Map(facts.active.map(row => [row.slot, row]))
-    this.#existing = new Set(this.#live.keys())
-    const { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = facts.workflow
-    this.#update = { state, pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen }
+    this.#counters = new Counters(facts.fanIns, counts)
+    this.#undo = new UndoView(facts)
+    this.#live = new LiveRows(facts)
+    const { state, pauseCause, blockedBy, finishing, rollback, partial, rounds } = facts.workflow
+    const { crooked, openLetters, generation, frozen } = facts.workflow
+    this.#update = {
+      state,
+      pauseCause,
+      blockedBy,
+      finishing,
+      rollback,
+      partial,
+      rounds,
+      crooked,
+      openLetters,
+      generation,
+      frozen,
+    }
   }
 
   get workflowId(): string {
@@ -82,11 +106,11 @@ export class ChangeDraft {
 
   /** Steps and their like, without the timers of the engine. */
   rows(): LiveRow[] {
-    return [...this.#live.values()].filter(row => row.kind !== 'timer')
+    return this.#live.all().filter(row => row.kind !== 'timer')
   }
 
   rowIn(slot: string): LiveRow | null {
-    return this.#live.get(slot) ?? null
+    return this.#live.in(slot)
   }
 
   /** Something can go on by itself: a row is scheduled, running or suspended. */
@@ -98,6 +122,21 @@ export class ChangeDraft {
 
   /** The latest ended attempt of a node, as far as the facts show it. */
   latestOf(node: string): LatestEnding | null {
+    const found = this.#latest(node)
+    return found !== null && found.attempt > this.attemptsBefore(node) ? found : null
+  }
+
+  /** Of any round. */
+  lastAttemptAt(node: string): number {
+    return this.#latest(node)?.attempt ?? this.attemptsBefore(node)
+  }
+
+  /** How many attempts at the node belong to earlier rounds. */
+  attemptsBefore(node: string): number {
+    return this.#update.rounds?.[node] ?? 0
+  }
+
+  #latest(node: string): LatestEnding | null {
     return this.#ended.get(node) ?? this.facts.latest?.get(node) ?? this.facts.parents.get(node) ?? null
   }
 
@@ -114,7 +153,9 @@ export class ChangeDraft {
   /** The row is over: it leaves the active rows and enters history. */
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
-    this.#forget(row)
+    this.#live.forget(row)
+    const timer = row.state === 'waiting' ? this.#live.waitTimerOf(row) : null
+    if (timer !== null) this.dropTimer(timer.slot)
     this.#record(row, row.state, { ...details, state, outcome })
   }
 
@@ -128,21 +169,38 @@ export class ChangeDraft {
     const { state, outcome, error = null, reason = null, output = null, by = null } = end
     const ending: Ending = { execution: row, state, outcome, error, reason, output }
     this.#endings.push(ending)
-    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome })
-    this.#event(`step.${state}`, row, { from, to: state, by, reason, ...endingFacts(ending) })
+    if (row.kind === 'forward') this.#ended.set(row.node, { ...row, state, outcome, reason })
+    this.#event(rowEvent(row.kind, state), row, { from, to: state, by, reason, ...endingFacts(ending) })
+  }
+
+  /** Ended forward attempts as they will be, newest first. The facts must show history. */
+  undoRows(): UndoRow[] {
+    return this.#undo.rows(this.#endings)
+  }
+
+  /** Compensations that have ended, those of this change included. */
+  triedUndos(): TriedUndo[] {
+    return this.#undo.tried(this.#endings)
+  }
+
+  /** A rollback moves an ended row on. Its outcome stays what it is. */
+  moveEnded(row: UndoRow, state: 'compensating' | 'rolled_back' | 'failed'): void {
+    checkUndoTransition(row.id, row.state, state)
+    this.#undo.move(row.id, state)
+    this.#event(`step.${state}`, row, { from: row.state, to: state })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */
   insert(execution: NextExecution): NewExecution {
     checkExecutionTransition(execution.id, 'new', execution.state)
-    const there = this.#live.get(execution.slot)
+    const there = this.#live.in(execution.slot)
     invariant(
-      there === undefined,
+      there === null,
       `Execution ${there?.id} stands where ${execution.node} of workflow ${this.workflowId} would.`,
     )
-    const row = this.#put(execution)
+    const row = this.#live.put(execution)
     const { kind, state, owner, due } = execution
-    this.#event(kind === 'timer' ? 'timer.scheduled' : `step.${eventName(state)}`, row, {
+    this.#event(rowEvent(kind, kind === 'timer' ? 'scheduled' : eventName(state)), row, {
       to: state,
       by: owner,
       since: state === 'in_progress' && 'at' in due ? due.at : null,
@@ -153,48 +211,39 @@ export class ChangeDraft {
   /** The same row in another state: held, let go, released, or waiting. */
   move(row: LiveRow, state: RowMove['state'], details: MoveDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
-    const heldFrom = state === 'paused' ? (details.heldFrom ?? 'scheduled') : null
-    const fresh = this.#next.get(row.slot)
-    if (fresh) {
-      this.#put({ ...fresh, state, owner: null, due: details.due ?? fresh.due })
-    } else {
-      const fence = row.state === 'in_progress' ? row.fence + 1 : row.fence
-      const before = this.#moves.get(row.slot)
-      const progress = details.progress ?? before?.progress ?? null
-      const input = details.input ?? before?.input ?? null
-      const due = details.due ?? before?.due ?? null
-      this.#moves.set(row.slot, { slot: row.slot, state, fence, heldFrom, progress, due, input })
-      const changed = { progress: progress ?? row.progress, input: input ?? row.input }
-      this.#live.set(row.slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
-    }
+    this.#live.move(row, state, details)
     const reason = details.reason ?? null
-    const name = moveName(row.state, state)
-    const type = row.kind === 'timer' ? (name === 'held' ? 'timer.held' : 'timer.released') : (`step.${name}` as const)
-    this.#event(type, row, { from: row.state, to: state, reason })
+    this.#event(rowEvent(row.kind, moveName(row.state, state)), row, {
+      from: row.state,
+      to: state,
+      reason,
+    })
+  }
+
+  /** What runs is told to stop. It goes on until it reports, or its lease lapses. */
+  stop(row: LiveRow): void {
+    this.#stops.push({ slot: row.slot })
   }
 
   /** What the row works on from now on. */
   giveInput(row: LiveRow, input: string): void {
-    const { slot, state, fence, heldFrom } = row
     invariant(
-      state !== 'in_progress',
+      row.state !== 'in_progress',
       `Execution ${row.id} is running, so that it is too late to give it another input.`,
     )
-    const before = this.#moves.get(slot) ?? { slot, state, fence, heldFrom, progress: null, due: null }
-    this.#moves.set(slot, { ...before, input })
-    this.#live.set(slot, { ...row, input })
+    this.#live.giveInput(row, input)
   }
 
   /** Takes back a row that has not been begun: it is as if it had never been scheduled. */
   withdraw(row: LiveRow, reason: string): void {
-    this.#forget(row)
+    this.#live.forget(row)
     this.#event('step.withdrawn', row, { from: row.state, reason })
   }
 
   /** The same attempt under another name or in another slot, which its code has for it now. */
   rename(row: LiveRow, next: NextExecution): void {
-    this.#forget(row)
-    this.#put(next)
+    this.#live.forget(row)
+    this.#live.put(next)
     if (row.node === next.node) return
     this.#event(
       'step.renamed',
@@ -205,31 +254,31 @@ export class ChangeDraft {
 
   /** Timers that are no longer needed, or have done their work. */
   dropTimers(): void {
-    for (const slot of [...this.#live.keys()]) this.dropTimer(slot)
+    for (const { slot } of this.#live.all()) this.dropTimer(slot)
   }
 
   /** One that was claimed has done its work. */
   dropTimer(slot: string): void {
-    const row = this.#live.get(slot)
+    const row = this.#live.in(slot)
     if (row?.kind !== 'timer') return
-    this.#forget(row)
+    this.#live.forget(row)
     const to = row.state === 'in_progress' ? 'completed' : 'canceled'
     this.#event(`timer.${to}`, row, { from: row.state, to })
   }
 
   /** How many parents of the node are open; `null` while none has arrived. */
   openParents(node: string): number | null {
-    return this.#fanIns.get(node) ?? this.facts.fanIns.get(node) ?? null
+    return this.#counters.open(node)
   }
 
   /** Zero means that the counter is not needed any more. */
   setOpenParents(node: string, open: number): void {
-    this.#fanIns.set(node, open)
+    this.#counters.set(node, open)
   }
 
   /** Counters that the facts show. */
   knownFanIns(): string[] {
-    return [...new Set([...this.facts.fanIns.keys(), ...this.#fanIns.keys()])]
+    return this.#counters.known()
   }
 
   moveWorkflow(to: StoredWorkflowState, request: Request | null = null, pauseCause: PauseCause | null = null): void {
@@ -296,26 +345,32 @@ export class ChangeDraft {
   }
 
   build(): WorkflowChange {
-    const continuation = this.#buildContinuation()
-    if (this.#updated && isEnd(this.state)) this.#leaveNothing()
-    const next = [...this.#next.values()]
-    const gone = [...this.#existing].filter(slot => !this.#live.has(slot))
+    const continuation = continuationIn(this, this.#continuation)
+    if (continuation?.stage === 'begun') {
+      const { id, first } = continuation.as
+      this.#events.push(...continuationEvents(this.workflowId, id), ...first.map(scheduledEvent))
+    }
+    if (this.#ends()) this.#leaveNothing()
     return {
       workflowId: this.workflowId,
       update: this.#updated ? this.#update : null,
-      endings: this.#endings,
+      endings: this.#undo.applied(this.#endings),
+      undone: this.#undo.before(this.#endings),
       dropped: this.facts.outworn,
-      replacements: next.filter(row => this.#existing.has(row.slot)),
-      insertions: next.filter(row => !this.#existing.has(row.slot)),
-      removals: gone.map(slot => ({ slot })),
-      moves: [...this.#moves.values()],
-      fanIns: fanInChanges(this.facts.fanIns, this.#fanIns, { isOver: isEnd(this.state), counts: this.#counts }),
+      ...this.#live.build(),
+      stops: this.#stops,
+      fanIns: this.#counters.build(isEnd(this.state)),
       letters: { opened: this.#opened, closed: this.#closed },
+      messages: this.messages,
       graph: this.#graph,
       continuation,
-      wakes: this.#updated && isEnd(this.state) && this.facts.workflow.watched && continuation?.stage !== 'begun',
+      wakes: this.#ends() && this.facts.workflow.watched && continuation?.stage !== 'begun',
       events: this.#events,
     }
+  }
+
+  #ends(): boolean {
+    return isEnd(this.state) && !isEnd(this.facts.workflow.state)
   }
 
   /** What was given up, and what was to be done in time, is of no use to a workflow that has ended. */
@@ -325,33 +380,6 @@ export class ChangeDraft {
       if (letter.kind === 'forward')
         this.closeLetter(letter, 'discarded', { by: null, reason: 'the workflow has ended' })
     }
-  }
-
-  /** Begun by whoever finishes the workflow. One that ends otherwise is not continued. */
-  #buildContinuation(): WorkflowChange['continuation'] {
-    const stored = this.facts.workflow.continuation
-    const as = this.#continuation ?? (stored === null ? null : (JSON.parse(stored) as Continuation))
-    if (as === null) return null
-    if (!isEnd(this.state)) return this.#continuation === null ? null : { stage: 'planned', as }
-    if (!this.#updated || this.state !== 'finished') return null
-    this.note('workflow.continued', { reason: `as workflow ${as.id}` })
-    const reason = `continues workflow ${this.workflowId}`
-    this.#events.push({ workflowId: as.id, type: 'workflow.started', to: 'ready', reason })
-    this.#events.push(...as.first.map(scheduledEvent))
-    return { stage: 'begun', as }
-  }
-
-  #put(execution: NextExecution): NewExecution {
-    const row = freshRow(this.workflowId, execution)
-    this.#next.set(row.slot, row)
-    this.#live.set(row.slot, row)
-    return row
-  }
-
-  #forget(row: LiveRow): void {
-    this.#live.delete(row.slot)
-    this.#next.delete(row.slot)
-    this.#moves.delete(row.slot)
   }
 
   #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {

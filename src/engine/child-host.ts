@@ -10,6 +10,7 @@ import type { StartOrder } from '../store/store.ts'
 import type { Engine } from './engine.ts'
 import { readOutput } from './read-output.ts'
 import { idsFor, prepareStart, startOrder } from './start-orders.ts'
+import { traced } from './tracing.ts'
 
 export interface ChildHost {
   /** Everything that can be wrong with the start is found here; it is carried out with the end of the run. */
@@ -22,23 +23,7 @@ export interface ChildHost {
 export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: number): ChildHost {
   const { store } = engine
   return {
-    async prepare(workflowClass, what) {
-      const definition = engine.registry.definitionFor(
-        workflowClass as Parameters<typeof engine.registry.definitionFor>[0],
-      )
-      const prepared = await prepareStart(definition, what, {}, maxInputBytes)
-      const { type, graph, allowMultiple, formerTypes } = definition
-      const course = {
-        type,
-        graph,
-        allowMultiple,
-        formerTypes,
-        generation: engine.courses.generationOf(type),
-        handlerOf: () => type,
-      }
-      const [timerId = '', ...ids] = await store.takeIds(1 + idsFor(graph, prepared))
-      return { ...startOrder(course, prepared, ids), parent: { ...parent, timerId } }
-    },
+    prepare: (workflowClass, what) => prepareChild({ engine, parent, maxInputBytes }, workflowClass, what),
     async watch(workflowId) {
       const [timerId = ''] = await store.takeIds(1)
       for (;;) {
@@ -54,6 +39,23 @@ export function childHost(engine: Engine, parent: ParentKey, maxInputBytes: numb
       return { workflow, child: await childFrom(engine, workflow) }
     },
   }
+}
+
+async function prepareChild(
+  { engine, parent, maxInputBytes }: { engine: Engine; parent: ParentKey; maxInputBytes: number },
+  workflowClass: unknown,
+  what: object,
+): Promise<StartOrder> {
+  const definition = engine.registry.definitionFor(workflowClass as Parameters<typeof engine.registry.definitionFor>[0])
+  const { type, graph, allowMultiple, formerTypes } = definition
+  const prepare = async (trace: string | null) => {
+    const prepared = await prepareStart(definition, what, {}, maxInputBytes)
+    const generation = engine.courses.generationOf(type)
+    const course = { type, graph, allowMultiple, formerTypes, generation, trace, handlerOf: () => type }
+    const [timerId = '', ...ids] = await engine.store.takeIds(1 + idsFor(graph, prepared))
+    return { ...startOrder(course, prepared, ids), parent: { ...parent, timerId } }
+  }
+  return traced(engine.tracing, type, prepare, order => [order.id])
 }
 
 async function childFrom(engine: Engine, workflow: WorkflowRecord): Promise<Child> {

@@ -8,6 +8,7 @@ import type { ActiveExecution } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
+import type { Plan } from './plan.ts'
 import { childOf, endIfNothingRuns } from './wind-down.ts'
 
 /** The child was started in the same transaction, unless another one holds its place. */
@@ -24,10 +25,10 @@ export function waitForChild(draft: ChangeDraft, row: ActiveExecution, order: St
 }
 
 /** The watch stands already, so an end that is not seen here wakes the node later. */
-export function waitForOther(draft: ChangeDraft, row: ActiveExecution, workflowId: string): void {
+export function waitForOther(draft: ChangeDraft, plan: Plan, row: ActiveExecution, workflowId: string): void {
   const other = draft.facts.others.get(workflowId)
   draft.move(row, 'waiting', { input: JSON.stringify({ existing: workflowId }) })
-  if (other && isEnd(other.state) && other.continuedAs === null) wakeNode(draft, row.node)
+  if (other && isEnd(other.state) && other.continuedAs === null) wakeNode(draft, plan, row.node)
 }
 
 /** A workflow that was continued is known to who waits for it as the one that came first. */
@@ -43,7 +44,7 @@ export function endedIn({ ancestry: { parents } }: Pick<ActiveExecution, 'ancest
 }
 
 /** The workflow that the node waits for has ended: a worker looks at it. In a workflow that is being stopped, nobody does. */
-export function wakeNode(draft: ChangeDraft, node: string, ended?: EndedWorkflow): void {
+export function wakeNode(draft: ChangeDraft, plan: Plan, node: string, ended?: EndedWorkflow): void {
   const waiting = draft.rows().filter(candidate => candidate.state === 'waiting' && childOf(candidate) !== null)
   // The node may have another name by now, or wait for another workflow.
   const row = waiting.find(candidate =>
@@ -53,7 +54,7 @@ export function wakeNode(draft: ChangeDraft, node: string, ended?: EndedWorkflow
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
     if (draft.workflow.finishing) draft.end(row, 'canceled', 'superseded')
     else draft.end(row, 'skipped', 'stopped')
-    endIfNothingRuns(draft)
+    endIfNothingRuns(draft, plan)
   } else {
     const isContinued = ended !== undefined && ended.id !== ended.knownAs
     const input = isContinued ? { [childOf(row)?.isOwn ? 'child' : 'existing']: ended.id } : null

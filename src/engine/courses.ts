@@ -149,8 +149,9 @@ export function planOf(course: Course, takeId: () => string): Plan {
 
 /** Whether a workflow is still as it was when its course was chosen. */
 export function isOnCourse(course: Course, now: WorkflowRecord): boolean {
-  const { generation, frozen, crooked } = course.workflow
-  return now.generation === generation && now.frozen === frozen && now.crooked === crooked
+  const { generation, frozen, crooked, rounds } = course.workflow
+  const sameRound = now.rounds === rounds || JSON.stringify(now.rounds) === JSON.stringify(rounds)
+  return now.generation === generation && now.frozen === frozen && now.crooked === crooked && sameRound
 }
 
 /** A chain has none, unless it was another graph until now. */

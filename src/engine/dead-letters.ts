@@ -9,8 +9,10 @@ import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
+import { requeueCompensation } from './requeue-compensation.ts'
+import { rollbackOf } from './rollback.ts'
 import { repeat } from './schedule.ts'
-import { holdRows, letGoDeadline } from './wind-down.ts'
+import { abortWorkflow, cancelWorkflow, holdRows, letGoDeadline, rollBack } from './wind-down.ts'
 
 export function deadLetter(
   draft: ChangeDraft,
@@ -39,6 +41,10 @@ export interface Requeue {
 /** The work of a letter goes on, and everything else that was held with it. What a person has paused stays held. */
 export function decideRequeue(draft: ChangeDraft, { letterId, request, input }: Requeue, plan: Plan): void {
   const letter = openLetter(draft, letterId, 'requeue')
+  if (letter.kind === 'compensate') {
+    requeueCompensation(draft, letter, request, plan)
+    return
+  }
   const name = currentName(plan, letter.node)
   const row = draft.rows().find(each => each.state === 'paused' && currentName(plan, each.node) === name)
   if (input !== null && row) draft.giveInput(row, input)
@@ -55,7 +61,8 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   if (draft.state !== 'ready') return
   letGoDeadline(draft)
   for (const row of draft.rows())
-    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
+    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row))
+      draft.move(row, row.heldFrom === 'suspended' ? 'suspended' : 'scheduled')
 }
 
 /** Its own letter must be handled first. */
@@ -65,13 +72,34 @@ export function isHeldByLetter(draft: ChangeDraft, plan: Plan, row: LiveRow): bo
 }
 
 /** What becomes of the workflow when a letter is given up for good. */
-export type AfterDiscard = 'cancel' | 'skip'
+export type AfterDiscard = 'cancel' | 'skip' | 'rollback' | 'abort'
+
+export function discardLetter(draft: ChangeDraft, letterId: string, request: Request): void {
+  draft.closeLetter(openLetter(draft, letterId, 'discard'), 'discarded', request)
+}
+
+/** With the end of a workflow nothing is left to be handled. */
+export function closeAllLetters(draft: ChangeDraft, request: Request): void {
+  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+}
+
+/** The workflow ends with a letter that was given up. */
+export function endFromLetters(draft: ChangeDraft, how: AfterDiscard, request: Request, plan: Plan): void {
+  closeAllLetters(draft, request)
+  if (how === 'abort') abortWorkflow(draft, request, plan)
+  else rollBack(draft, plan, rollbackOf(how === 'rollback' ? 'failure' : 'cancel', request.reason, request.by))
+}
+
+export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Plan): void {
+  closeAllLetters(draft, request)
+  cancelWorkflow(draft, request, plan)
+}
 
 /** Refuses a letter that was handled already. */
 export function openLetter(draft: ChangeDraft, id: string, verb: string): NewLetter {
   const { workflow } = draft.facts
   const found = draft.letters().find(letter => letter.id === id)
-  if (found && (draft.state === 'ready' || draft.isHeld)) return found
+  if (found && (draft.state === 'ready' || draft.isHeld || found.kind === 'compensate')) return found
   const remedy = found ? 'It is ending or has ended.' : `Its dead letter ${id} has been handled already.`
   throw new InvalidStateError(workflow.id, workflow.state, `${verb} a dead letter of`, remedy)
 }

@@ -6,8 +6,9 @@ import type { DeadlineAction, Graph } from '../definition/graph.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import { type ActiveExecution, noProgress } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
+import { cancelFromLetters } from './dead-letters.ts'
 import { deadlineSlot, type Plan, timerHandler, timerQueue } from './plan.ts'
-import { cancelWorkflow, holdRows } from './wind-down.ts'
+import { holdRows } from './wind-down.ts'
 
 /** What a start says about its deadline: how long after the first step may run, or when. */
 export type GivenDeadline = { readonly ms: number } | { readonly at: number }
@@ -73,7 +74,7 @@ export function meetDeadline(draft: ChangeDraft, request: Request, plan: Plan): 
 function act(draft: ChangeDraft, row: LiveRow, by: string | null, plan: Plan): void {
   const request = { by, reason: 'its deadline has passed' }
   if (actionOf(row) === 'cancel') {
-    cancelWorkflow(draft, request, plan)
+    cancelFromLetters(draft, request, plan)
     return
   }
   holdRows(draft)

@@ -8,12 +8,18 @@ import type { ChangeDraft } from './change-draft.ts'
 import { waitForChild, waitForOther } from './child-nodes.ts'
 import { continuationOf } from './continue-workflow.ts'
 import { deadLetter } from './dead-letters.ts'
+import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { heal, mustHeal } from './heal.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
+import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
-import { arrive, repeat } from './schedule.ts'
+import { rollbackOf } from './rollback.ts'
+import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
-import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck } from './wind-down.ts'
+import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { beginWait } from './waits.ts'
+import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
 
 /**
  * The caller has made sure that `row` is in progress under the reporter's fence. A resumable step brings its progress,
@@ -25,13 +31,21 @@ export function decideFinish(
   report: StepReport,
   { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
 ): NewExecution | null {
+  if (row.kind === 'compensate') return decideCompensated(draft, row, report, { plan, runOn })
   const { finishing, pauseCause } = draft.workflow
   if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
-    endStopped(draft, row, report)
+    endStopped(draft, row, report, plan)
     return null
+  }
+  if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
+    endBeaten(draft, row, report)
+    const followers = passReadyJoins(draft, plan, runOn)
+    pauseIfStuck(draft)
+    return followers.find(next => next.owner !== null) ?? null
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
+  actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
   return inserted.find(next => next.owner !== null) ?? null
 }
@@ -51,18 +65,23 @@ class Applying {
     const draft = this.#draft
     switch (report.kind) {
       case 'completed':
-        draft.end(row, 'completed', 'success', { output: report.output })
+        draft.end(row, 'completed', successOf(report), {
+          output: report.output,
+          reason: report.result === undefined ? null : String(report.result),
+        })
         return this.#satisfied(row)
       case 'skip':
         draft.end(row, 'skipped', `skipped_by_${report.by}`, { reason: report.reason })
         return this.#satisfied(row)
       case 'items':
         return this.#fanOut(row, report.items)
+      case 'wait':
+        return beginWait(draft, this.#plan, row)
       case 'child':
         waitForChild(draft, row, report.order)
         return []
       case 'watch':
-        waitForOther(draft, row, report.workflowId)
+        waitForOther(draft, this.#plan, row, report.workflowId)
         return []
       case 'reattempt':
         draft.end(row, 'completed', 'reattempted', { reason: report.reason })
@@ -84,41 +103,65 @@ class Applying {
         cancelWorkflow(draft, { by: null, reason: report.reason }, this.#plan)
         return []
       case 'pause':
-        if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
-        else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
-        if (!draft.isHeld) {
-          holdRows(draft)
-          draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
-        }
-        if (!report.hold) leavePlace(draft, this.#plan, row.node)
-        return []
+        return this.#pause(row, report)
       case 'threw':
         return this.#threw(row, report)
       case 'postpone':
         draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: report.waitMs }, reason: report.reason })
         return []
       case 'released':
-        draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
-        return []
+        return this.#released(row)
     }
+  }
+
+  #pause(row: ActiveExecution, report: Extract<StepReport, { kind: 'pause' }>): readonly NewExecution[] {
+    const draft = this.#draft
+    if (report.hold) suspend(draft, row, { ...report, waitMs: 0 }, 'paused')
+    else draft.end(row, 'canceled', 'canceled_by_flow_control', { reason: report.reason })
+    if (!draft.isHeld) {
+      holdRows(draft)
+      draft.moveWorkflow('paused', { by: null, reason: report.reason }, 'flow_control')
+    }
+    if (!report.hold) leavePlace(draft, this.#plan, row.node)
+    return []
+  }
+
+  /** What is called once cannot be given back in mid-call. */
+  #released(row: ActiveExecution): readonly NewExecution[] {
+    if (row.startMark && isCalledOnce(this.#plan.graph, row)) {
+      return endUnknown(this.#draft, this.#plan, row, { reason: 'its worker was shut down in mid-call' })
+    }
+    this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')
+    return []
   }
 
   #threw(row: ActiveExecution, report: Extract<StepReport, { kind: 'threw' }>): readonly NewExecution[] {
     const draft = this.#draft
     const { error } = report
+    if (report.unknown) return endUnknown(draft, this.#plan, row, { error })
     const failures = row.failures + 1
     const timedOut = report.timedOut ? 'timed_out' : null
     if (report.retryMs !== null) {
       draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
-    switch (actionFor(report.policy, failures - (report.retried ?? 0))) {
+    const action = actionFor(report.policy, failures - (report.retried ?? 0))
+    const absorbed = this.#absorbedAs(row, action)
+    if (absorbed !== null) {
+      draft.end(row, 'failed', timedOut ?? absorbed, { error })
+      return passReadyJoins(draft, this.#plan, this.#runOn)
+    }
+    switch (action) {
       case 'reattempt':
         draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
         return this.#again(row, { inMs: report.policy.waitMs, failures })
       case 'skip':
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)
+      case 'rollback':
+        draft.end(row, 'failed', timedOut ?? 'rolled_back_by_exception', { error })
+        rollBack(draft, this.#plan, rollbackOf('failure', error.message))
+        return []
       case 'cancel':
         draft.end(row, 'failed', timedOut ?? 'canceled_by_exception', { error })
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
@@ -132,6 +175,14 @@ class Applying {
         leavePlace(draft, this.#plan, row.node)
         return []
     }
+  }
+
+  /** A join can do without the branch: what the policy says waits, and acts if the join fails. */
+  #absorbedAs({ node }: ActiveExecution, action: ExceptionPolicy['action']): Outcome | null {
+    const outcome = absorbedOutcomes[action]
+    if (outcome === undefined || !isSelective(this.#plan.graph)) return null
+    const joins = new SelectiveJoins(this.#draft, this.#plan, node)
+    return joins.isAbsorbed(currentName(this.#plan, node)) ? outcome : null
   }
 
   #again(row: ActiveExecution, again: { inMs: number; failures: number; rewind?: boolean }): readonly NewExecution[] {
@@ -157,6 +208,27 @@ class Applying {
   }
 }
 
+function successOf({ confirmed, resolved }: Extract<StepReport, { kind: 'completed' }>): Outcome {
+  return confirmed ? 'confirmed' : resolved ? 'resolved' : 'success'
+}
+
+/** What a step is recorded with that has ended its branch only: what its policy would have done. */
+const absorbedOutcomes: Partial<Record<ExceptionPolicy['action'], Outcome>> = {
+  pause: 'paused_by_exception',
+  cancel: 'canceled_by_exception',
+  rollback: 'rolled_back_by_exception',
+  dlq: 'dead_lettered',
+}
+
+/** A join was decided without it: it is recorded, and nothing follows. */
+function endBeaten(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
+  const completed = report.kind === 'completed' || report.kind === 'finish'
+  draft.end(row, completed ? 'completed' : 'canceled', 'superseded', {
+    output: completed ? report.output : null,
+    error: report.kind === 'threw' ? report.error : null,
+  })
+}
+
 /** Same row, same attempt. In a paused workflow it is held, to be suspended again when that goes on. */
 function suspend(
   draft: ChangeDraft,
@@ -174,7 +246,7 @@ function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['
 }
 
 /** The workflow is being ended: a step that completed all the same is recorded so, any other was stopped. */
-function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport): void {
+function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport, plan: Plan): void {
   const completed = report.kind === 'completed' || report.kind === 'finish' || report.kind === 'restart'
   const canceling = draft.state === 'rolling_back'
   const isKept = completed && draft.isHeld
@@ -184,5 +256,5 @@ function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport
     error: report.kind === 'threw' ? report.error : null,
   })
   // Declared finished while somebody keeps it paused: it ends when that is over.
-  if (!draft.isHeld) endIfNothingRuns(draft)
+  if (!draft.isHeld) endIfNothingRuns(draft, plan)
 }

@@ -5,15 +5,15 @@ import { CrashLimitError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { deadLetter } from './dead-letters.ts'
-import type { Plan } from './plan.ts'
-import { repeat } from './schedule.ts'
-import { endIfNothingRuns, stopTimerSlot } from './wind-down.ts'
-
-/** How many takeovers in a row a step survives. */
-export const crashLimit = 3
-/** After so many the next one is the last. */
-export const lastChance = crashLimit - 1
+import { decideLostCompensation } from './decide-compensated.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
+import { currentName, type Plan } from './plan.ts'
+import { lateReason, lostReason } from './rollback.ts'
+import { passReadyJoins, repeat } from './schedule.ts'
+import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
 export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
@@ -21,12 +21,29 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     draft.move(row, 'scheduled')
     return
   }
-  const reason = `worker ${row.owner} was lost`
+  const reason = lostReason(row.owner)
+  if (row.kind === 'compensate') {
+    decideLostCompensation(draft, row, plan)
+    return
+  }
   const { finishing, pauseCause } = draft.workflow
   if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
     else draft.end(row, 'canceled', 'superseded', { reason })
-    if (!draft.isHeld) endIfNothingRuns(draft)
+    if (!draft.isHeld) endIfNothingRuns(draft, plan)
+    return
+  }
+  if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
+    draft.end(row, 'canceled', 'superseded', { reason })
+    passReadyJoins(draft, plan, null)
+    pauseIfStuck(draft)
+    return
+  }
+  if (isCalledOnce(plan.graph, row)) {
+    // Before the mark nothing was called, so it is as if nobody had claimed it.
+    if (row.startMark) endUnknown(draft, plan, row, { reason: `${reason} in mid-call` })
+    else draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { reason })
+    pauseIfStuck(draft)
     return
   }
   const crashes = crashesAfter(row)
@@ -40,20 +57,15 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
 }
 
-/** Without a start mark it is not known whether this step ran at all, so its neighbours' deaths count once at most. */
-export function crashesAfter(row: Pick<ActiveExecution, 'crashes' | 'startMark'>): number {
-  return row.startMark ? row.crashes + 1 : Math.max(row.crashes, 1)
-}
-
 /** The time to stop is over: what still runs loses its claim, and the end that was asked for is there. */
-export function decideStopTimer(draft: ChangeDraft): void {
+export function decideStopTimer(draft: ChangeDraft, plan: Plan): void {
   draft.dropTimer(stopTimerSlot)
   const { finishing } = draft.workflow
   if (draft.state !== 'rolling_back' && !finishing) return
-  const reason = 'it did not stop in time'
+  const reason = lateReason
   for (const row of draft.rows().filter(each => each.state === 'in_progress')) {
     if (finishing) draft.end(row, 'canceled', 'superseded', { reason })
     else draft.end(row, 'skipped', 'stopped', { reason })
   }
-  endIfNothingRuns(draft)
+  endIfNothingRuns(draft, plan)
 }

@@ -4,16 +4,20 @@
  */
 import { InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
+import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
+import { isEnd } from './end-watch.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
+import { actOnLostJoins } from './lost-joins.ts'
+import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
-import { arrive, latestUnder, parentsOf, repeat } from './schedule.ts'
-import { cancelWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
+import { arrive, repeat } from './schedule.ts'
+import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -32,6 +36,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
   if (draft.workflow.pauseCause === 'finishing') {
     // A step had declared it finished while it was held.
+    closeAllLetters(draft, request)
     draft.moveWorkflow('ready', request)
     finishWorkflow(draft, plan)
     return
@@ -56,16 +61,34 @@ function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: 
 function letGo(draft: ChangeDraft, plan: Plan): void {
   letGoDeadline(draft)
   for (const row of draft.rows()) {
-    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row)) draft.move(row, row.heldFrom ?? 'scheduled')
+    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row))
+      draft.move(row, row.heldFrom === 'suspended' ? 'suspended' : 'scheduled')
   }
 }
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */
 export function decideCancel(draft: ChangeDraft, request: Request, plan: Plan): void {
-  const { state } = draft
-  if (state === 'rolling_back') return
+  const { state, workflow } = draft
+  if (state === 'rolling_back') {
+    cancelRollback(draft, workflow.rollback, request)
+    return
+  }
   if (state !== 'ready' && !draft.isHeld) throw refusal(draft.facts, 'cancel', 'It has ended.')
-  cancelWorkflow(draft, request, plan)
+  cancelFromLetters(draft, request, plan)
+}
+
+/** The rollback of a failure goes on to the start. A second cancel does nothing. */
+function cancelRollback(draft: ChangeDraft, rollback: Rollback | null, { by, reason }: Request): void {
+  if (rollback?.kind !== 'failure') return
+  draft.setWorkflow({ rollback: { ...rollback, kind: 'cancel', by, message: reason ?? rollback.message } })
+  draft.note('workflow.cancel_requested', { by, reason })
+}
+
+/** At once, whatever runs: nothing is undone, and nothing is waited for. */
+export function decideAbort(draft: ChangeDraft, request: Request, plan: Plan): void {
+  if (isEnd(draft.state)) throw refusal(draft.facts, 'abort', 'It has ended.')
+  closeAllLetters(draft, request)
+  abortWorkflow(draft, request, plan)
 }
 
 /** Leaves out a step that waits, or one that failed; the workflow goes on behind it. */
@@ -149,7 +172,7 @@ function settleLetters(draft: ChangeDraft, plan: Plan, name: string, { request, 
 }
 
 function lettersOf(draft: ChangeDraft, plan: Plan, name: string) {
-  return draft.letters().filter(letter => currentName(plan, letter.node) === name)
+  return draft.letters().filter(letter => letter.kind === 'forward' && currentName(plan, letter.node) === name)
 }
 
 /** Nothing new is due: its end comes when nobody holds it any more. */
@@ -199,6 +222,7 @@ function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
   const over = draft.rows().length === 0 && failedNodes(draft, plan).length === 0
   if (over && draft.isHeld && draft.letters().length === 0 && !draft.workflow.crooked)
     draft.moveWorkflow('finished', request)
+  actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
 }
 

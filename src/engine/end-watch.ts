@@ -4,7 +4,7 @@
 import type { WorkflowChange } from '../store/change.ts'
 import type { ActiveState, StoredWorkflowState } from '../store/records.ts'
 
-const ends: ReadonlySet<StoredWorkflowState> = new Set(['finished', 'canceled'])
+const ends: ReadonlySet<StoredWorkflowState> = new Set(['finished', 'failed', 'canceled', 'aborted'])
 
 const claimable: ReadonlySet<ActiveState> = new Set(['scheduled', 'suspended'])
 
@@ -43,6 +43,7 @@ export class EndWatch {
         change.update?.state === 'rolling_back' ||
         change.update?.state === 'paused' ||
         change.update?.state === 'dlq' ||
+        change.update?.state === 'aborted' ||
         change.update?.finishing
       )
         stop = true

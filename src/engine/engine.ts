@@ -7,14 +7,23 @@ import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
-import type { ChangeTarget, Store } from '../store/store.ts'
+import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, decideRequeue, openLetter, type Requeue } from './dead-letters.ts'
+import {
+  type AfterDiscard,
+  decideRequeue,
+  discardLetter,
+  endFromLetters,
+  openLetter,
+  type Requeue,
+} from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
+import { decideDecision, decideSignal, type GivenDecision, type GivenSignal } from './decide-message.ts'
 import { decideStopTimer } from './decide-recovery.ts'
 import {
+  decideAbort,
   decideCancel,
   decidePause,
   decideReattempt,
@@ -24,10 +33,13 @@ import {
   type Resolution,
 } from './decide-request.ts'
 import { EndWatch } from './end-watch.ts'
+import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
-import { deadlineSlot, type Plan, wakeSlotPrefix } from './plan.ts'
+import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
-import { cancelWorkflow, cascadeSlotPrefix, stopTimerSlot } from './wind-down.ts'
+import type { Tracing } from './tracing.ts'
+import { fireWaitTimer } from './waits.ts'
+import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -40,8 +52,11 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** `null` while nobody traces. */
+  readonly tracing: Tracing | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, tracing: Tracing | null = null) {
+    this.tracing = tracing
     this.store = store
     this.registry = registry
     this.jobs = jobs
@@ -66,6 +81,10 @@ export class Engine {
     await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideCancel(draft, request, plan))
   }
 
+  async abort(id: string, request: Request): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) => decideAbort(draft, request, plan))
+  }
+
   async skip(id: string, node: string, request: Request): Promise<void> {
     await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
       decideSkip(draft, plan.graph.idOf(node), request, plan),
@@ -84,6 +103,20 @@ export class Engine {
     )
   }
 
+  /** A person has decided on a node that waits for people. */
+  async decide(id: string, node: string, decision: GivenDecision): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideDecision(draft, plan, plan.graph.idOf(node), decision),
+    )
+  }
+
+  /** A message has come for a node that waits for it, or will. */
+  async signal(id: string, node: string, signal: GivenSignal): Promise<void> {
+    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+      decideSignal(draft, plan, plan.graph.idOf(node), signal),
+    )
+  }
+
   /** The work of a dead letter goes on. */
   async requeue(requeue: Requeue): Promise<void> {
     const { workflowId } = await this.findLetter(requeue.letterId)
@@ -92,11 +125,16 @@ export class Engine {
 
   /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
-    const { workflowId, node } = await this.findLetter(letterId)
+    const { workflowId, node, kind } = await this.findLetter(letterId)
     await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
       openLetter(draft, letterId, 'discard')
-      if (then === 'cancel') cancelWorkflow(draft, request, plan)
-      else decideSkip(draft, node, request, plan)
+      if (kind === 'forward' && then === 'skip') {
+        decideSkip(draft, node, request, plan)
+        return
+      }
+      discardLetter(draft, letterId, request)
+      // The workflow goes its way: what could not be undone is not.
+      if (kind !== 'compensate') endFromLetters(draft, then, request, plan)
     })
   }
 
@@ -111,6 +149,27 @@ export class Engine {
     await this.#changeOne(id, { withLatest: true }, decide)
   }
 
+  /** Decides on a workflow with everything in sight, and writes nothing. */
+  async look<T>(id: string, see: (draft: ChangeDraft, plan: Plan) => T): Promise<T> {
+    const workflow = await this.find(id)
+    const course = (await this.courses.of([workflow])).get(id)
+    const seen: T[] = []
+    const look = (facts: WorkflowFacts) => {
+      if (course)
+        seen.push(
+          see(
+            new ChangeDraft(facts),
+            planOf(course, () => '0'),
+          ),
+        )
+      return null
+    }
+    await this.store.change([{ workflowId: id, withLatest: true }], look, { look: () => historyToo })
+    const [found] = seen.slice(-1)
+    if (found === undefined) throw new WorkflowNotFoundError(id)
+    return found
+  }
+
   /** A timer has fallen due and was claimed. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
@@ -118,23 +177,22 @@ export class Engine {
       await this.#changeOne(timer.workflowId, { withLatest: true }, (draft, plan) => decideDeadline(draft, timer, plan))
       return
     }
-    const changes = await this.store.change([{ workflowId: timer.workflowId, lockRows: true }], facts => {
-      if (!holds(facts, timer)) return null
-      const draft = new ChangeDraft(facts, { counts: true })
-      if (timer.slot === stopTimerSlot) decideStopTimer(draft)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, timer.node, endedIn(timer))
+    await this.#changeOne(timer.workflowId, { lockRows: true }, (draft, plan) => {
+      if (!holds(draft.facts, timer)) return
+      // First: its place may be taken by the next one.
       draft.dropTimer(timer.slot)
-      return draft.build()
+      if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
+      else if (timer.slot.startsWith(waitSlotPrefix)) fireWaitTimer(draft, plan, timer)
+      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, endedIn(timer))
     })
-    this.ends.noteAll(changes)
   }
 
   /** Comes before the timer is dropped: a process that dies in between does it again. */
   async #cancelChild(timer: ActiveExecution): Promise<void> {
-    const { child, by, reason } = JSON.parse(timer.input ?? '{}') as { child: string } & Request
+    const { child, by, reason, how = 'cancel' } = JSON.parse(timer.input ?? '{}') as { child: string } & StopRequest
     for (let id: string | null = child; id !== null; ) {
       try {
-        await this.cancel(id, { by, reason })
+        await this[how](id, { by, reason })
         return
       } catch (error) {
         // It has ended by itself meanwhile, or was removed.
@@ -205,8 +263,14 @@ export class Engine {
       outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
       return isEmpty(change) ? null : change
     }
+    const look = (facts: WorkflowFacts): CloserLook => ({
+      ...historyToo,
+      undo: course !== undefined && mayBeUndone(course),
+      decided: facts.active.filter(row => row.state === 'waiting').map(row => row.id),
+      signaled: course?.graph.nodes.filter(node => node.kind === 'signal').map(node => node.id) ?? [],
+    })
     const changes = await withEnoughIds(this.ids, () =>
-      this.store.change([{ ...target, workflowId: workflow.id }], once),
+      this.store.change([{ ...target, workflowId: workflow.id }], once, { look }),
     )
     if (!outcome.seen) throw new WorkflowNotFoundError(workflow.id)
     this.ends.noteAll(changes)
@@ -214,8 +278,19 @@ export class Engine {
   }
 }
 
+/** A request may end in a rollback, which goes by what the workflow has done. */
+export const historyToo: CloserLook = {
+  parents: [],
+  starts: [],
+  states: [],
+  waiting: [],
+  outworn: [],
+  others: false,
+  undo: true,
+}
+
 function isEmpty(change: WorkflowChange): boolean {
-  return change.update === null && change.events.length === 0
+  return change.update === null && change.events.length === 0 && change.removals.length === 0
 }
 
 /** The row is still what it was when it was found: same attempt, same claim. */

@@ -1,6 +1,6 @@
 /** How the events of rows are called: after what happened, not after the state alone. And what they carry besides. */
 import type { Ending, NewEvent, NewExecution, RowMove } from '../store/change.ts'
-import type { ActiveState, PauseCause } from '../store/records.ts'
+import type { ActiveState, ExecutionKind, PauseCause } from '../store/records.ts'
 
 /** A held row that is let go was suspended before, and is not suspended by that. */
 export function moveName(from: ActiveState, to: RowMove['state']): 'held' | 'waiting' | 'suspended' | 'released' {
@@ -24,4 +24,16 @@ export function endingFacts({ execution, outcome, error }: Ending): Partial<NewE
 /** Why a workflow is paused. */
 export function pauseFacts(cause: PauseCause | null): Partial<NewEvent> {
   return cause === null ? {} : { payload: JSON.stringify({ cause }) }
+}
+
+/** What the events of a row begin with. */
+export function eventPrefix(kind: ExecutionKind): 'step' | 'compensation' | 'reconciliation' | 'timer' {
+  if (kind === 'forward') return 'step'
+  if (kind === 'compensate') return 'compensation'
+  return kind === 'timer' ? 'timer' : 'reconciliation'
+}
+
+/** The event of a row, after what happened to it. The compiler cannot see that every combination is listed; tests do. */
+export function rowEvent(kind: ExecutionKind, what: string): NewEvent['type'] {
+  return `${eventPrefix(kind)}.${what}` as NewEvent['type']
 }

@@ -16,22 +16,25 @@ import type {
   Test,
   WorkflowDefinition,
 } from '../definition/workflow-definition.ts'
-import { ChildNotFinishedError, InvalidArgumentError, StepMissingError } from '../errors.ts'
+import { ChildNotFinishedError, InvalidArgumentError, isGenevaError, StepMissingError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import { cameIn } from './came.ts'
 import type { ChildHost } from './child-host.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
 import { isHeroGone, loadHero } from './load-hero.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
+import type { MessageReader } from './message-reader.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
 import { encodeInput } from './start-orders.ts'
 import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { isReconciling } from './unknown-outcome.ts'
 import { childKey } from './wind-down.ts'
 
 /** More would be one transaction of that size. */
@@ -49,6 +52,8 @@ export interface StepJob {
   beforeCall(): void
   /** What `child` nodes need of the engine. */
   readonly children: ChildHost
+  /** What nodes that wait for people or a message need of the engine. */
+  readonly messages: MessageReader
   /** What resumable steps need of the worker. */
   readonly host: IterationHost
   /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
@@ -67,9 +72,9 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const node = nodeOf(definition, claimed.execution.node)
   if (node === undefined) return { ...missingStep(job), progress: null }
   const policies = {
-    retry: node.retry ?? definition.retry,
+    retry: node.idempotent ? (node.retry ?? definition.retry) : null,
     failures: claimed.execution.failures,
-    policyFor: (thrown: unknown) => resolvePolicy(definition, node, thrown),
+    policyFor: (thrown: unknown) => resolvePolicy(definition, rulesAfter(node, thrown), thrown),
   }
   let context: ReturnType<typeof stepContext>
   try {
@@ -85,7 +90,15 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   const emitted = Object.freeze(context.emitted)
-  return { ...outcome, emitted, progress: core === null ? null : await core.end() }
+  const report = node.idempotent ? outcome.report : calledOnce(outcome.report)
+  return { ...outcome, report, emitted, progress: core === null ? null : await core.end() }
+}
+
+/** What follows when nothing came in time may be said apart. */
+function rulesAfter(node: NodeDefinition, thrown: unknown): NodeDefinition {
+  const onTimeout = node.waitsFor?.onTimeout ?? []
+  const nothingCame = onTimeout.length > 0 && isGenevaError(thrown, 'NOTHING_CAME')
+  return nothingCame ? { ...node, onException: onTimeout } : node
 }
 
 /** Flow control that comes after its time is not recorded: the context has been reported on. */
@@ -116,29 +129,65 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
   // Whether an item runs, or what waited for a child, was asked when its node was reached.
-  const hasWaited = node.child !== null && claimed.execution.input !== null
+  const came = node.waitsFor === null ? null : cameIn(claimed.execution.input)
+  const hasWaited = (node.child !== null && claimed.execution.input !== null) || came !== null
   const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
+  }
+  if (node.reconcile !== null && isReconciling(claimed.execution.input)) {
+    const settled = await askWhetherItHappened(job, node.reconcile, workflow)
+    if (settled !== null) return settled
   }
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   const child = node.child === null ? null : await runChild(job, node.child, workflow)
   if (child !== null && 'kind' in child) return child
+  if (node.waitsFor !== null && came === null) return { kind: 'wait' }
+  const message = node.waitsFor === null || came === null ? null : await job.messages.read(node, node.waitsFor, came)
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
   failpoint?.('step.before')
   job.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
-  const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? iteration)
-  const output = await runBody({ definition, node, workflow, attempt: claimed.execution.attempt, argument })
+  const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? message ?? iteration)
+  const output = await runBody({
+    definition,
+    node,
+    workflow,
+    step: { name: node.name, attempt: claimed.execution.attempt },
+    argument,
+  })
   failpoint?.('step.after')
-  return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output) }
+  if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }
+  const confirmed = node.kind === 'human' ? { confirmed: true } : {}
+  return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output), ...confirmed }
+}
+
+/** A call that was cut off may have happened; and a policy cannot call it again. */
+function calledOnce(report: StepReport | null): StepReport | null {
+  if (report?.kind !== 'threw') return report
+  const { policy } = report
+  const again = policy.action === 'reattempt' ? { policy: { ...policy, action: policy.then } } : {}
+  return { ...report, ...again, ...(report.timedOut ? { unknown: true } : {}) }
+}
+
+/** `null`: it did not happen, so it is called now. */
+async function askWhetherItHappened(job: StepJob, method: string, workflow: AnyWorkflow): Promise<StepReport | null> {
+  const { execution } = job.claimed
+  const answer = await (workflow as unknown as Record<string, () => unknown>)[method]?.()
+  const { happened, output } = (answer ?? {}) as { happened?: unknown; output?: unknown }
+  if (typeof happened !== 'boolean') {
+    throw new InvalidArgumentError(
+      `${method}, which reconciles step ${execution.node} of workflow ${execution.workflowId}, must return { happened: true or false, output? }.`,
+    )
+  }
+  return happened ? { kind: 'completed', output: encodeOutput(job, output), resolved: true } : null
 }
 
 /** A node by the name in its row, which may be a former one, or that of an item. */
-function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
+export function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
   const id = currentName({ renamed: graph.renamed }, name)
   return nodes[nodeIndex.get(graph.eachOf(id)?.id ?? id) ?? -1]
 }

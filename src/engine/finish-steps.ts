@@ -120,7 +120,11 @@ function decideGroup(
     const isCurrent = revision !== null && (request.runOn?.revision ?? 0) === revision
     const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
     const next = decideFinish(draft, row, request.report, { plan, runOn })
-    results.set(request, { kind: 'recorded', next: next && asClaimed(request.claimed, row, next) })
+    const after = { ...request.claimed, workflow: { ...request.claimed.workflow, ...draft.workflow } }
+    results.set(request, {
+      kind: 'recorded',
+      next: next && asClaimed(next.kind === 'compensate' ? after : request.claimed, row, next),
+    })
     recorded = true
   }
   return recorded ? draft.build() : null

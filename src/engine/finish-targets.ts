@@ -7,8 +7,10 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
+import { isSelective } from './joins.ts'
+import { namesOf } from './parents.ts'
 import { currentName, deadlineSlot, endNode, itemSlots, keptAttempts, slotOf } from './plan.ts'
-import { namesOf } from './schedule.ts'
+import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
 import { stopTimerSlot } from './wind-down.ts'
 
@@ -18,7 +20,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const settle = requests.map(request => request.claimed.execution.id)
   const repeated = requests.some(request => request.repeated)
   const heals = needsHealing(course, requests)
-  if (heals) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
+  if (heals || isSelective(graph)) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
   const stops = requests.some(({ report }) => concernsAll(report))
   const nodes = requests.map(({ claimed }) => currentName({ renamed: graph.renamed }, claimed.execution.node))
   const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
@@ -48,7 +50,7 @@ export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest
   let restarts = 0
   for (const { claimed, report } of reports) {
     const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
-    children += graph.childrenOf(graph.eachOf(node)?.id ?? node).length
+    children += reachOf(graph, [graph.eachOf(node)?.id ?? node]).nodes.length
     if (report.kind === 'items') items += report.items.length
     if (report.kind === 'restart') restarts += 2 + graph.entries.length
   }
@@ -59,9 +61,9 @@ export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest
 function countersBehind({ graph }: Course, node: string): string[] {
   const each = graph.eachOf(node)
   if (each) return [each.id, ...countersBehind({ graph } as Course, each.id)]
-  const children = graph.childrenOf(node)
-  if (children.length === 0) return graph.leaves.length > 1 ? [endNode] : []
-  return children.filter(child => child.dependsOn.length > 1).map(child => child.id)
+  const { nodes, atEnd } = reachOf(graph, [node])
+  const counted = nodes.filter(child => child.dependsOn.length > 1).map(child => child.id)
+  return atEnd && graph.leaves.length > 1 ? [...counted, endNode] : counted
 }
 
 /** Rows of a node that the graph does not have, or of a graph that has changed, are decided on with everything in sight. */
@@ -72,7 +74,7 @@ export function needsHealing({ graph, heals }: Course, requests: readonly Finish
 }
 
 /** Policies that act on the workflow as a whole. */
-const stopping: ReadonlySet<string> = new Set(['cancel', 'dlq'])
+const stopping: ReadonlySet<string> = new Set(['cancel', 'rollback', 'dlq'])
 
 function concernsAll(report: StepReport): boolean {
   if (report.kind === 'threw')
@@ -91,7 +93,7 @@ export function closerLook(
   const again: GraphNode[] = []
   for (const { claimed, report } of requests) {
     const node = graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node))
-    if (node === null) continue
+    if (node === null || claimed.execution.kind !== 'forward') continue
     if (isSatisfying(report)) ending.add(node.id)
     else if (mayRepeat(report) && node.kind !== 'item') again.push(node)
   }
@@ -103,8 +105,34 @@ export function closerLook(
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
   const outworn = outwornBy(requests)
-  const nothing = !others && [parents, waiting, starts, states, outworn].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others, outworn }
+  const signaled = requests.flatMap(({ claimed, report }) =>
+    report.kind === 'wait' ? currentName({ renamed: graph.renamed }, claimed.execution.node) : [],
+  )
+  const undo = isUndoing(course, facts, requests)
+  const nothing =
+    !others && !undo && [parents, waiting, starts, states, outworn, signaled].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled }
+}
+
+/** What a saga has done must be known as soon as it may have to be undone, and while it is. */
+function isUndoing(course: Course, { workflow }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
+  const { graph } = course
+  if (!mayBeUndone(course)) return false
+  if (workflow.state === 'rolling_back') return true
+  return requests.some(
+    ({ claimed, report }) =>
+      claimed.execution.kind === 'compensate' || concernsAll(report) || (isSelective(graph) && mayLoseJoin(report)),
+  )
+}
+
+/** A branch that is skipped, or that a condition leaves out, may be the one that a join needed. */
+function mayLoseJoin(report: StepReport): boolean {
+  return report.kind !== 'completed' || report.result !== undefined
+}
+
+/** The graph has compensations, or had some. */
+export function mayBeUndone({ graph, previous }: Pick<Course, 'graph' | 'previous'>): boolean {
+  return graph.isSaga || previous?.isSaga === true
 }
 
 /** A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept. */
@@ -135,14 +163,8 @@ function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly
 
 /** Counted from the parents that end, never from all parents of a child: those may be as many as the graph has nodes. */
 function nodesThatMayBegin({ graph }: Course, facts: WorkflowFacts, ending: ReadonlySet<string>): GraphNode[] {
-  const arriving = new Map<GraphNode, number>()
-  for (const parent of satisfiedBy(graph, facts, ending)) {
-    for (const child of graph.childrenOf(parent)) arriving.set(child, (arriving.get(child) ?? 0) + 1)
-  }
-  return [...arriving.keys()].filter(child => {
-    const open = facts.fanIns.get(child.id) ?? child.dependsOn.length
-    return open - (arriving.get(child) ?? 0) <= 0
-  })
+  const isDue = (node: GraphNode, arrivals: number) => (facts.fanIns.get(node.id) ?? node.dependsOn.length) <= arrivals
+  return [...reachOf(graph, satisfiedBy(graph, facts, ending), isDue).nodes]
 }
 
 /** The nodes that are satisfied when these end: the last item satisfies the node that it belongs to. */

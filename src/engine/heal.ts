@@ -7,13 +7,15 @@
 import type { GraphNode } from '../definition/graph.ts'
 import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
 import type { LatestEnding } from '../store/change.ts'
-import { noProgress } from '../store/records.ts'
-import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
+import { isSatisfied } from './is-satisfied.ts'
+import { SelectiveJoins, stretchTo, supersede } from './joins.ts'
+import { latestUnder } from './parents.ts'
+import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
-import { endWorkflow, insertFirst, latestUnder, parentsOf } from './schedule.ts'
+import { endWorkflow, insertFirst } from './schedule.ts'
 import { childOf } from './wind-down.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
@@ -76,42 +78,31 @@ function settleNode(
 ): number {
   const parents = node.dependsOn
   const allLeftOut = parents.length > 0 && parents.every(id => standing.wasLeftOut(id))
-  if (standing.isPassed(node) || allLeftOut) {
-    leaveOut(draft, plan, node)
+  if (allLeftOut || standing.isKeptOut(node)) {
+    leaveOut(draft, plan, node, 'it lies on a way that was not taken')
     return 0
+  }
+  if (standing.isPassed(node)) {
+    leaveOut(draft, plan, node, 'it was added behind the point that the workflow had reached')
+    return 0
+  }
+  const stretch = stretchTo(plan, node.id)
+  if (stretch !== null) {
+    const fate = waits ? 'waits' : new SelectiveJoins(draft, plan).fateOf(stretch)
+    if (fate === 'left_out') leaveOut(draft, plan, node, 'it lies on a way that was not taken')
+    if (fate === 'fires') {
+      passNode(draft, plan, node)
+      supersede(draft, plan, stretch)
+    }
+    return fate === 'waits' || fate === 'lost' ? 1 : 0
   }
   const open = parents.filter(id => !standing.isDone(id)).length
   // While a node that the code has lost is not settled, nobody knows whether what took its place has happened already.
-  if (open === 0 && !waits) insertFirst(draft, plan, node)
+  if (open === 0 && !waits) {
+    if (isPassive(node)) passNode(draft, plan, node)
+    else insertFirst(draft, plan, node)
+  }
   return open
-}
-
-function leaveOut(draft: ChangeDraft, plan: Plan, node: GraphNode): void {
-  const parents = parentsOf(draft, plan, node)
-  draft.insertEnded(
-    {
-      workflowId: draft.workflowId,
-      id: plan.takeId(),
-      node: node.id,
-      kind: 'forward',
-      attempt: 1,
-      ordinal: Math.max(0, ...parents.map(parent => parent.ordinal)) + 1,
-      startedAt: null,
-      owner: null,
-      createdAt: null,
-      dueAt: null,
-      progress: noProgress,
-      input: null,
-      ancestry: ancestryOf(
-        node.id,
-        1,
-        parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-      ),
-    },
-    'skipped',
-    'not_taken',
-    { reason: 'it was added behind the point that the workflow had reached' },
-  )
 }
 
 /** A row that nobody has begun goes back to waiting for parents that it did not have when it was scheduled. */
@@ -168,11 +159,23 @@ class Standing {
 
   /** Nothing has to wait for it any more. */
   isDone(id: string): boolean {
-    return this.wasLeftOut(id) || this.#isSatisfied(id)
+    return this.wasLeftOut(id) || this.#isSatisfied(id) || this.#isBeaten(id)
+  }
+
+  /** A join that did without it was decided. */
+  #isBeaten(id: string): boolean {
+    return !this.#rows.has(id) && new SelectiveJoins(this.#draft, this.#plan).isBeaten(id)
   }
 
   wasLeftOut(id: string): boolean {
     return !this.#rows.has(id) && this.#latest(id)?.outcome === 'not_taken'
+  }
+
+  /** Its condition came out otherwise, or was left out. */
+  isKeptOut(node: GraphNode): boolean {
+    const { guard } = node
+    if (guard === undefined || !this.isDone(guard.condition)) return false
+    return !isGuardOpen(node, resultOf(this.#latest(guard.condition)))
   }
 
   #isSatisfied(id: string): boolean {
@@ -225,17 +228,12 @@ class Standing {
   }
 }
 
-/** A `completed` attempt that asked for another one does not satisfy anything. */
-export function isSatisfied({ state, outcome }: Pick<LatestEnding, 'state' | 'outcome'>): boolean {
-  if (state === 'completed') return outcome !== 'reattempted'
-  return state === 'skipped' && outcome !== 'not_taken' && outcome !== 'stopped'
-}
-
 function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open: ReadonlyMap<string, number>): void {
   const { graph } = plan
   for (const node of draft.knownFanIns()) draft.setOpenParents(node, 0)
   for (const node of graph.nodes) {
-    const parents = node.dependsOn.length > 1 ? (open.get(node.id) ?? 0) : 0
+    const counts = node.dependsOn.length > 1 && stretchTo(plan, node.id) === null
+    const parents = counts ? (open.get(node.id) ?? 0) : 0
     const count = node.kind === 'each' && standing.rowOf(node) ? standing.openItems(node) : parents
     if (count > 0) draft.setOpenParents(node.id, count)
   }
@@ -243,7 +241,7 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
   if (leaves.length > 0 && graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
   // What comes last may have ended before what has come to stand before it.
   const isOver = graph.nodes.every(node => standing.isDone(node.id)) && standing.lostNodes().length === 0
-  if (isOver && draft.rows().length === 0) endWorkflow(draft)
+  if (isOver && draft.rows().length === 0) endWorkflow(draft, plan)
 }
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {

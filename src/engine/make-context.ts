@@ -21,6 +21,8 @@ export interface ContextSource {
   readonly showsInput: boolean
   readonly signal: AbortSignal
   readonly readOutput: OutputReader
+  /** The execution that is undone: a call of its own, with a key of its own. */
+  readonly undoes?: string
 }
 
 export function stepContext(source: ContextSource): EngineContext {
@@ -51,7 +53,7 @@ class EngineContext implements StepContext {
       id: execution.id,
       node: execution.node,
       attempt: execution.attempt,
-      idempotencyKey: idempotencyKey(workflow, execution.node),
+      idempotencyKey: idempotencyKey(workflow, execution.node, source.undoes ?? workflow.rounds?.[execution.node]),
       ...(source.showsInput && execution.input !== null ? { input: decodeValue(execution.input) } : {}),
     })
   }
@@ -73,8 +75,8 @@ class EngineContext implements StepContext {
   }
 }
 
-/** The same for every attempt at a node; another for every workflow, also where two databases give the same ids. */
-function idempotencyKey(workflow: WorkflowRecord, node: string): string {
-  const text = JSON.stringify([workflow.id, workflow.createdAt, node])
+/** The same for every attempt at a node in a round, or at undoing it; another for every workflow, also where two databases give the same ids. */
+function idempotencyKey(workflow: WorkflowRecord, node: string, round: string | number | undefined): string {
+  const text = JSON.stringify([workflow.id, workflow.createdAt, node, ...(round === undefined ? [] : [round])])
   return createHash('sha256').update(text).digest('hex').slice(0, 40)
 }

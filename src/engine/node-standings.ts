@@ -4,7 +4,7 @@
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { StandingEnd, StandingRow, WorkflowStanding } from '../store/readiness-facts.ts'
-import { isSatisfied } from './heal.ts'
+import { isSatisfied } from './is-satisfied.ts'
 import { currentName, ownerOf } from './plan.ts'
 
 export interface NodeStanding {
@@ -31,11 +31,13 @@ class Standings {
   readonly #latest = new Map<string, StandingEnd>()
   readonly #items = new Map<string, string[]>()
 
-  constructor({ active, latest }: WorkflowStanding, graph: Graph) {
+  constructor({ workflow, active, latest }: WorkflowStanding, graph: Graph) {
     this.#graph = graph
     for (const row of active) if (row.kind !== 'timer') this.#rows.set(currentName(graph, row.node), row)
     for (const ending of latest.values()) {
       const name = currentName(graph, ending.node)
+      // What an earlier round has done is done again.
+      if (ending.attempt <= (workflow.rounds?.[ending.node] ?? 0)) continue
       // What stands under the present name is newer than what stands under a former one.
       if (ending.node === name || !this.#latest.has(name)) this.#latest.set(name, ending)
     }

@@ -26,6 +26,11 @@ export interface Plan {
   takeId(): string
 }
 
+/** Some code of the application runs for the node: a method of the class, or a job. */
+export function hasCode(graph: Graph, node: GraphNode): boolean {
+  return node.job !== undefined || graph.type !== null
+}
+
 /** The slot of a chain's row: the same for all its steps, so that only one can be active. */
 export const chainSlot = ''
 
@@ -37,6 +42,9 @@ export const timerHandler = '#timer'
 
 /** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
 export const wakeSlotPrefix = '#wake/'
+
+/** Timers of nodes that wait for people or a message begin so. They name the execution that waits. */
+export const waitSlotPrefix = '#wait/'
 
 /** The timer of a workflow's deadline. It goes with the workflow, whoever ends it. */
 export const deadlineSlot = '#deadline'

@@ -5,7 +5,7 @@
 import { type Graph, itemSeparator } from '../definition/graph.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { Store } from '../store/store.ts'
-import { namesOf } from './schedule.ts'
+import { namesOf } from './parents.ts'
 
 /** `null` when the node has not completed. */
 export async function readOutput(

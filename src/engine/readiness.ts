@@ -11,7 +11,7 @@ import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { StandingEnd, StandingRow, WorkflowStanding } from '../store/readiness-facts.ts'
 import { isEnd } from './end-watch.ts'
 import { hasFailed } from './failed-nodes.ts'
-import { isSatisfied } from './heal.ts'
+import { isSatisfied } from './is-satisfied.ts'
 import { type NodeStanding, nodeStandings } from './node-standings.ts'
 import type { NodeState } from './node-state.ts'
 import type { QueueHolds } from './queue-holds.ts'
@@ -126,7 +126,7 @@ class Conditions {
   #done(): WaitReason | null {
     const { row, latest } = this.#part
     if (row !== null || latest === null) return null
-    if (latest.outcome === 'not_taken') return { kind: 'left_out' }
+    if (latest.outcome === 'not_taken' || latest.outcome === 'superseded') return { kind: 'left_out' }
     return isSatisfied(latest) ? { kind: 'done', outcome: latest.outcome } : null
   }
 
@@ -187,6 +187,11 @@ class Conditions {
     const { row, node, id } = this.#part
     if (row?.state !== 'waiting') return null
     if (node?.kind === 'item') return { kind: 'place', limit: node.concurrency ?? null }
+    if (node?.kind === 'signal') return { kind: 'signal', name: node.name }
+    if (node?.kind === 'human') {
+      const { prompt = null, assignTo = [], quorum = 1 } = node.human ?? {}
+      return { kind: 'people', prompt, assignTo, quorum }
+    }
     const child = row.input === null ? null : childKey(row.input)
     if (child !== null) {
       const { type = null, state = null } = this.#standing.children.get(child.workflowId) ?? {}
@@ -229,6 +234,7 @@ class Conditions {
 function failureCause(latest: StandingEnd, attempts: number | null | undefined): FailureCause {
   const { outcome, error, attempt } = latest
   if (outcome === 'canceled_by_flow_control') return 'paused_itself'
+  if (outcome === 'unknown') return 'unknown_outcome'
   if (outcome === 'recovered') return 'crash_limit'
   if (error?.className === 'PermanentError') return 'not_retryable'
   if (attempts === null || attempts === undefined) return 'not_retried'

@@ -13,10 +13,11 @@ import { ChangeDraft } from './change-draft.ts'
 import { type Course, planOf } from './courses.ts'
 import { deadlineOf, deadlineRow } from './deadlines.ts'
 import type { Engine } from './engine.ts'
-import { heal, isSatisfied } from './heal.ts'
+import { heal } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
+import { isSatisfied } from './is-satisfied.ts'
+import { parentsOf } from './parents.ts'
 import { currentName, type Plan } from './plan.ts'
-import { parentsOf } from './schedule.ts'
 
 export async function rerunOrder(engine: Engine, id: string, given: readonly string[]): Promise<StartOrder> {
   const { store } = engine
@@ -115,6 +116,9 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     crooked: false,
     blockedBy: null,
     finishing: false,
+    rollback: null,
+    partial: false,
+    rounds: null,
     openLetters: 0,
     watched: false,
     continuation: null,
@@ -173,7 +177,10 @@ function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     latest: new Map(),
     parents: new Map(),
     letters: [],
+    undo: null,
     outworn: [],
+    decisions: [],
+    signals: [],
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),

@@ -11,14 +11,13 @@ export interface BodyCall {
   readonly definition: WorkflowDefinition
   readonly node: NodeDefinition
   readonly workflow: AnyWorkflow
-  readonly attempt: number
+  readonly step: StepInfo
   /** What the method receives, if anything. */
   readonly argument: unknown
 }
 
 /** Returns what the body returned, whatever the hooks around it return. */
-export async function runBody({ definition, node, workflow, attempt, argument }: BodyCall): Promise<unknown> {
-  const step: StepInfo = { name: node.name, attempt }
+export async function runBody({ definition, node, workflow, step, argument }: BodyCall): Promise<unknown> {
   for (const hook of definition.beforeEach) await hook(workflow, step)
   let output: unknown
   let next = async (): Promise<unknown> => {
@@ -45,6 +44,7 @@ async function callBody(node: NodeDefinition, workflow: AnyWorkflow, argument: u
   const { body } = node
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
   if (typeof body === 'function') return await body(workflow, argument)
+  if (body === null) return undefined
   return await (workflow as unknown as Record<string, (argument: unknown) => unknown>)[body]?.(argument)
 }
 

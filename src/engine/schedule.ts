@@ -3,11 +3,17 @@
  * looked at here: they are evaluated when the step is about to run.
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
+import { type JoinStretch, selectiveJoins } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
+import { cameIn } from './came.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { chainSlot, currentName, endNode, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
+import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
+import { latestUnder, parentsOf } from './parents.ts'
+import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
+import { currentName, endNode, type Plan, type RunOn, slotOf } from './plan.ts'
+import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
 export type Predecessor = Pick<LatestEnding, 'node' | 'attempt' | 'ordinal' | 'progress' | 'input'> & {
@@ -21,18 +27,74 @@ export interface Arrived {
 }
 
 /**
- * The node is satisfied: counts down what depends on it, and inserts what falls due by that. The first of those that the
- * worker serves begins at once.
+ * The node is satisfied: counts down what depends on it, and inserts what falls due by that, past nodes that do nothing
+ * themselves and ways that are not taken. The first that the worker serves begins at once.
  */
 export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: RunOn | null): NewExecution[] {
   const { graph } = plan
-  const node = currentName(plan, before.node)
-  const children = graph.childrenOf(node)
-  const due = children.filter(child => countDown(draft, child.id, child.dependsOn.length))
-  const fence = (before.fence ?? 0) + 1
-  const rows = due.map(child => insertFirst(draft, plan, child, { fence, runOn }))
-  if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) endWorkflow(draft)
-  return rows
+  const rows: NewExecution[] = []
+  const ended = [currentName(plan, before.node)]
+  const options = { fence: (before.fence ?? 0) + 1, runOn }
+  let isOver = false
+  // Grows while it is walked: what is passed or left out has ended as well.
+  for (const id of ended) {
+    const children = graph.childrenOf(id)
+    for (const child of children) {
+      const fate = fateOf(draft, plan, child, id)
+      if (fate === 'waits') continue
+      if (fate === 'due') rows.push(insertFirst(draft, plan, child, options))
+      else ended.push(child.id)
+      if (fate === 'passed') passNode(draft, plan, child)
+      if (fate === 'passed') decideJoin(draft, plan, child)
+      else if (fate === 'left out') leaveOut(draft, plan, child, 'it lies on a way that was not taken')
+    }
+    if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) isOver = true
+  }
+  if (isOver) endWorkflow(draft, plan)
+  return isSelective(graph) ? [...rows, ...passReadyJoins(draft, plan, runOn)] : rows
+}
+
+/**
+ * Joins that can go on though none of their parents says so: a node has failed and ended its branch, or what was still
+ * open in such a branch has ended.
+ */
+export function passReadyJoins(draft: ChangeDraft, plan: Plan, runOn: RunOn | null): NewExecution[] {
+  const joins = new SelectiveJoins(draft, plan)
+  const isReady = (stretch: JoinStretch) => !joins.isDecided(stretch) && joins.fateOf(stretch) === 'fires'
+  const ready = selectiveJoins(plan.graph).find(isReady)
+  if (ready === undefined) return []
+  passNode(draft, plan, ready.join)
+  decideJoin(draft, plan, ready.join)
+  return arrive(draft, plan, { node: ready.join.id }, runOn)
+}
+
+/** Nobody waits any more for what is left of its branches. */
+function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
+  const stretch = stretchTo(plan, join.id)
+  if (stretch === null) return
+  const failed = [...stretch.losers].some(id => latestUnder(draft, plan, id)?.state === 'failed')
+  if (join.join?.rule === 'settled' && failed) draft.setWorkflow({ partial: true })
+  supersede(draft, plan, stretch)
+}
+
+/** A parent of the node has ended. A node that a condition keeps from running waits for nothing else. */
+function fateOf(draft: ChangeDraft, plan: Plan, node: GraphNode, parent: string) {
+  const { guard } = node
+  // A join that was decided has left it out, perhaps a moment ago.
+  if (isSelective(plan.graph) && latestUnder(draft, plan, node.id) !== null) return 'waits'
+  if (guard?.condition === parent && !isGuardOpen(node, resultOf(latestUnder(draft, plan, parent)))) return 'left out'
+  const stretch = stretchTo(plan, node.id)
+  if (stretch !== null) return fateOfSelective(new SelectiveJoins(draft, plan), stretch)
+  if (!countDown(draft, node.id, node.dependsOn.length)) return 'waits'
+  if (isCutOff(draft, plan, node)) return 'left out'
+  return isPassive(node) ? 'passed' : 'due'
+}
+
+/** It is decided once. */
+function fateOfSelective(joins: SelectiveJoins, stretch: JoinStretch): 'passed' | 'left out' | 'waits' {
+  if (joins.isDecided(stretch)) return 'waits'
+  const fate = joins.fateOf(stretch)
+  return fate === 'fires' ? 'passed' : fate === 'left_out' ? 'left out' : 'waits'
 }
 
 /** True when this was the last parent. A node with one parent needs no counter. */
@@ -43,9 +105,11 @@ function countDown(draft: ChangeDraft, node: string, parents: number): boolean {
   return open === 0
 }
 
-/** Every node has ended. A paused workflow stays paused at its end. */
-export function endWorkflow(draft: ChangeDraft): void {
-  if (draft.state === 'ready') draft.moveWorkflow('finished')
+/** Every node has ended. A paused workflow stays paused at its end; what a join did without may still run. */
+export function endWorkflow(draft: ChangeDraft, plan: Plan): void {
+  if (draft.state !== 'ready') return
+  if (isSelective(plan.graph) && draft.rows().length > 0) finishWorkflow(draft, plan)
+  else draft.moveWorkflow('finished')
 }
 
 export interface FirstOptions {
@@ -60,7 +124,7 @@ export interface FirstOptions {
 export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, options: FirstOptions = {}): NewExecution {
   return insertForward(draft, plan, {
     node,
-    attempt: 1,
+    attempt: draft.attemptsBefore(node.id) + 1,
     fence: options.fence ?? 1,
     due: { inMs: node.waitMs },
     failures: 0,
@@ -73,40 +137,6 @@ export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, opt
   })
 }
 
-/** What an execution comes after: the latest attempts of the parents that were taken. */
-export function parentsOf(
-  draft: ChangeDraft,
-  plan: Plan,
-  node: GraphNode,
-): Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] {
-  // An item begins while the node that it belongs to waits, which may have been a step of a chain until now.
-  if (node.kind === 'item') {
-    return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? draft.rowIn(chainSlot) ?? []].flat()
-  }
-  return node.dependsOn.flatMap(id => {
-    const parent = namesOf(plan, id)
-      .map(name => draft.latestOf(name))
-      .find(ending => ending !== null)
-    if (!parent || parent.outcome === 'not_taken') return []
-    // The items of an `each` node stand between it and what comes after it.
-    return plan.graph.find(id)?.kind === 'each' ? { ...parent, ordinal: parent.ordinal + 1 } : parent
-  })
-}
-
-/** The name of a node and those that it had before. */
-export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
-  if (renamed.size === 0) return [id]
-  const name = ownerOf(id) ?? id
-  const item = id.slice(name.length)
-  return [id, ...[...renamed].filter(([, now]) => now === name).map(([before]) => `${before}${item}`)]
-}
-
-/** The latest ended attempt of a node, whatever its name was then. */
-export function latestUnder(draft: ChangeDraft, plan: Pick<Plan, 'renamed'>, id: string): LatestEnding | null {
-  const all = namesOf(plan, id).map(name => draft.latestOf(name))
-  return all.find(ending => ending !== null) ?? null
-}
-
 export interface Again {
   readonly due: Due
   readonly failures: number
@@ -114,6 +144,8 @@ export interface Again {
   /** A resumable step begins from the start; otherwise it goes on where it was. */
   readonly rewind?: boolean
   readonly keepsInput?: boolean
+  /** What the attempt works on instead. */
+  readonly input?: string
   readonly runOn?: RunOn | null
   /** It has to wait for its place among items. */
   readonly state?: 'waiting'
@@ -134,12 +166,21 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    // An item stays what it is, and so does what was given when a letter was requeued. A child is started anew, unless only
-    // the worker was lost.
-    input: (known !== null && known.kind !== 'child') || again.keepsInput ? before.input : null,
+    input: again.input ?? keptInput(known, before, again),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
+}
+
+/**
+ * An item stays what it is, and so does what was given when a letter was requeued, and what came while a node waited. A
+ * child is started anew, and what nothing came for waits anew, unless only the worker was lost.
+ */
+function keptInput(node: GraphNode | null, { input }: Predecessor, { keepsInput, crashes }: Again): string | null {
+  const isLost = crashes > 0
+  const waits = node?.kind === 'human' || node?.kind === 'signal'
+  if (waits && !isLost && cameIn(input)?.came === 'nothing') return null
+  return (node !== null && node.kind !== 'child') || keepsInput ? input : null
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */

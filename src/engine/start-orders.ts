@@ -159,6 +159,8 @@ export interface StartCourse {
   readonly generation: number
   readonly allowMultiple: boolean
   readonly formerTypes?: readonly string[]
+  /** Where in a trace it is started. */
+  readonly trace?: string | null
   handlerOf(node: GraphNode): string
 }
 
@@ -185,6 +187,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     generation: course.generation,
     graph: null,
     parent: null,
+    trace: course.trace ?? null,
     taken: null,
     ...firstRows(course, prepared, { workflowId: id, takeId: () => ids[next++] ?? '' }),
   }

@@ -6,7 +6,7 @@ import type { FlowControl } from '../definition/flow-control.ts'
 import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
 import { resolveRetry } from '../definition/retry-policy.ts'
-import { StepTimeoutError } from '../errors.ts'
+import { isGenevaError, StepTimeoutError } from '../errors.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import type { StepReport } from './step-report.ts'
 
@@ -135,7 +135,7 @@ export async function failed(
 /** Anything can be thrown, also what cannot be looked at. */
 function isTimeout(thrown: unknown): boolean {
   try {
-    return thrown instanceof StepTimeoutError
+    return thrown instanceof StepTimeoutError || isGenevaError(thrown, 'NOTHING_CAME')
   } catch {
     return false
   }

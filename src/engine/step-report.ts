@@ -6,7 +6,16 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type { StartOrder } from '../store/store.ts'
 
 export type StepReport =
-  | { readonly kind: 'completed'; readonly output: string | null }
+  | {
+      readonly kind: 'completed'
+      readonly output: string | null
+      /** What a condition came to. */
+      readonly result?: boolean
+      /** The lost call of an earlier attempt had happened. */
+      readonly resolved?: boolean
+      /** People have confirmed it. */
+      readonly confirmed?: boolean
+    }
   | { readonly kind: 'finish'; readonly output: string | null; readonly reason: string | null }
   /** The workflow is finished and goes on as a new one, with this input, encoded. */
   | { readonly kind: 'restart'; readonly input: string | null; readonly lane: string; readonly waitMs: number }
@@ -17,6 +26,8 @@ export type StepReport =
   | { readonly kind: 'suspend'; readonly waitMs: number; readonly reason: string | null }
   /** An `each` node has told its items, encoded: each gets an execution of its own. */
   | { readonly kind: 'items'; readonly items: readonly string[] }
+  /** A node that waits for people or a message has been reached. */
+  | { readonly kind: 'wait' }
   /** A `child` node is to start this workflow, in the transaction that lets it wait. */
   | { readonly kind: 'child'; readonly order: StartOrder }
   /** A `child` node waits for a workflow that exists. */
@@ -35,6 +46,8 @@ export type StepReport =
       readonly retried?: number
       /** It took longer than it may. */
       readonly timedOut?: boolean
+      /** Code that must not be called twice was cut off: nobody knows what it has done. */
+      readonly unknown?: boolean
     }
   /** Given back unfinished: the worker shuts down. */
   | { readonly kind: 'released' }

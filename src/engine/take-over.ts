@@ -7,7 +7,8 @@ import type { ActiveExecution } from '../store/records.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideTakeover } from './decide-recovery.ts'
-import { type Engine, holds } from './engine.ts'
+import { type Engine, historyToo, holds } from './engine.ts'
+import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
 
 /** Takes over what dead workers have left, up to `limit` rows. Tells how many were found. */
@@ -44,7 +45,11 @@ async function takeOverTogether(engine: Engine, rows: readonly ActiveExecution[]
   const targets = ids.map(workflowId => ({ workflowId, lockRows: true, withLatest: true }))
   const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
-    return engine.store.change(targets, facts => decide(facts, rows, courses.get(facts.workflow.id), pool))
+    const look = ({ workflow }: WorkflowFacts) => {
+      const course = courses.get(workflow.id)
+      return course && mayBeUndone(course) ? historyToo : null
+    }
+    return engine.store.change(targets, facts => decide(facts, rows, courses.get(facts.workflow.id), pool), { look })
   })
   engine.ends.noteAll(changes)
 }

@@ -29,6 +29,8 @@ interface Failing {
   readonly until: number
 }
 
+type ScheduleErrorListener = (error: unknown, schedule: string) => void
+
 export class Ticks {
   readonly #engine: Engine
   readonly #schedules: ScheduleRegistry
@@ -72,7 +74,7 @@ export class Ticks {
   }
 
   /** Starts what is due. Returns in how many milliseconds to look again. Errors of one schedule keep no other waiting. */
-  async runDue(onError: (error: unknown) => void): Promise<number> {
+  async runDue(onError: ScheduleErrorListener): Promise<number> {
     if (performance.now() - this.#registeredAt > refreshMs) await this.register()
     const { now, schedules } = await this.#engine.store.schedules.list(this.#schedules.all.map(({ name }) => name))
     let waitMs = longestWaitMs
@@ -98,7 +100,7 @@ export class Ticks {
   }
 
   /** A tick whose start fails stays due: it is tried again, ever more rarely, and shown with the schedule. */
-  async #runGuarded(row: ScheduleRecord, now: number, onError: (error: unknown) => void): Promise<number> {
+  async #runGuarded(row: ScheduleRecord, now: number, onError: ScheduleErrorListener): Promise<number> {
     const failing = this.#failing.get(row.name)
     if (failing && failing.until > performance.now()) return failing.until - performance.now()
     try {
@@ -109,9 +111,10 @@ export class Ticks {
       const times = (failing?.times ?? 0) + 1
       const waitMs = Math.min(1000 * 2 ** (times - 1), longestBackoffMs)
       this.#failing.set(row.name, { times, until: performance.now() + waitMs })
-      onError(error)
+      const report = (thrown: unknown) => onError(thrown, row.name)
+      report(error)
       const { className, message } = describeError(error)
-      await this.#engine.store.schedules.noteError(row.name, `${className}: ${message}`).catch(onError)
+      await this.#engine.store.schedules.noteError(row.name, `${className}: ${message}`).catch(report)
       return waitMs
     }
   }
@@ -123,8 +126,11 @@ export class Ticks {
     const state = { nextAt: row.nextAt / 1000, since: Math.floor(row.since / 1000) }
     const due = dueTicks(this.timingOf(row.timing), state, schedule.catchUp, { now: now / 1000, limit: batch })
     const orders: StartOrder[] = []
+    // Whoever is too late leaves it without an end.
+    const span = due.ticks.length === 0 ? null : (this.#engine.tracing?.start(row.type, 'clock') ?? null)
     for (const at of due.ticks) {
-      orders.push(await this.#orderFor(schedule, { schedule: row.name, at: new Date(at), manual: false }))
+      const order = await this.#orderFor(schedule, { schedule: row.name, at: new Date(at), manual: false })
+      orders.push(span === null ? order : { ...order, trace: span.trace })
     }
     const results = await this.#engine.store.schedules.run({
       seen: row,
@@ -134,6 +140,7 @@ export class Ticks {
       skipOverlap: schedule.overlap === 'skip',
     })
     if (results === null) return contendedMs
+    span?.end(orders.map(order => order.id))
     this.#engine.ends.noteWork()
     return Math.max(0, due.next - now / 1000)
   }

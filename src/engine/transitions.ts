@@ -3,22 +3,24 @@
  * listed is a bug.
  */
 import { InvariantError } from '../errors.ts'
-import type { ActiveState, ExecutionState, StoredWorkflowState } from '../store/records.ts'
+import type { ActiveState, EndedState, ExecutionState, StoredWorkflowState } from '../store/records.ts'
 
 type Table<From extends string, To extends string> = Readonly<Record<From, readonly To[]>>
 
 /** `new` is a workflow that does not exist yet. `performing` is `ready` with a row in progress. */
 export const workflowTransitions: Table<StoredWorkflowState | 'new', StoredWorkflowState> = {
   new: ['ready', 'finished'],
-  ready: ['finished', 'paused', 'dlq', 'rolling_back', 'canceled'],
-  paused: ['ready', 'finished', 'dlq', 'rolling_back', 'canceled'],
-  dlq: ['ready', 'paused', 'finished', 'rolling_back', 'canceled'],
-  rolling_back: ['canceled'],
+  ready: ['finished', 'paused', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  paused: ['ready', 'finished', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  dlq: ['ready', 'paused', 'finished', 'rolling_back', 'failed', 'canceled', 'aborted'],
+  rolling_back: ['failed', 'canceled', 'aborted'],
   finished: [],
+  failed: [],
   canceled: [],
+  aborted: [],
 }
 
-/** `new` is an attempt that does not exist yet. Ended rows do not move. */
+/** `new` is an attempt that does not exist yet. Ended rows do not move, but for a rollback. */
 export const executionTransitions: Table<ActiveState | 'new', ExecutionState> = {
   new: ['scheduled', 'in_progress', 'waiting', 'paused', 'skipped', 'completed'],
   scheduled: ['in_progress', 'paused', 'canceled', 'skipped', 'completed'],
@@ -26,6 +28,20 @@ export const executionTransitions: Table<ActiveState | 'new', ExecutionState> = 
   waiting: ['scheduled', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
   paused: ['scheduled', 'suspended', 'canceled', 'skipped', 'completed'],
   in_progress: ['scheduled', 'suspended', 'waiting', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
+}
+
+/** Ended rows move in a rollback alone. `failed` again: its compensation was given up, or cut off. */
+export const undoTransitions: Partial<Table<EndedState, EndedState>> = {
+  completed: ['compensating', 'rolled_back'],
+  failed: ['compensating', 'rolled_back'],
+  skipped: ['compensating', 'rolled_back'],
+  compensating: ['rolled_back', 'failed'],
+}
+
+export function checkUndoTransition(id: string, from: EndedState, to: EndedState): void {
+  if (!undoTransitions[from]?.includes(to)) {
+    throw new InvariantError(`Execution ${id} cannot go from ${from} to ${to}.`)
+  }
 }
 
 export function checkWorkflowTransition(id: string, from: StoredWorkflowState | 'new', to: StoredWorkflowState): void {

@@ -4,8 +4,8 @@
  */
 import type { ActiveExecution, EndedExecution } from '../store/records.ts'
 import { ancestryHash } from './ancestry.ts'
+import { namesOf } from './parents.ts'
 import { keptAttempts } from './plan.ts'
-import { namesOf } from './schedule.ts'
 
 export interface HistoryFlaw {
   readonly executionId: string

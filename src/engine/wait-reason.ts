@@ -5,7 +5,14 @@ import type { Outcome, PauseCause, StoredWorkflowState } from '../store/records.
  * Why nothing follows a failed attempt by itself. `not_retryable`: the error was not worth another attempt. `not_retried`:
  * no retry is declared, or the code that would say so is not here. `paused_itself`: the step called `this.pause()`.
  */
-export type FailureCause = 'attempts_exhausted' | 'not_retryable' | 'not_retried' | 'crash_limit' | 'paused_itself'
+export type FailureCause =
+  | 'attempts_exhausted'
+  | 'not_retryable'
+  | 'not_retried'
+  | 'crash_limit'
+  | 'paused_itself'
+  /** It must not be called twice, and nobody knows what its last call has done. */
+  | 'unknown_outcome'
 
 export interface StepError {
   readonly className: string
@@ -68,6 +75,15 @@ export type WaitReason =
   | { readonly kind: 'items'; readonly open: number }
   /** An item that waits until one of the others is done. */
   | { readonly kind: 'place'; readonly limit: number | null }
+  /** People have to decide. */
+  | {
+      readonly kind: 'people'
+      readonly prompt: string | null
+      readonly assignTo: readonly string[]
+      readonly quorum: number
+    }
+  /** A message has to come. */
+  | { readonly kind: 'signal'; readonly name: string }
   /** Something outside has to happen. */
   | { readonly kind: 'outside' }
   /** It threw, and its next attempt is due later. `attempts` is `null` where no retry is declared, or its code is not here. */

@@ -14,7 +14,7 @@ import type { WaitReason } from './wait-reason.ts'
 export function waitingSentence(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: number): string {
   const clauses = [...clausesFor(standing, nodes, toDate(now)), ...deadlineClauses(standing, now)]
   const text = clauses.join('; ')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[?!…]$/.test(text) ? '' : '.'}`
 }
 
 function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: Date): string[] {
@@ -22,7 +22,10 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
   if (isEnd(workflow.state)) return [endClause(standing)]
   const steps = findings(nodes, now)
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
-  if (workflow.state === 'rolling_back') return [`it is being canceled${asked}`, ...stopClauses(steps, nodes)]
+  if (workflow.state === 'rolling_back') {
+    const what = workflow.rollback?.kind === 'failure' ? 'it is being rolled back' : 'it is being canceled'
+    return [`${what}${asked}`, ...stopClauses(steps, nodes)]
+  }
   if (workflow.finishing)
     return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
   if (workflow.state === 'dlq') return letterClauses(standing, steps)
@@ -85,6 +88,8 @@ const letterReasons: Readonly<Record<LetterReason, string>> = {
   retries_exhausted: 'its retries are used up',
   policy: 'its policy says so',
   crash_limit: 'it has lost its worker too often',
+  compensation_exhausted: 'it could not be undone',
+  unknown_outcome: 'it was cut off, and nobody knows what it has done',
 }
 
 function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
@@ -119,6 +124,8 @@ const precedence: readonly Finding['kind'][] = [
   'time',
   'child',
   'items',
+  'people',
+  'signal',
   'outside',
   'failed',
 ]
@@ -157,6 +164,10 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
       return `${step} waits for workflow ${reason.workflowId}${childText(reason)}`
     case 'items':
       return `${step} waits for ${reason.open} of its items`
+    case 'people':
+      return peopleClause(step, reason)
+    case 'signal':
+      return `${step} waits for the signal ${reason.name}`
     case 'queue_paused':
       return `${step} is due, but queue ${reason.queue} was paused at ${timeText(reason.since)}${askedBy(reason.by ?? 'somebody', reason.reason)}`
     case 'limit':
@@ -177,6 +188,12 @@ function runningClause(step: string, attempt: number, reason: Extract<WaitReason
   return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
 }
 
+function peopleClause(step: string, { prompt, assignTo, quorum }: Extract<WaitReason, { kind: 'people' }>): string {
+  const whom = assignTo.length > 0 ? assignTo.join(', ') : quorum > 1 ? `${quorum} people` : 'a person'
+  const needed = assignTo.length > 0 && quorum > 1 ? `, ${quorum} of whom must agree` : ''
+  return `${step} waits for ${whom} to decide${needed}${prompt === null ? '' : `: ${trimmed(prompt)}`}`
+}
+
 function limitClause(step: string, reason: Extract<WaitReason, { kind: 'limit' }>): string {
   const { of, name, key, most, perMs, running, holders, until } = reason
   const where = of === 'queue' ? `queue ${name}` : key === null ? `class ${name}` : `class ${name}, for key ${key},`
@@ -193,6 +210,8 @@ function failureClause(step: string, reason: Extract<WaitReason, { kind: 'failed
   const { why, attempt, error } = reason
   if (why === 'paused_itself') return `${step} has paused the workflow itself`
   if (why === 'crash_limit') return `${step} has lost its worker too often${errorText(error)}`
+  if (why === 'unknown_outcome')
+    return `${step} must not be called twice, and was cut off in its call: find out what it has done, then resolve or reattempt it`
   const how = {
     attempts_exhausted: `at its last attempt, number ${attempt}`,
     not_retryable: `at attempt ${attempt} with an error that is not retried`,

@@ -2,17 +2,23 @@
  * How a workflow comes to rest: held, canceled, declared finished, or stuck behind a step that has failed. Pure changes to
  * a draft. Whoever ends or holds a workflow as a whole must have been shown all of its rows.
  */
-import { noProgress } from '../store/records.ts'
+import type { Rollback } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { deadlineSlot, ownerOf, type Plan, timerHandler, timerQueue } from './plan.ts'
+import { insertTimer } from './insert-timer.ts'
+import { deadlineSlot, ownerOf, type Plan } from './plan.ts'
+import { rollbackOf, rowsToUndo, undoNext, undoneBy } from './rollback.ts'
 
-/** How long a canceled workflow waits for a running step to stop. */
-export const stopGraceMs = 30_000
+/** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
+const defaultGraceMs = 30_000
 /** No node can have this name. */
 export const stopTimerSlot = '#stop'
 
 /** Timers that cancel a child begin so. */
 export const cascadeSlotPrefix = '#cascade/'
+
+function graceOf({ graph }: Plan): number {
+  return graph.data.stopGraceMs ?? defaultGraceMs
+}
 
 /** Nothing new starts; what runs records its result. */
 export function holdRows(draft: ChangeDraft): void {
@@ -27,20 +33,51 @@ export function letGoDeadline(draft: ChangeDraft): void {
   if (row?.state === 'paused') draft.move(row, 'scheduled')
 }
 
-/** At once when nothing runs. Running steps are told to stop, and the workflow ends when they have. */
+/** At once when nothing runs. Running steps are told to stop, and the workflow is undone when they have. */
 export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
+  rollBack(draft, plan, rollbackOf('cancel', request.reason, request.by))
+}
+
+/** Nothing new starts; once nothing runs any more, what was done is undone, newest first. */
+export function rollBack(draft: ChangeDraft, plan: Plan, rollback: Rollback): void {
+  const request = { by: rollback.by, reason: rollback.message }
   const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
-  closeLetters(draft, request)
+  closeLetters(draft)
   // One that was declared finished waits for the same rows, with a timer of its own.
   draft.dropTimer(stopTimerSlot)
-  draft.moveWorkflow(left.length > 0 ? 'rolling_back' : 'canceled', request)
-  if (draft.workflow.finishing) draft.setWorkflow({ finishing: false })
+  draft.setWorkflow({ rollback, blockedBy: null, ...(draft.workflow.finishing ? { finishing: false } : {}) })
+  const undoes = left.length > 0 || rowsToUndo(draft, plan).length > 0
+  if (!undoes) {
+    draft.dropTimers()
+    draft.moveWorkflow(rollback.kind === 'cancel' ? 'canceled' : 'failed', request)
+    return
+  }
+  draft.moveWorkflow('rolling_back', request)
   stopChildren(draft, request, plan)
   if (left.some(row => row.state === 'in_progress'))
-    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
+    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: graceOf(plan) } })
+  else endIfNothingRuns(draft, plan)
+}
+
+/** Right now, whatever runs: nothing is undone or waited for. What a lost claim still reports is refused. */
+export function abortWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
+  for (const row of draft.rows()) {
+    if (row.kind === 'compensate') cutOff(draft, row)
+    stopChild(draft, row, { ...request, how: 'abort' }, plan)
+    const begun = wasBegun(row) || row.state === 'in_progress'
+    draft.end(row, begun ? 'skipped' : 'canceled', 'stopped', { ...request })
+  }
+  // Children are stopped by timers, which outlive this workflow.
+  draft.dropTimer(stopTimerSlot)
+  draft.moveWorkflow('aborted', request)
+}
+
+function cutOff(draft: ChangeDraft, row: LiveRow): void {
+  const undone = draft.undoRows().find(candidate => candidate.id === undoneBy(row.input))
+  if (undone?.state === 'compensating') draft.moveEnded(undone, 'failed')
 }
 
 /** The rest is left out. What still runs is told to stop, and waited for. */
@@ -53,25 +90,30 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
     if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
   }
   draft.setWorkflow({ finishing: true })
-  closeLetters(draft, { by: null, reason: 'the workflow was finished' })
+  closeLetters(draft)
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
   if (draft.rows().some(row => row.state === 'in_progress')) {
-    insertTimer(draft, plan, { slot: stopTimerSlot, inMs: stopGraceMs })
+    insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: graceOf(plan) } })
   }
-  endIfNothingRuns(draft)
+  endIfNothingRuns(draft, plan)
 }
 
-/** With the end of a workflow nothing is left to be handled. */
-function closeLetters(draft: ChangeDraft, request: Request): void {
-  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+/** With the end of a workflow none of its steps is left to be handled. */
+function closeLetters(draft: ChangeDraft): void {
+  const forward = draft.letters().filter(letter => letter.kind === 'forward')
+  for (const letter of forward) draft.closeLetter(letter, 'discarded', { by: null, reason: 'the workflow has ended' })
 }
 
-/** The last running row is gone: the end that was asked for is there. */
-export function endIfNothingRuns(draft: ChangeDraft): void {
+/** The last running row is gone: the end that was asked for is there, or what has to be undone first. */
+export function endIfNothingRuns(draft: ChangeDraft, plan: Plan): void {
   if (draft.goesOn() || draft.rows().some(row => row.state === 'waiting')) return
+  draft.dropTimer(stopTimerSlot)
+  if (draft.state === 'rolling_back') {
+    undoNext(draft, plan)
+    return
+  }
   draft.dropTimers()
-  // A workflow that was declared finished can still be canceled while it waits for what runs.
-  draft.moveWorkflow(draft.state === 'rolling_back' ? 'canceled' : 'finished')
+  draft.moveWorkflow('finished')
 }
 
 /** A failed step keeps the workflow from its end, and no other branch goes on. */
@@ -122,47 +164,19 @@ function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
         draft.workflow.finishing ? 'superseded' : 'stopped',
       )
   }
-  if (draft.state === 'rolling_back' && draft.rows().length === 0) endIfNothingRuns(draft)
 }
 
-export function stopChild(draft: ChangeDraft, row: LiveRow, { by, reason }: Request, plan: Plan): void {
+/** With `abort` nothing of the child is undone. */
+export type StopRequest = Request & { readonly how?: 'cancel' | 'abort' }
+
+export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest, plan: Plan): void {
+  const { by, reason, how = 'cancel' } = request
   const child = childOf(row)
   if (child === null || !child.isOwn) return
   const why =
     draft.state === 'rolling_back'
       ? 'the workflow that waited for it was canceled'
       : `${row.node}, which waited for it, was left out`
-  const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why })
-  insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, inMs: 0, node: row.node, input })
-}
-
-interface Timer {
-  readonly slot: string
-  readonly inMs: number
-  readonly node?: string
-  readonly input?: string
-}
-
-function insertTimer(draft: ChangeDraft, plan: Plan, timer: Timer): void {
-  draft.insert({
-    slot: timer.slot,
-    id: plan.takeId(),
-    node: timer.node ?? '',
-    kind: 'timer',
-    attempt: 1,
-    ordinal: 0,
-    state: 'scheduled',
-    queue: timerQueue,
-    handler: timerHandler,
-    generation: 0,
-    priority: 0,
-    due: { inMs: timer.inMs },
-    owner: null,
-    fence: 0,
-    failures: 0,
-    crashes: 0,
-    progress: noProgress,
-    input: timer.input ?? null,
-    ancestry: { hash: '', parents: [] },
-  })
+  const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why, how })
+  insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, due: { inMs: 0 }, node: row.node, input })
 }

@@ -47,6 +47,15 @@ export class InvalidStateError extends GenevaError {
   }
 }
 
+/** A node that waits for people was decided on by somebody else, or by the same person before. Nothing was changed. */
+export class AlreadyDecidedError extends GenevaError {
+  readonly workflowId: string
+  constructor(workflowId: string, what: string) {
+    super('ALREADY_DECIDED', `Workflow ${workflowId}: ${what} \`wf.decisions()\` shows what was decided.`)
+    this.workflowId = workflowId
+  }
+}
+
 /** `waitUntilFinished` met another end than `finished`. */
 export class WorkflowNotFinishedError extends GenevaError {
   readonly workflowId: string

@@ -1,3 +1,10 @@
+/** A node that waited for people or for a message has waited long enough. */
+export class NothingCameError extends GenevaError {
+  constructor(workflowId: string, node: string, waited: string) {
+    super('NOTHING_CAME', `Step ${node} of workflow ${workflowId} waited ${waited}, and nothing came.`)
+  }
+}
+
 /** What is recorded with a step, or thrown into one. */
 import { GenevaError } from './geneva-error.ts'
 

@@ -22,12 +22,15 @@ export function checkAlwaysTrue(file: WorkflowFile, others: ReadonlyMap<string, 
 }
 
 function checkEnded({ workflow, fanIns }: WorkflowFile, rows: readonly ActiveExecution[]): Complaint[] {
-  const left = rows.map(row =>
-    about(row, {
-      problem: `The workflow is ${workflow.state}, but step ${row.node} has a row that is ${row.state}.`,
-      remedy: 'Nobody waits for this row: delete it.',
-    }),
-  )
+  // What could not be undone may be tried again after the end.
+  const left = rows
+    .filter(row => row.kind !== 'compensate')
+    .map(row =>
+      about(row, {
+        problem: `The workflow is ${workflow.state}, but step ${row.node} has a row that is ${row.state}.`,
+        remedy: 'Nobody waits for this row: delete it.',
+      }),
+    )
   if (fanIns.size === 0) return left
   const problem = `The workflow is ${workflow.state}, but counters are left: ${[...fanIns.keys()].join(', ')}.`
   return [...left, { kind: 'counter', problem, remedy: 'They do no harm: delete them.' }]
@@ -85,7 +88,7 @@ function checkLetters({ workflow, letters }: WorkflowFile): Complaint[] {
     const problem = 'The workflow is in the dlq, but no dead letter is open: nobody can requeue it.'
     complaints.push({ kind: 'letter', problem, remedy: 'Skip or resolve a step that has failed, or cancel it.' })
   }
-  for (const { node, executionId } of isEnd(state) ? letters : []) {
+  for (const { node, executionId } of isEnd(state) ? letters.filter(letter => letter.kind !== 'compensate') : []) {
     const problem = `The workflow is ${state}, but the dead letter of step ${node} is open.`
     complaints.push({
       kind: 'letter',

@@ -3,8 +3,10 @@
  * row, an end that is reached and was not declared. It lets the engine heal a copy, and looks at what that would change. Pure.
  */
 import type { Graph } from '../definition/graph.ts'
+import { joinsOver } from '../definition/join-stretch.ts'
 import { ChangeDraft } from '../engine/change-draft.ts'
-import { heal, isSatisfied, mustHeal } from '../engine/heal.ts'
+import { heal, mustHeal } from '../engine/heal.ts'
+import { isSatisfied } from '../engine/is-satisfied.ts'
 import { currentName, endNode, type Plan } from '../engine/plan.ts'
 import { findFlaw } from '../engine/verify-history.ts'
 import type { LatestEnding, WorkflowChange, WorkflowFacts } from '../store/change.ts'
@@ -55,7 +57,11 @@ function rule(node: string | null, problem: string): Complaint {
 /** A counter that does not exist yet stands for all parents. */
 function checkCounters({ fanIns }: WorkflowChange, file: WorkflowFile, graph: Graph): Complaint[] {
   const right = new Map([...fanIns.inserted, ...fanIns.updated].map(({ node, open }) => [node, open]))
-  const nodes = new Set([...right.keys(), ...file.fanIns.keys()])
+  // A node that its condition kept out may still be counted down by what else it depends on. Nothing follows from that.
+  const over = latestOf(file.history, graph)
+  const nodes = new Set(
+    [...right.keys(), ...file.fanIns.keys()].filter(node => over.get(node)?.outcome !== 'not_taken'),
+  )
   return [...nodes].flatMap(node => {
     const whole = node === endNode ? graph.leaves.length : (graph.find(node)?.dependsOn.length ?? 0)
     const stored = file.fanIns.get(node) ?? whole
@@ -83,6 +89,8 @@ function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {
   return graph.nodes.flatMap(({ id }) => {
     const ending = latest.get(id)
     if (!ending || isSatisfied(ending) || ending.outcome === 'not_taken') return []
+    // A join that need not wait for all answers for it.
+    if (joinsOver(graph, id).some(({ join }) => latest.has(join.id))) return []
     const wentOn = graph.childrenOf(id).some(child => latest.has(child.id))
     if (givenUp.has(ending.outcome) && (ending.outcome === 'superseded' || !wentOn)) return []
     const problem = `The workflow is finished, but step ${id} is ${ending.state} (${ending.outcome}).`
@@ -133,7 +141,10 @@ function factsOf({ workflow, active, history, letters, fanIns }: WorkflowFile): 
     latest,
     parents: new Map(),
     letters,
+    undo: null,
     outworn: [],
+    decisions: [],
+    signals: [],
     started: new Map(),
     others: new Map(),
     fanIns,

@@ -15,7 +15,7 @@ const lastWordsMs = 1000
 export class EventBus {
   readonly #onError: ErrorListener
   readonly #subscribers = new Set<Subscriber>()
-  readonly #wakers = new Set<() => void>()
+  readonly #wakers = new Set<(events: readonly CommittedEvent[]) => void>()
   readonly #reads = new Set<Promise<unknown>>()
   #store: Store | null = null
 
@@ -41,8 +41,8 @@ export class EventBus {
     }
   }
 
-  /** Calls `wake` when this process has written events. */
-  onCommit(wake: () => void): () => void {
+  /** Calls `wake` when this process has written events, in the engine's turn: it must be quick, and it must not throw. */
+  onCommit(wake: (events: readonly CommittedEvent[]) => void): () => void {
     this.#wakers.add(wake)
     this.#listenIfNeeded()
     return () => {
@@ -64,7 +64,7 @@ export class EventBus {
 
   /** Lets handlers hear what they have still to hear, for a moment. */
   async close(): Promise<void> {
-    for (const wake of this.#wakers) wake()
+    for (const wake of this.#wakers) wake([])
     const idle = [...this.#subscribers].map(subscriber => subscriber.idle())
     await within(Promise.all([...idle, ...this.#reads]), lastWordsMs)
     for (const subscriber of this.#subscribers) subscriber.end()
@@ -78,7 +78,7 @@ export class EventBus {
   #pass(events: readonly CommittedEvent[]): void {
     if (events.length === 0) return
     for (const subscriber of this.#subscribers) subscriber.offer(events)
-    for (const wake of this.#wakers) wake()
+    for (const wake of this.#wakers) wake(events)
   }
 }
 

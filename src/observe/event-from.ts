@@ -54,15 +54,13 @@ function eventFrom(source: Source): GenevaEvent {
 }
 
 function whatIsMore(source: Source): object {
-  const { type, from, to, executionId, outcome } = source
+  return source.type.startsWith('workflow.') ? aboutWorkflow(source) : aboutRows(source)
+}
+
+function aboutWorkflow(source: Source): object {
+  const { type, from, to } = source
   const moved = { from, to }
-  const step = { executionId, step: source.node, attempt: source.attempt }
   switch (type as EngineEventType) {
-    case 'workflow.continued':
-    case 'workflow.healed':
-    case 'workflow.frozen':
-    case 'workflow.graph_replaced':
-      return {}
     case 'workflow.started':
     case 'workflow.rolling_back':
       return moved
@@ -74,8 +72,20 @@ function whatIsMore(source: Source): object {
       return { ...moved, pausedMs: lasted(source) }
     case 'workflow.finished':
       return { ...moved, lastedMs: lasted(source), decision: complete }
+    case 'workflow.failed':
     case 'workflow.canceled':
+    case 'workflow.aborted':
       return { ...moved, lastedMs: lasted(source) }
+    default:
+      return {}
+  }
+}
+
+function aboutRows(source: Source): object {
+  const { type, from, to, executionId, outcome } = source
+  const moved = { from, to }
+  const step = { executionId, step: source.node, attempt: source.attempt }
+  switch (type as EngineEventType) {
     case 'step.scheduled':
     case 'step.held':
     case 'step.waiting':
@@ -83,15 +93,23 @@ function whatIsMore(source: Source): object {
     case 'step.suspended':
     case 'step.withdrawn':
     case 'step.renamed':
+    case 'step.compensating':
+    case 'step.rolled_back':
+    case 'compensation.scheduled':
+    case 'compensation.released':
       return { ...step, ...moved }
     case 'step.started':
+    case 'compensation.started':
       // One that begins right after the step before it has not waited.
       return { ...step, ...moved, waitedMs: lasted(source) ?? 0 }
     case 'step.completed':
     case 'step.skipped':
     case 'step.canceled':
+    case 'compensation.completed':
+    case 'compensation.skipped':
       return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) }
     case 'step.failed':
+    case 'compensation.failed':
       return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source) }
     case 'timer.scheduled':
     case 'timer.started':
@@ -100,6 +118,11 @@ function whatIsMore(source: Source): object {
     case 'timer.completed':
     case 'timer.canceled':
       return { executionId, ...moved }
+    case 'signal.received':
+      return { signal: source.node, executionId }
+    case 'decision.confirmed':
+    case 'decision.rejected':
+    case 'decision.escalated':
     case 'letter.opened':
     case 'letter.requeued':
     case 'letter.resolved':

@@ -90,6 +90,14 @@ export interface TimerMoved extends EventFacts {
 /** A dead letter: work that was given up until a person handles it. */
 export interface LetterMoved<Step extends string = string> extends StepFacts<Step> {}
 
+/** A message has come for a step, which may not have been reached yet. */
+export interface SignalReceived<Step extends string = string> extends EventFacts {
+  /** The step that it is for. */
+  readonly signal: Step
+  /** `null`: it is kept until the step is reached. */
+  readonly executionId: string | null
+}
+
 /** What the events of the engine say, by type. */
 export interface EngineEvents<Step extends string = string> {
   'workflow.started': WorkflowMoved
@@ -98,8 +106,12 @@ export interface EngineEvents<Step extends string = string> {
   'workflow.dlq': WorkflowMoved & { readonly decision: FinalizingDecision }
   'workflow.rolling_back': WorkflowMoved
   'workflow.finished': WorkflowEnded & { readonly decision: FinalizingDecision }
+  'workflow.failed': WorkflowEnded
   'workflow.canceled': WorkflowEnded
+  'workflow.aborted': WorkflowEnded
   'workflow.continued': EventFacts
+  'workflow.cancel_requested': EventFacts
+  'workflow.went_back': EventFacts
   'workflow.healed': EventFacts
   'workflow.frozen': EventFacts
   'workflow.graph_replaced': EventFacts
@@ -115,6 +127,18 @@ export interface EngineEvents<Step extends string = string> {
   'step.canceled': StepEnded<Step>
   'step.withdrawn': StepMoved<Step>
   'step.renamed': StepMoved<Step>
+  'step.compensating': StepMoved<Step>
+  'step.rolled_back': StepMoved<Step>
+  'compensation.scheduled': StepMoved<Step>
+  'compensation.started': StepStarted<Step>
+  'compensation.released': StepMoved<Step>
+  'compensation.completed': StepEnded<Step>
+  'compensation.failed': StepFailed<Step>
+  'compensation.skipped': StepEnded<Step>
+  'decision.confirmed': StepFacts<Step>
+  'decision.rejected': StepFacts<Step>
+  'decision.escalated': StepFacts<Step>
+  'signal.received': SignalReceived<Step>
   'timer.scheduled': TimerMoved
   'timer.started': TimerMoved
   'timer.held': TimerMoved

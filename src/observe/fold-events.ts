@@ -29,7 +29,10 @@ export interface FoldedWorkflow {
   readonly flaws: readonly EventFlaw[]
 }
 
-const ends: ReadonlySet<string> = new Set(['completed', 'failed', 'skipped', 'canceled', 'rolled_back'])
+const ends: ReadonlySet<string> = new Set(['completed', 'failed', 'skipped', 'canceled', 'compensating', 'rolled_back'])
+
+/** What the events of executions begin with. */
+const aboutExecutions: ReadonlySet<string> = new Set(['step', 'compensation', 'reconciliation', 'timer'])
 
 export function isEndedState(state: string): boolean {
   return ends.has(state)
@@ -50,7 +53,7 @@ class Fold implements FoldedWorkflow {
   add(event: EventRecord): void {
     const [about] = event.type.split('.')
     if (about === 'workflow') this.#moveWorkflow(event)
-    else if ((about === 'step' || about === 'timer') && event.executionId !== null) {
+    else if (aboutExecutions.has(about ?? '') && event.executionId !== null) {
       this.#moveExecution(event, event.executionId)
     } else if (about === 'letter' && event.executionId !== null) {
       this.#moveLetter(event, event.executionId)
@@ -83,7 +86,8 @@ class Fold implements FoldedWorkflow {
       attempt: event.attempt ?? 0,
       state: to,
       isTimer,
-      outcome: event.outcome,
+      // A rollback moves the state alone.
+      outcome: event.outcome ?? (isEndedState(to) ? (before?.outcome ?? null) : null),
     })
   }
 

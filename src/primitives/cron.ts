@@ -12,8 +12,8 @@ import { type DayOffsets, TimeZone } from './time-zone.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** 29 February may be eight years away, where a century is no leap year. */
-const longestSearchDays = 8 * 366 + 1
+/** A 29 February on a certain day of the week may be forty years away, where a century is no leap year. */
+const longestSearchDays = 40 * 366 + 1
 
 export class Cron {
   readonly #fields: CronFields

@@ -15,8 +15,14 @@ export const stepFailpoints = [
   'finish.after-commit',
 ] as const
 
-/** Every place. A schedule has two of its own. */
-export const failpointNames = [...stepFailpoints, 'tick.before-commit', 'tick.after-commit'] as const
+/** Every place. A compensation and a schedule have two of their own each. */
+export const failpointNames = [
+  ...stepFailpoints,
+  'compensation.before',
+  'compensation.after',
+  'tick.before-commit',
+  'tick.after-commit',
+] as const
 
 export type FailpointName = (typeof failpointNames)[number]
 

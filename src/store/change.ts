@@ -8,6 +8,7 @@ import type {
   ActiveState,
   Ancestry,
   CustomEventType,
+  DecisionRecord,
   EndedState,
   EngineEventType,
   EventRecord,
@@ -17,6 +18,8 @@ import type {
   Outcome,
   PauseCause,
   Progress,
+  Rollback,
+  SignalRecord,
   StoredWorkflowState,
   WorkflowRecord,
 } from './records.ts'
@@ -124,11 +127,22 @@ export interface Continuation {
   readonly deadline: Due | null
 }
 
+export type NewDecision = Omit<DecisionRecord, 'workflowId' | 'at'>
+export type NewSignal = Omit<SignalRecord, 'workflowId' | 'at'>
+
+export interface TakenSignal {
+  readonly id: string
+  readonly executionId: string
+}
+
 export interface WorkflowUpdate {
   readonly state: StoredWorkflowState
   readonly pauseCause: PauseCause | null
   readonly blockedBy: string | null
   readonly finishing: boolean
+  readonly rollback: Rollback | null
+  readonly partial: boolean
+  readonly rounds: Readonly<Record<string, number>> | null
   readonly crooked: boolean
   readonly openLetters: number
   readonly generation: number
@@ -141,6 +155,8 @@ export interface WorkflowChange {
   /** What the workflow's own row becomes, if it changes. */
   readonly update: WorkflowUpdate | null
   readonly endings: readonly Ending[]
+  /** Ended rows that a rollback moves on. */
+  readonly undone: readonly { readonly id: string; readonly state: EndedState }[]
   /** Ended attempts that leave history, by id. */
   readonly dropped: readonly string[]
   /** Rows that go on in the slot of an ended or idle row. */
@@ -149,6 +165,8 @@ export interface WorkflowChange {
   /** Rows that stay what they are and only change their state: held, let go, released. They have no owner. */
   readonly moves: readonly RowMove[]
   readonly removals: readonly { readonly slot: string }[]
+  /** Running rows whose workers are told to stop, by their next heartbeat. */
+  readonly stops: readonly { readonly slot: string }[]
   /** Counters by what becomes of their rows. The lock on the workflow makes sure of what is there. */
   readonly fanIns: {
     readonly inserted: readonly FanIn[]
@@ -160,6 +178,12 @@ export interface WorkflowChange {
   readonly letters: {
     readonly opened: readonly NewLetter[]
     readonly closed: readonly ClosedLetter[]
+  }
+  /** What came from outside. */
+  readonly messages: {
+    readonly decisions: readonly NewDecision[]
+    readonly signals: readonly NewSignal[]
+    readonly taken: readonly TakenSignal[]
   }
   /** A graph that is stored with the workflow from now on. */
   readonly graph: { readonly signature: string; readonly graph: string } | null
@@ -184,6 +208,12 @@ export interface WorkflowFacts {
   readonly outworn: readonly string[]
   /** The latest ended attempts of the parents of a node that is about to start. */
   readonly parents: ReadonlyMap<string, LatestEnding>
+  /** What a rollback goes by, where it was asked for. */
+  readonly undo: UndoFacts | null
+  /** Decisions on the executions that were asked about, in order. */
+  readonly decisions: readonly DecisionRecord[]
+  /** Signals for the nodes that were asked about which nobody has taken, oldest first. */
+  readonly signals: readonly SignalRecord[]
   /** Open dead letters. */
   readonly letters: readonly LetterRecord[]
   /** What became of starts in the same transaction, by the id of the order. */
@@ -210,7 +240,30 @@ export interface LatestEnding {
   readonly ordinal: number
   readonly state: EndedState
   readonly outcome: Outcome
+  /** Why it ended so; of a condition, what it came to. */
+  readonly reason: string | null
   readonly progress: Progress
   readonly input: string | null
   readonly ancestry: Ancestry
+}
+
+/** An ended forward attempt, as a rollback sees it. */
+export type UndoRow = Pick<
+  LatestEnding,
+  'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
+> & { readonly startedAt: number | null }
+
+/** A compensation that has ended, and the execution that it was to undo. */
+export interface TriedUndo {
+  readonly id: string
+  readonly node: string
+  readonly attempt: number
+  readonly outcome: Outcome
+  readonly undoes: string
+}
+
+export interface UndoFacts {
+  /** In the order of their ends, newest first. */
+  readonly rows: readonly UndoRow[]
+  readonly tried: readonly TriedUndo[]
 }

@@ -73,7 +73,17 @@ export interface FailureCount {
   readonly count: number
 }
 
+/** What a process does with the connections that it may have. */
+export interface PoolUse {
+  readonly used: number
+  /** How many ask for a connection and have none yet. */
+  readonly waiting: number
+  readonly limit: number
+}
+
 export interface HousekeepingStore {
+  /** `null` for a database without a pool of connections. */
+  poolUse(): PoolUse | null
   /** Removes a page of what has ended, families whole, in small transactions. Rows that somebody holds are left for later. */
   prune(call: PruneCall): Promise<PruneStep>
   /** What has not moved for so long, oldest first, up to `limit` of each kind. */

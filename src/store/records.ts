@@ -5,13 +5,22 @@
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 
 /** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
-export type StoredWorkflowState = 'ready' | 'paused' | 'dlq' | 'rolling_back' | 'finished' | 'canceled'
+export type StoredWorkflowState =
+  | 'ready'
+  | 'paused'
+  | 'dlq'
+  | 'rolling_back'
+  | 'finished'
+  | 'failed'
+  | 'canceled'
+  | 'aborted'
 
 /** States as people see them. */
 export type WorkflowState = StoredWorkflowState | 'performing'
 
 export type ActiveState = 'scheduled' | 'in_progress' | 'suspended' | 'waiting' | 'paused'
-export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled'
+/** An ended row is moved on by a rollback alone: to `compensating` and `rolled_back`. */
+export type EndedState = 'completed' | 'failed' | 'skipped' | 'canceled' | 'compensating' | 'rolled_back'
 export type ExecutionState = ActiveState | EndedState
 
 /** How an execution ended, for people; the state is for logic. */
@@ -33,9 +42,18 @@ export type Outcome =
   | 'not_taken'
   | 'superseded'
   | 'stopped'
+  | 'confirmed'
+  | 'rejected'
+  | 'unknown'
+  | 'rolled_back_by_exception'
+  | 'compensated'
+  | 'compensation_failed'
 
-/** `forward` runs a step; `timer` wakes the engine itself, with an empty node, for the workflow as a whole. */
-export type ExecutionKind = 'forward' | 'timer'
+/**
+ * `forward` runs a step; `compensate` undoes one; `reconcile` asks whether a lost call happened; `timer` wakes the engine
+ * itself, with an empty node for the workflow as a whole.
+ */
+export type ExecutionKind = 'forward' | 'compensate' | 'reconcile' | 'timer'
 
 /**
  * Why a workflow is paused: a person asked, the step itself asked, or an exception did it. `finishing`: a person asked,
@@ -55,6 +73,16 @@ export interface ParentKey {
   readonly node: string
 }
 
+/** Why a workflow is being undone, and how far it goes back. */
+export interface Rollback {
+  /** After a failure it goes back to the last save point and ends `failed`; after a cancel to the start, and ends `canceled`. */
+  readonly kind: 'failure' | 'cancel'
+  /** A compensation was given up, so it ends `failed` in any case. */
+  readonly givenUp: boolean
+  readonly message: string | null
+  readonly by: string | null
+}
+
 export interface WorkflowRecord {
   readonly id: string
   readonly type: string
@@ -71,6 +99,12 @@ export interface WorkflowRecord {
   readonly blockedBy: string | null
   /** A step has declared the workflow finished, and what still runs is waited for. */
   readonly finishing: boolean
+  /** Set once it is rolled back. */
+  readonly rollback: Rollback | null
+  /** A join went on without a branch that had failed. */
+  readonly partial: boolean
+  /** Attempts at nodes, by name, up to which they belong to an earlier round: somebody has sent the workflow back. */
+  readonly rounds: Readonly<Record<string, number>> | null
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null
@@ -143,8 +177,8 @@ export interface ActiveExecution {
   readonly crashes: number
   /** The worker wrote down that it is about to call user code. */
   readonly startMark: boolean
-  /** What a held row goes back to. */
-  readonly heldFrom: 'scheduled' | 'suspended' | null
+  /** What a held row goes back to. `stopping`: the row runs, and its worker is told to stop. */
+  readonly heldFrom: 'scheduled' | 'suspended' | 'stopping' | null
   readonly progress: Progress
   /** Encoded: what this execution alone works on, such as one item of many. */
   readonly input: string | null
@@ -177,6 +211,8 @@ export interface ClaimedExecution {
   readonly execution: ActiveExecution
   readonly workflow: WorkflowRecord
   readonly input: string | null
+  /** Where in a trace the workflow was started, if somebody traced it. */
+  readonly trace?: string | null
   /** The revision of the limits that it was claimed under; unknown where it was not claimed just now. */
   readonly revision?: number
 }
@@ -189,8 +225,12 @@ export const engineEventTypes = [
   'workflow.dlq',
   'workflow.rolling_back',
   'workflow.finished',
+  'workflow.failed',
   'workflow.canceled',
+  'workflow.aborted',
   'workflow.continued',
+  'workflow.cancel_requested',
+  'workflow.went_back',
   'workflow.healed',
   'workflow.frozen',
   'workflow.graph_replaced',
@@ -206,6 +246,18 @@ export const engineEventTypes = [
   'step.canceled',
   'step.withdrawn',
   'step.renamed',
+  'step.compensating',
+  'step.rolled_back',
+  'decision.confirmed',
+  'decision.rejected',
+  'decision.escalated',
+  'compensation.scheduled',
+  'compensation.started',
+  'compensation.released',
+  'compensation.completed',
+  'compensation.failed',
+  'compensation.skipped',
+  'signal.received',
   'timer.scheduled',
   'timer.started',
   'timer.held',
@@ -261,7 +313,7 @@ export interface WorkerServes {
 }
 
 /** Why work was given up until a person handles it. */
-export type LetterReason = 'retries_exhausted' | 'policy' | 'crash_limit'
+export type LetterReason = 'retries_exhausted' | 'policy' | 'crash_limit' | 'compensation_exhausted' | 'unknown_outcome'
 
 export type LetterState = 'open' | 'requeued' | 'resolved' | 'discarded'
 
@@ -281,4 +333,33 @@ export interface LetterRecord {
   readonly handledAt: number | null
   readonly handledBy: string | null
   readonly handledReason: string | null
+}
+
+/** What one person said about a node that waits for people. */
+export interface DecisionRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly executionId: string
+  readonly node: string
+  readonly by: string
+  readonly decision: 'confirmed' | 'rejected'
+  readonly comment: string | null
+  /** Encoded. */
+  readonly data: string | null
+  readonly at: number
+}
+
+/** A message from outside, kept until its node waits for it. */
+export interface SignalRecord {
+  readonly id: string
+  readonly workflowId: string
+  readonly node: string
+  /** Encoded. */
+  readonly payload: string | null
+  readonly by: string | null
+  /** A second signal with the same key is the same signal. */
+  readonly key: string | null
+  /** The execution that it went to. */
+  readonly takenBy: string | null
+  readonly at: number
 }

@@ -14,6 +14,7 @@ import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
   ActiveExecution,
   ClaimedExecution,
+  DecisionRecord,
   EndedExecution,
   EventRecord,
   HeroKey,
@@ -22,6 +23,7 @@ import type {
   LetterState,
   ParentKey,
   Progress,
+  SignalRecord,
   WorkerRecord,
   WorkflowRecord,
   WorkflowState,
@@ -104,8 +106,14 @@ export interface CloserLook {
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
   /** Whether rows go on that the facts do not show. */
   readonly others: boolean
+  /** What the workflow has done, for a rollback. */
+  readonly undo?: boolean
   /** Nodes of whose ended attempts those up to a number are not kept any longer. */
   readonly outworn: readonly { readonly node: string; readonly upTo: number }[]
+  /** Executions whose decisions are needed. */
+  readonly decided?: readonly string[]
+  /** Nodes for which signals may have been kept. */
+  readonly signaled?: readonly string[]
 }
 
 export interface ChangeCall {
@@ -259,6 +267,14 @@ export interface Store extends EventStore {
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
+  /** An ended execution by its id, for whoever undoes it. */
+  findEnded(executionId: string): Promise<{ node: string; attempt: number; output: string | null } | null>
+  /** An execution that has not ended, by its id. */
+  findActive(executionId: string): Promise<ActiveExecution | null>
+  /** In the order in which they were made. */
+  decisions(of: { readonly workflowId: string } | { readonly executionId: string }): Promise<DecisionRecord[]>
+  signals(workflowId: string): Promise<SignalRecord[]>
+  findSignal(id: string): Promise<SignalRecord | null>
   input(workflowId: string): Promise<string | null>
   tags(workflowId: string): Promise<string[]>
   /** The earliest time at which something falls due, for the test clock. */

@@ -1,5 +1,6 @@
 /**
- * Hands errors to the application, after they are recorded. A listener that throws does no harm.
+ * Hands errors to the application, after they are recorded, and to its log, where it has one. A listener that throws does
+ * no harm.
  */
 import type { ClaimedExecution } from '../store/records.ts'
 
@@ -14,20 +15,37 @@ export interface ErrorContext {
 /** Gets every error of a step, a hook, a condition or a hero load. `context` is missing for errors of the worker itself. */
 export type OnError = (error: unknown, context: ErrorContext | null) => unknown
 
+/** Ids that tell what an error is about. */
+export type ErrorIds = Readonly<Record<string, string | number | null>>
+
+/** Writes an error down, with the ids of what it is about. */
+export type ErrorLog = (error: unknown, ids: ErrorIds) => void
+
 export class ErrorListener {
-  readonly #onError: OnError
+  readonly #onError: OnError | null
+  readonly #log: ErrorLog | null
+  readonly #ids: () => ErrorIds
 
-  constructor(onError: OnError) {
-    this.#onError = onError
+  /** Without either, errors go to the console. */
+  constructor(onError: OnError | null, log: ErrorLog | null = null, ids: () => ErrorIds = () => ({})) {
+    this.#onError = onError ?? (log === null ? writeToConsole : null)
+    this.#log = log
+    this.#ids = ids
   }
 
-  report(error: unknown, claimed: ClaimedExecution | null): void {
-    this.tell(error, claimed === null ? null : contextOf(claimed))
+  /** The same for what has an id of its own. */
+  withIds(ids: () => ErrorIds): ErrorListener {
+    return new ErrorListener(this.#onError, this.#log, ids)
   }
 
-  tell(error: unknown, context: ErrorContext | null): void {
+  report(error: unknown, claimed: ClaimedExecution | null, ids: ErrorIds = {}): void {
+    this.tell(error, claimed === null ? null : contextOf(claimed), ids)
+  }
+
+  tell(error: unknown, context: ErrorContext | null, ids: ErrorIds = {}): void {
     try {
-      const returned = this.#onError(error, context)
+      this.#log?.(error, { ...this.#ids(), ...context, ...ids })
+      const returned = this.#onError?.(error, context)
       if (returned instanceof Promise) returned.catch(() => {})
     } catch {
       // Whatever the listener does, the engine goes on.
@@ -43,4 +61,9 @@ function contextOf({ workflow, execution }: ClaimedExecution): ErrorContext {
     attempt: execution.attempt,
     executionId: execution.id,
   }
+}
+
+function writeToConsole(error: unknown, context: ErrorContext | null): void {
+  const where = context ? `step ${context.step} of ${context.workflow} ${context.workflowId}` : 'worker'
+  console.error(`[geneva-drive] ${where}:`, error)
 }

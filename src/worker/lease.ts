@@ -22,6 +22,8 @@ export interface LeaseParts {
   readonly serves: WorkerServes
   /** Gets executions that this worker owns and has not run for a while: an answer about them was lost. */
   onOrphans(workerId: string, executionIds: ReadonlySet<string>): Promise<void>
+  /** Hears of a new life after the lease was lost. */
+  onLost?(workerId: string, nextId: string): void
 }
 
 /** How long a worker that leaves waits for a database that does not answer. */
@@ -34,6 +36,7 @@ export class Lease {
   readonly #handlers: readonly string[]
   readonly #serves: WorkerServes
   readonly #onOrphans: (workerId: string, ids: ReadonlySet<string>) => Promise<void>
+  readonly #onLost: LeaseParts['onLost']
   readonly #bell = new WakeUp()
   /** Executions that the database calls ours and that do not run here, each with the time when that was first seen. */
   #strays: ReadonlyMap<string, number> = new Map()
@@ -52,6 +55,7 @@ export class Lease {
     this.#handlers = parts.handlers
     this.#serves = parts.serves
     this.#onOrphans = parts.onOrphans
+    this.#onLost = parts.onLost
   }
 
   /** Changes when the lease was lost. */
@@ -133,7 +137,9 @@ export class Lease {
       this.#findOrphans(held)
     } else {
       this.#running.stopAll('claim lost')
+      const lost = this.#id
       this.#id = randomId()
+      this.#onLost?.(lost, this.#id)
       await this.#register()
     }
   }

@@ -5,13 +5,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { childHost } from '../engine/child-host.ts'
 import { jobOf } from '../engine/courses.ts'
-import { lastChance } from '../engine/decide-recovery.ts'
+import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
+import { executeCompensation } from '../engine/execute-compensation.ts'
 import { executeJob } from '../engine/execute-job.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
+import { messageReader } from '../engine/message-reader.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
+import type { AttemptSpan } from '../engine/tracing.ts'
+import { isCalledOnce } from '../engine/unknown-outcome.ts'
 import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
@@ -21,6 +25,7 @@ import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
 import type { Strategies } from './strategies.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 export interface RunnerParts {
   readonly engine: Engine
@@ -29,6 +34,7 @@ export interface RunnerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly lease: Lease
+  readonly watch?: WorkerWatch | null
   readonly strategies: Strategies
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string, handler: string): boolean
@@ -126,14 +132,31 @@ export class StepRunner {
       await this.release(workerId, step)
       return false
     }
-    const run = await this.#execute(step)
+    const span = this.#parts.engine.tracing?.attempt(claimed) ?? null
+    if (span === null) return this.#runTraced(workerId, step, mayRunOn, null)
+    try {
+      return await this.#runTraced(workerId, step, mayRunOn, span)
+    } catch (error) {
+      span.abandon(error)
+      throw error
+    }
+  }
+
+  async #runTraced(workerId: string, step: RunningStep, mayRunOn: boolean, span: AttemptSpan | null): Promise<boolean> {
+    const { claimed } = step
+    const run = await (span === null ? this.#execute(step) : span.run(() => this.#execute(step)))
     // Released meanwhile: the claim is gone, and so is the right to report.
-    if (step.reporting) return false
+    if (step.reporting) {
+      span?.end({ report: { kind: 'released' }, errors: [], recorded: false })
+      return false
+    }
     step.reporting = true
     const report = reportOf(step, run)
     const asked = this.#parts.strategies.reenqueue(report)
     const outcome = { report: asked, progress: run.progress, emitted: run.emitted }
     const result = await this.#record(workerId, step, outcome, mayRunOn)
+    span?.end({ report, errors: report === run.report ? run.errors : [], recorded: result.kind === 'recorded' })
+    if (result.kind === 'refused') this.#parts.watch?.tell({ kind: 'claim lost', workerId, claimed })
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
     this.#parts.running.goOn(step, result.next)
@@ -151,7 +174,7 @@ export class StepRunner {
       signal: abort.signal,
       maxOutputBytes,
       readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
-      mayBegin: () => this.#mayBegin(step),
+      mayBegin: () => this.#mayBegin(step, isCalledOnce(course.graph, execution)),
       timeOut: () => abort.abort('timed out'),
       beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),
     }
@@ -159,16 +182,25 @@ export class StepRunner {
     if (job !== null && course.frozen !== null) {
       return executeJob({ ...shared, frozen: course.frozen, job: engine.jobs.find(job) })
     }
-    return executeStep({
+    const methods = {
       ...shared,
       definition: engine.registry.definitionFor(execution.handler),
       children: childHost(engine, { workflowId: workflow.id, node: execution.node }, maxOutputBytes),
       host: iterationHost(engine.store, step, this.#maxItems),
-    })
+      messages: messageReader(engine.store, claimed),
+    }
+    if (execution.kind !== 'compensate') return executeStep(methods)
+    return executeCompensation({ ...methods, readUndone: id => engine.store.findEnded(id) })
   }
 
-  #mayBegin(step: RunningStep): boolean | Promise<boolean> {
-    const { lease } = this.#parts
+  /** What is called once is marked before that, so that a call which is lost can be told from one that never was. */
+  #mayBegin(step: RunningStep, once: boolean): boolean | Promise<boolean> {
+    const { lease, engine } = this.#parts
+    if (once) {
+      return Promise.resolve(this.#mayBegin(step, false)).then(
+        may => may && engine.store.markStarted(step.claimed.execution),
+      )
+    }
     // The answer to a claim may come so late that the lease it was made under is lost, and another one holds.
     const mine = () => !isInterrupted(step) && step.claimed.execution.owner === lease.workerId
     if (!mine()) return false

@@ -19,7 +19,7 @@ export async function tickAlways(ticks: Ticks, onError: ErrorListener, stop: Abo
 
 export async function tickOnce(ticks: Ticks, onError: ErrorListener): Promise<number> {
   try {
-    return await ticks.runDue(error => onError.report(error, null))
+    return await ticks.runDue((error, schedule) => onError.report(error, null, { schedule }))
   } catch (error) {
     onError.report(error, null)
     return troubleMs

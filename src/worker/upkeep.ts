@@ -14,17 +14,21 @@ import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { MissingJobs } from './missing-jobs.ts'
 import { Pruner } from './pruner.ts'
+import { UnservedNotices } from './unserved-notices.ts'
 import type { WorkerSettings } from './worker-options.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 export interface UpkeepParts {
   readonly engine: Engine
   readonly settings: WorkerSettings
   readonly onError: ErrorListener
   readonly retention: RetentionAges
+  readonly watch?: WorkerWatch | null
 }
 
 /** What it needs of the worker that it belongs to. */
 export interface UpkeepHooks {
+  workerId(): string
   handlers(): readonly string[]
   onPlan(plan: ClaimPlan): void
   /** Claims from these sources and runs what comes. */
@@ -48,6 +52,7 @@ export class Upkeep {
   readonly #hooks: UpkeepHooks
   readonly #missing: MissingJobs
   readonly #pruner: Pruner
+  readonly #unserved: UnservedNotices | null
   #plannedAt = performance.now()
   #lookedForMissingAt = performance.now()
   #mayBeOutdated = true
@@ -57,6 +62,8 @@ export class Upkeep {
     this.#hooks = hooks
     this.#missing = new MissingJobs(parts.engine.store, parts.settings.missingJobMs)
     this.#pruner = new Pruner(parts.engine.store, parts.retention)
+    const looks = parts.watch?.looksForUnserved === true
+    this.#unserved = looks ? new UnservedNotices(parts.engine.store, performance.now()) : null
   }
 
   /** Until the signal says stop. One thing that fails keeps none of the others from being done. */
@@ -69,6 +76,7 @@ export class Upkeep {
       () => this.age(),
       () => this.#failMissing(),
       () => this.#pruner.round(),
+      ...(this.#unserved === null ? [] : [() => this.#noticeUnserved()]),
     ]
     while (!stop.aborted) {
       for (const task of tasks) await task().catch(error => onError.report(error, null))
@@ -101,6 +109,13 @@ export class Upkeep {
     if (!this.#mayBeOutdated) return
     const types = this.#parts.engine.registry.definitions.flatMap(typesOf)
     this.#mayBeOutdated = (await healOutdated(this.#parts.engine, types, healingLimit)) === healingLimit
+  }
+
+  async #noticeUnserved(): Promise<void> {
+    const workerId = this.#hooks.workerId()
+    for (const each of (await this.#unserved?.look(performance.now())) ?? []) {
+      this.#parts.watch?.tell({ kind: 'unserved', workerId, ...each })
+    }
   }
 
   /** Nodes whose job nobody has: claimed to fail, so that people learn of it. */

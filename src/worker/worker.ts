@@ -3,7 +3,7 @@
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
 
-import { lastChance } from '../engine/decide-recovery.ts'
+import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
 import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
@@ -24,6 +24,7 @@ import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
+import type { WorkerWatch } from './worker-watch.ts'
 
 export interface WorkerParts {
   readonly engine: Engine
@@ -32,15 +33,16 @@ export interface WorkerParts {
   readonly onError: ErrorListener
   readonly maxOutputBytes: number
   readonly retention: RetentionAges
+  readonly watch?: WorkerWatch | null
 }
 
 export interface DrainOptions {
-  readonly maxMs?: number
-  readonly workflowId?: string
+  readonly maxMs?: number | undefined
+  readonly workflowId?: string | undefined
   /** Stop after so many steps have been claimed, and let none run on. */
-  readonly maxSteps?: number
+  readonly maxSteps?: number | undefined
   /** Interrupt every resumable step after so many items. For the test kit. */
-  readonly maxItems?: number
+  readonly maxItems?: number | undefined
 }
 
 /** How often timers are looked for. They take no room of steps, because they end what keeps it. */
@@ -70,10 +72,12 @@ export class Worker {
     this.#settle = resolve
   })
 
-  constructor(parts: WorkerParts) {
+  constructor(given: WorkerParts) {
+    const parts = { ...given, onError: given.onError.withIds(() => ({ workerId: this.#workerId })) }
     this.#parts = parts
     this.#finisher = new Finisher(parts.engine)
     this.#upkeep = new Upkeep(parts, {
+      workerId: () => this.#workerId,
       handlers: () => this.#plan?.handlers ?? [],
       onPlan: plan => {
         this.#plan = plan
@@ -95,9 +99,15 @@ export class Worker {
     return this.#lease?.healthy === true && this.#stopping === null
   }
 
+  get #workerId(): string {
+    return this.#lease?.workerId ?? ''
+  }
+
   /** Begins to work and returns. */
   async start(): Promise<void> {
     await this.#begin()
+    this.#resident = true
+    this.#tell('started')
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(() => this.#bell.ring())
@@ -112,6 +122,7 @@ export class Worker {
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
   async drain(options: DrainOptions = {}): Promise<number> {
     await this.#begin()
+    this.#tell('started')
     if (options.maxSteps !== undefined) this.#runner?.stopRunningOn()
     if (options.maxItems !== undefined) this.#runner?.limitItems(options.maxItems)
     const drained = this.#upkeep
@@ -134,6 +145,16 @@ export class Worker {
     return this.#stopping
   }
 
+  readonly #runningNow = () => this.#running.size
+
+  /** Works until it is stopped, not just until nothing is due. */
+  #resident = false
+
+  #tell(kind: 'started' | 'stopped'): void {
+    const { watch } = this.#parts
+    watch?.tell({ kind, workerId: this.#workerId, resident: this.#resident, running: this.#runningNow })
+  }
+
   #begin(): Promise<void> {
     // Stopped before it began: then there is nothing to begin.
     if (!this.#stop.signal.aborted) this.#beginning = this.#register()
@@ -151,6 +172,7 @@ export class Worker {
       handlers: plan.handlers,
       serves: plan.served,
       onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
+      onLost: (workerId, nextId) => this.#parts.watch?.tell({ kind: 'lease lost', workerId, nextId }),
     })
     await lease.begin()
     this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
@@ -214,14 +236,19 @@ export class Worker {
 
   async #claimTimers(workflowId?: string): Promise<void> {
     if (performance.now() - this.#timersClaimedAt < timerMs) return
+    await this.#fireTimers(workflowId)
+  }
+
+  /** True when there were some: what they have done may leave something due. */
+  async #fireTimers(workflowId?: string): Promise<boolean> {
     this.#timersClaimedAt = performance.now()
-    for (const timer of await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)) {
-      this.#perform(timer)
-    }
+    const timers = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
+    for (const timer of timers) this.#perform(timer)
+    return timers.length > 0
   }
 
   #claim({ sources, limit, limited }: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
-    const workerId = this.#lease?.workerId ?? ''
+    const workerId = this.#workerId
     const only = workflowId === undefined ? {} : { workflowId }
     // They run alone, so more than one would only keep room from others.
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
@@ -258,7 +285,7 @@ export class Worker {
    */
   async #adoptLost(since: number): Promise<boolean> {
     const before = this.#running.places()
-    const held = await this.#parts.engine.store.heldBy(this.#lease?.workerId ?? '')
+    const held = await this.#parts.engine.store.heldBy(this.#workerId)
     if (performance.now() - since > this.#parts.settings.leaseMs / 2) return true
     for (const claimed of held) {
       const place = placeOf(claimed.execution)
@@ -304,7 +331,8 @@ export class Worker {
           throw error
         }
       }
-      if (idle && this.#running.size === 0 && this.#claimedCount === before) return this.#claimedCount
+      const isQuiet = idle && this.#running.size === 0 && this.#claimedCount === before
+      if (isQuiet && !(await this.#fireTimers(options.workflowId))) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount
       if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))
@@ -328,6 +356,7 @@ export class Worker {
     await within(this.#giveBack(), farewellMs)
     this.#unsubscribe()
     await this.#lease?.end()
+    if (this.#lease !== null) this.#tell('stopped')
   }
 
   /** What still runs is released; what is being reported is waited for, or others would take it over meanwhile. */

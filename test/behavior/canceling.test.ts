@@ -159,7 +159,7 @@ forEachDatabase('cancel', database => {
     expect(asked.map(event => [event.type, event.by])).toEqual([
       ['workflow.started', null],
       ['workflow.rolling_back', 'ann'],
-      ['workflow.canceled', null],
+      ['workflow.canceled', 'ann'],
     ])
   })
 

@@ -7,6 +7,8 @@ import { gate } from '../support/wait-for.ts'
 
 const ran: string[] = []
 let failing = new Set<string>()
+/** What `pack` does once it does not fail. */
+let steer: ((wf: Workflow) => void) | null = null
 /** Both are under way when the first of them is given up: what has not begun by then is held. */
 let together: (step: 'pack' | 'label') => Promise<void> = async () => {}
 
@@ -39,7 +41,9 @@ class Shipping extends Workflow {
   }
   async pack() {
     await together('pack')
-    return run('pack')
+    const packed = run('pack')
+    steer?.(this)
+    return packed
   }
   async label() {
     await together('label')
@@ -59,6 +63,7 @@ forEachDatabase('a dead letter', database => {
   beforeEach(async () => {
     ran.length = 0
     failing = new Set()
+    steer = null
     together = async () => {}
     for (const letter of await under.geneva.deadLetters()) await under.geneva.discard(letter.id)
   })
@@ -182,6 +187,28 @@ forEachDatabase('a dead letter', database => {
     expect((await wf.refresh()).state).toBe('canceled')
     expect(await under.geneva.deadLetters()).toEqual([])
     expect(await under.geneva.deadLetters({ state: 'discarded', workflowId: wf.id })).toHaveLength(1)
+  })
+
+  it.each([
+    ['finished', (wf: Workflow) => wf.finish()],
+    ['canceled', (wf: Workflow) => wf.cancel('sold out')],
+  ])('is closed with a workflow that a step has declared %s', async (state, declare) => {
+    failing = new Set(['pack', 'label'])
+    together = meeting()
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    const pack = (await under.geneva.deadLetters()).find(letter => letter.step === 'pack')
+    failing.clear()
+    together = async () => {}
+    steer = declare
+    await under.geneva.requeue(pack?.id ?? '')
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe(state)
+    expect(await under.geneva.deadLetters()).toEqual([])
+    const [closed] = await under.geneva.deadLetters({ state: 'discarded', workflowId: wf.id })
+    expect(closed).toMatchObject({ step: 'label', handledReason: 'the workflow has ended' })
+    expect((await wf.events()).filter(({ type }) => type === 'letter.discarded')).toHaveLength(1)
+    expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
   })
 
   it('that does not exist is refused', async () => {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
 const program = fileURLToPath(new URL('../../.build/examples/main.js', import.meta.url))
+const saga = fileURLToPath(new URL('../../.build/examples/saga.js', import.meta.url))
 const running = new Set<ChildProcessByStdio<null, Readable, Readable>>()
 let folder: string
 
@@ -43,6 +44,21 @@ it('the demo kills a worker, recovers its step, ends by itself with a summary, a
   expect(await readdir(folder)).toEqual([])
 })
 
+it('the saga undoes the purchases that fail, newest step first, and leaves no file behind', async () => {
+  const { code, stdout, stderr } = await ended(startDemo(saga))
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  for (const part of [
+    ['- charge, by refund', '- reserve, by release'],
+    ['Ben  Dora approves: a good customer', 'Ben  payment p-Ben is refunded: no courier goes there'],
+    ['Cleo payment p-Cleo is refunded: never heard of her', 'Cleo shelf A7 is free again'],
+    ['finished: reserve completed', 'failed: reserve rolled_back', 'failed: reserve rolled_back'],
+  ]) {
+    expect(stdout).toMatch(new RegExp(part.join('(?:[^]*?\\n)')))
+  }
+  expect(await readdir(folder)).toEqual([])
+})
+
 it('the demo can be interrupted, and removes its database then as well', async () => {
   const demo = startDemo()
   await printed(demo, 'welcome')
@@ -52,9 +68,9 @@ it('the demo can be interrupted, and removes its database then as well', async (
   expect(await readdir(folder)).toEqual([])
 })
 
-function startDemo() {
+function startDemo(path = program) {
   const env = { PATH: process.env.PATH, TMPDIR: folder, TEMP: folder, GENEVA_DEMO_HURRY: '1' }
-  const child = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   running.add(child)
   child.once('close', () => running.delete(child))
   return child

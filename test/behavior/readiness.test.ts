@@ -80,7 +80,7 @@ forEachDatabase('readiness', database => {
     await store.start([child, other])
     await store.change([{ workflowId: parent.id }], ({ workflow, active: [row] }) => {
       if (!row) throw new Error('no row')
-      const { blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
+      const { blockedBy, finishing, rollback, partial, rounds, crooked, openLetters, generation, frozen } = workflow
       return {
         workflowId: parent.id,
         update: {
@@ -88,11 +88,17 @@ forEachDatabase('readiness', database => {
           pauseCause: 'request',
           blockedBy,
           finishing,
+          rollback,
+          partial,
+          rounds,
           crooked,
           openLetters,
           generation,
           frozen,
         },
+        undone: [],
+        stops: [],
+        messages: { decisions: [], signals: [], taken: [] },
         endings: [
           {
             execution: { ...row, id: child.first[0]?.id ?? '', node: 'zero', attempt: 4 },

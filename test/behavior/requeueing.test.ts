@@ -179,7 +179,7 @@ forEachDatabase('a dead letter', database => {
     expect((await wf.refresh()).state).toBe('canceled')
     expect(await under.geneva.deadLetters({ workflowId: wf.id })).toEqual([])
     expect(await under.geneva.deadLetters({ workflowId: wf.id, state: 'discarded' })).toMatchObject([
-      { handledReason: 'enough' },
+      { handledReason: 'the workflow has ended' },
     ])
     const workflow = (await (await under.geneva.openedStore()).findWorkflow(wf.id))?.workflow
     expect(workflow?.openLetters).toBe(0)

@@ -1,6 +1,6 @@
 /** The tables at the top of ARCHITECTURE.md say what the code does: same states, same transitions, same folders. */
 import { describe, expect, it } from 'vitest'
-import { executionTransitions, workflowTransitions } from '../../src/engine/transitions.ts'
+import { executionTransitions, undoTransitions, workflowTransitions } from '../../src/engine/transitions.ts'
 import { sourceFiles } from '../support/source-file.ts'
 import { quoted, readPage, tableUnder, unionIn } from './markdown.ts'
 
@@ -12,7 +12,10 @@ describe('ARCHITECTURE.md', () => {
   })
 
   it('lists exactly the transitions of executions that the code allows', () => {
-    expect(documented('Execution states')).toEqual(coded(executionTransitions))
+    const inRollbacks = Object.entries(undoTransitions).map(([from, ends]) => [from, ends ?? []] as const)
+    expect(documented('Execution states')).toEqual(
+      [...coded(executionTransitions), ...coded(Object.fromEntries(inRollbacks))].toSorted(),
+    )
   })
 
   it('names exactly the states that are stored', () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { Geneva, Workflow } from '../../src/index.ts'
+import { metricTable } from '../../src/observe/telemetry/metric-table.ts'
 import { quoted, readPage, root, tableUnder } from './markdown.ts'
 
 class Greeting extends Workflow {
@@ -55,6 +56,22 @@ it('the guide to dynamic workflows lists the options of jobs and nodes, the fiel
     declared('definition/frozen-graph.ts', 'FrozenNode'),
   )
   expect(documented('dynamic-workflows', 'Limits', 2)).toEqual(limits)
+})
+
+it('the guides to sagas, people and signals list the options of compensations and waits', () => {
+  const inFlow = (name: string) => declared('definition/flow-options.ts', name)
+  expect(documented('sagas', 'Saying how a step is undone')).toEqual(inFlow('CompensationOptions'))
+  expect(documented('sagas', 'Steps that must not be called twice')).toEqual(inFlow('CodeOptions'))
+  expect(documented('people-and-signals', 'Asking people')).toEqual(inFlow('HumanOptions'))
+  expect(documented('people-and-signals', 'Waiting for a signal')).toEqual(inFlow('WaitForOptions'))
+})
+
+it('the guide to telemetry lists its options, every metric with its labels, and the logger', () => {
+  const options = declared('observe/telemetry/telemetry.ts', 'TelemetryOptions').map(name => `telemetry.${name}`)
+  expect(documented('telemetry', 'Telemetry')).toEqual(['logger', ...options].toSorted())
+  const rows = tableUnder(readPage('docs/guides/telemetry.md'), 'Metrics')
+  const listed = rows.map(([name, kind, labels]) => [quoted(name)[0], kind?.trim(), quoted(labels)])
+  expect(listed).toEqual(Object.entries(metricTable).map(([name, { kind, labels }]) => [name, kind, [...labels]]))
 })
 
 it('the guide to retries lists the options of a retry', () => {

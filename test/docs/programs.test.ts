@@ -11,6 +11,7 @@ import { codeBlocks, readPage, root } from './markdown.ts'
 const [readme, diamond] = codeBlocks(readPage('README.md')).filter(({ info }) => info === 'ts')
 const drawing = codeBlocks(readPage('README.md')).find(({ info }) => info === 'text')
 const tutorial = codeBlocks(readPage('docs/start.md'))
+const saga = codeBlocks(readPage('docs/guides/sagas.md'))
 const build = join(root, '.build', 'docs-programs')
 const folder = mkdtempSync(join(tmpdir(), 'geneva-docs-'))
 const configuration = {
@@ -34,6 +35,7 @@ beforeAll(async () => {
   file('tsconfig.json', JSON.stringify(configuration))
   file('src/readme.ts', readme?.code ?? '')
   file('src/diamond.ts', diamond?.code ?? '')
+  file('src/saga.ts', saga.find(({ info }) => info === 'ts')?.code ?? '')
   // Nobody waits that long in a test.
   for (const { file: name, code } of tutorial) if (name) file(`src/${name}`, code.replace("'10 seconds'", "'1 second'"))
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', build])
@@ -59,6 +61,12 @@ it('the diamond in the README prints the drawing that stands below it', async ()
   const program = start('diamond.js')
   expect(await program.ended).toEqual([0, null])
   expect(program.output()).toContain(`\n${drawing?.code}\n`)
+})
+
+it('the program in the guide to sagas prints what stands below it', async () => {
+  const program = start('saga.js')
+  expect(await program.ended).toEqual([0, null])
+  expect(program.output().trim()).toBe(saga.find(({ info }) => info === 'text')?.code)
 })
 
 it('the tutorial goes as it says: the workflow pauses on the error, is resumed, and finishes', async () => {

@@ -4,7 +4,7 @@
  */
 
 import { jobHandler, typesOf } from '../../src/engine/courses.ts'
-import { lastChance } from '../../src/engine/decide-recovery.ts'
+import { lastChance } from '../../src/engine/crash-limit.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { timerHandler, timerQueue } from '../../src/engine/plan.ts'
 import { recover } from '../../src/engine/take-over.ts'

@@ -90,14 +90,17 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
     workflowId,
     update: null,
     endings: [],
+    undone: [],
     dropped: [],
     replacements: [],
     insertions: [],
     removals: [],
+    stops: [],
     moves: [],
     fanIns: { inserted: [], updated: [], removed: [], cleared: false },
     letters: { opened: [], closed: [] },
     continuation: null,
+    messages: { decisions: [], signals: [], taken: [] },
     wakes: false,
     graph: null,
     events: [],
@@ -107,9 +110,22 @@ export function changeOf(workflowId: string, more: Partial<WorkflowChange> = {})
 
 /** As if its rows had completed and the workflow with them. */
 export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowChange {
-  const { pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen } = workflow
+  const { pauseCause, blockedBy, finishing, rollback, partial, rounds, crooked, openLetters, generation, frozen } =
+    workflow
+  const update = {
+    pauseCause,
+    blockedBy,
+    finishing,
+    rollback,
+    partial,
+    rounds,
+    crooked,
+    openLetters,
+    generation,
+    frozen,
+  }
   return changeOf(workflow.id, {
-    update: { state: 'finished', pauseCause, blockedBy, finishing, crooked, openLetters, generation, frozen },
+    update: { state: 'finished', ...update },
     endings: active.map(execution => ended(execution)),
     removals: active.map(({ slot }) => ({ slot })),
   })

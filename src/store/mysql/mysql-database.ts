@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
+import type { PoolUse } from '../housekeeping-store.ts'
 import type { Database, Dialect, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
@@ -55,7 +56,7 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
   try {
     const flavor = await probe(pool)
     const settings = flavor.limitsIdleTransactions ? [...sessionSettings, limitIdleTransactions] : sessionSettings
-    return new MysqlDatabase(pool, mysqlDialect(flavor), settings.join('; '))
+    return new MysqlDatabase(pool, mysqlDialect(flavor), { session: settings.join('; '), limit: options.poolSize })
   } catch (error) {
     await pool.end()
     throw error
@@ -81,10 +82,12 @@ class MysqlDatabase implements Database {
   readonly dialect: Dialect
   readonly pipelines = false
   readonly #pool: Pool
-  readonly #settings: string
+  readonly #settings: { readonly session: string; readonly limit: number }
+  #used = 0
+  #waiting = 0
   readonly #prepared = new WeakSet<object>()
 
-  constructor(pool: Pool, dialect: Dialect, settings: string) {
+  constructor(pool: Pool, dialect: Dialect, settings: { readonly session: string; readonly limit: number }) {
     this.#pool = pool
     this.dialect = dialect
     this.#settings = settings
@@ -107,7 +110,7 @@ class MysqlDatabase implements Database {
       discard = this.dialect.classify(error) === 'connection'
       throw error
     } finally {
-      if (discard) connection.destroy()
+      if (discard) this.#discard(connection)
       else this.#release(connection)
     }
   }
@@ -160,7 +163,7 @@ class MysqlDatabase implements Database {
       }
       throw error
     } finally {
-      if (discard) connection.destroy()
+      if (discard) this.#discard(connection)
       else this.#release(connection)
     }
   }
@@ -169,19 +172,25 @@ class MysqlDatabase implements Database {
     return borrowHandle(handle, { kind: 'mysql', placeholder: this.dialect.placeholder })
   }
 
+  poolUse(): PoolUse {
+    return { used: this.#used, waiting: this.#waiting, limit: this.#settings.limit }
+  }
+
   async close(): Promise<void> {
     await this.#pool.end()
   }
 
   async #connect(): Promise<PoolConnection> {
-    const connection = await this.#pool.getConnection()
+    this.#waiting++
+    const connection = await this.#pool.getConnection().finally(() => this.#waiting--)
+    this.#used++
     const underlying = connection.connection
     streamOf(connection)?.ref()
     if (!this.#prepared.has(underlying)) {
       try {
-        await connection.query(this.#settings)
+        await connection.query(this.#settings.session)
       } catch (error) {
-        connection.destroy()
+        this.#discard(connection)
         throw error
       }
       this.#prepared.add(underlying)
@@ -191,8 +200,14 @@ class MysqlDatabase implements Database {
 
   /** An idle connection does not keep a process alive that has nothing left to do. */
   #release(connection: PoolConnection): void {
+    this.#used--
     streamOf(connection)?.unref()
     connection.release()
+  }
+
+  #discard(connection: PoolConnection): void {
+    this.#used--
+    connection.destroy()
   }
 }
 

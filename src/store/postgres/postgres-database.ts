@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '../../errors.ts'
+import type { PoolUse } from '../housekeeping-store.ts'
 import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql, sql } from '../sql/sql.ts'
@@ -150,6 +151,11 @@ class PostgresDatabase implements Database {
 
   borrow(handle: unknown): Executor {
     return borrowHandle(handle, { kind: 'postgres', placeholder: this.dialect.placeholder })
+  }
+
+  poolUse(): PoolUse {
+    const { totalCount, idleCount, waitingCount, options } = this.#pool
+    return { used: totalCount - idleCount, waiting: waitingCount, limit: options.max }
   }
 
   async close(): Promise<void> {

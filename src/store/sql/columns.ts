@@ -6,7 +6,7 @@ import { raw, type Sql } from './sql.ts'
 /** A workflow under alias `w`. Names that clash with an execution's carry the prefix `w_`. */
 export const workflowColumns: Sql = raw(
   'w.id as w_id, w.type, w.hero_type, w.hero_id, w.hero_id_kind, w.state as w_state, w.pause_cause, w.allow_multiple, ' +
-    'w.idempotency_key, w.generation as w_generation, w.frozen, w.blocked_by, w.finishing, w.crooked, w.open_letters, w.watched, w.lane as w_lane, w.parent_id, w.parent_node, ' +
+    'w.idempotency_key, w.generation as w_generation, w.frozen, w.blocked_by, w.finishing, w.rollback, w.partial, w.rounds, w.crooked, w.open_letters, w.watched, w.lane as w_lane, w.parent_id, w.parent_node, ' +
     'w.continuation, w.continued_as, w.continues, w.deadline_at, w.created_at as w_created_at, w.paused_at, w.ended_at',
 )
 
@@ -20,7 +20,7 @@ export const activeColumns: Sql = raw(
 
 /** What is needed of the latest attempt of a node, under alias `e`. */
 export const latestColumns: Sql = raw(
-  'e.workflow_id, e.id, e.node, e.attempt, e.ordinal, e.state, e.outcome, e.cursor_value, e.completed_iterations, ' +
+  'e.workflow_id, e.id, e.node, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.cursor_value, e.completed_iterations, ' +
     'e.total_iterations, e.runs, e.input, e.ancestry_hash, e.parents',
 )
 

@@ -62,7 +62,8 @@ function begin(context: SqlContext, steps: readonly Step[]): Sql[] {
   ]
 }
 
-const kept = 'type, hero_type, hero_id, hero_id_kind, allow_multiple, frozen, watched, parent_id, parent_node'
+const kept =
+  'type, hero_type, hero_id, hero_id_kind, allow_multiple, frozen, watched, parent_id, parent_node, trace_parent'
 
 /** Without a look at conflicts: the old workflow has held the place until now, under a lock. */
 function insertContinued(context: SqlContext, steps: readonly Step[]): Sql {

@@ -60,6 +60,9 @@ export function workflowRecord(row: Row): WorkflowRecord {
     frozen: optionalText(row, 'frozen'),
     blockedBy: optionalText(row, 'blocked_by'),
     finishing: int(row, 'finishing') === 1,
+    rollback: parsed(row, 'rollback'),
+    partial: int(row, 'partial') === 1,
+    rounds: parsed(row, 'rounds'),
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
     watched: int(row, 'watched') === 1,
@@ -109,7 +112,12 @@ export function activeExecution(row: Row): ActiveExecution {
 }
 
 export function claimedExecution(row: Row): ClaimedExecution {
-  return { execution: activeExecution(row), workflow: workflowRecord(row), input: json(row, 'input') }
+  return {
+    execution: activeExecution(row),
+    workflow: workflowRecord(row),
+    input: json(row, 'input'),
+    trace: optionalText(row, 'trace_parent'),
+  }
 }
 
 export function endedExecution(row: Row): EndedExecution {
@@ -138,6 +146,11 @@ export function endedExecution(row: Row): EndedExecution {
   }
 }
 
+function parsed<T>(row: Row, column: string): T | null {
+  const stored = optionalText(row, column)
+  return stored === null ? null : (JSON.parse(stored) as T)
+}
+
 export function latestEnding(row: Row): LatestEnding {
   return {
     id: text(row, 'id'),
@@ -146,6 +159,7 @@ export function latestEnding(row: Row): LatestEnding {
     ordinal: int(row, 'ordinal'),
     state: text(row, 'state') as LatestEnding['state'],
     outcome: text(row, 'outcome') as LatestEnding['outcome'],
+    reason: optionalText(row, 'reason'),
     progress: progress(row),
     input: json(row, 'input'),
     ancestry: ancestry(row),

@@ -3,6 +3,7 @@
  * which database they talk to.
  */
 import type { NumberWindow, Settlement } from '../event-store.ts'
+import type { PoolUse } from '../housekeeping-store.ts'
 import type { UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
 import type { Tables } from './tables.ts'
@@ -152,6 +153,8 @@ export interface Database extends Executor {
   userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
   borrow(handle: unknown): Executor
+  /** Missing where there is no pool of connections. */
+  poolUse?(): PoolUse
   close(): Promise<void>
 }
 

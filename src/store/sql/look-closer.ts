@@ -11,6 +11,8 @@ import type { Transaction } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
+import { decisionsOn, keptSignals } from './stored-messages.ts'
+import { undoFacts } from './undo-rows.ts'
 
 /** How many ended attempts one change removes at most. */
 const maxOutworn = 1000
@@ -29,7 +31,16 @@ export async function lookCloser(
   if (looks.size === 0) return facts
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
-  const [parents, waiting, states, going, old] = await Promise.all([
+  const undoing = [...looks].flatMap(([id, look]) => (look.undo ? id : []))
+  const wanted = [...looks].flatMap(([workflowId, { signaled = [] }]) => signaled.map(node => ({ workflowId, node })))
+  const [decisions, signals, undo, parents, waiting, states, going, old] = await Promise.all([
+    decisionsOn(
+      context,
+      ask,
+      [...looks.values()].flatMap(look => look.decided ?? []),
+    ),
+    keptSignals(context, ask, wanted),
+    undoFacts(context, transaction, undoing),
     ask(selectParents(context, looks)),
     ask(selectWaiting(context, looks)),
     ask(selectStates(context, looks)),
@@ -49,7 +60,10 @@ export async function lookCloser(
     parents: byNode(parentsOf.get(fact.workflow.id) ?? []),
     started,
     others,
+    undo: undo.get(fact.workflow.id) ?? null,
     outworn: outworn.get(fact.workflow.id) ?? [],
+    decisions: decisions.filter(decision => decision.workflowId === fact.workflow.id),
+    signals: signals.filter(signal => signal.workflowId === fact.workflow.id),
     othersGoOn: past.includes(fact) ? goOn.has(fact.workflow.id) : fact.othersGoOn,
     active: [...fact.active, ...(waitingIn.get(fact.workflow.id) ?? [])],
   }))

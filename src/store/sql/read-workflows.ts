@@ -143,19 +143,45 @@ export async function events(context: SqlContext, workflowId: string): Promise<E
   return rows.map(eventRecord)
 }
 
+/** Told by the outcome: a rollback moves the state of what has completed. */
+const successes = "('success', 'resolved', 'confirmed')"
+
 export async function findOutput(
   context: SqlContext,
   workflowId: string,
   node: string | null,
 ): Promise<{ output: string | null } | null> {
-  // Items of an `each` node are parts of one; they have a slash in their names.
-  const only = node === null ? raw(` and e.node not like '%/%'`) : sql` and e.node = ${node}`
+  // Items of an `each` node are parts of one; they have a slash in their names. Forks and joins never start.
+  const only =
+    node === null
+      ? raw(` and e.node not like '%/%' and (e.started_at is not null or e.outcome = 'resolved')`)
+      : sql` and e.node = ${node}`
   const rows = await context.read(
     sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
-      and e.kind = 'forward' and e.state = 'completed' and e.outcome not in ('reattempted', 'superseded')${only}
+      and e.kind = 'forward' and e.outcome in ${raw(successes)}${only}
       order by e.ordinal desc, e.ended_at desc limit 1`,
   )
   return rows[0] ? { output: json(rows[0], 'output') } : null
+}
+
+/** Active rows are few, and are not looked up by id but by people: no index is kept for it. */
+export async function findActive(context: SqlContext, executionId: string): Promise<ActiveExecution | null> {
+  const rows = await context.read(
+    sql`select ${activeColumns} from ${context.tables.active} a where a.id = ${context.id(executionId)}`,
+  )
+  return rows[0] ? activeExecution(rows[0]) : null
+}
+
+export async function findEnded(
+  context: SqlContext,
+  executionId: string,
+): Promise<{ node: string; attempt: number; output: string | null } | null> {
+  const rows = await context.read(
+    sql`select e.node, e.attempt, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
+  )
+  return rows[0]
+    ? { node: text(rows[0], 'node'), attempt: int(rows[0], 'attempt'), output: json(rows[0], 'output') }
+    : null
 }
 
 /** One range of the key that keeps attempts unique. */
@@ -166,8 +192,8 @@ export async function findOutputs(
 ): Promise<Map<string, string | null>> {
   const rows = await context.read(
     sql`select e.node, e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
-      and e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`} and e.kind = 'forward' and e.state = 'completed'
-      and e.outcome <> 'reattempted' order by e.node, e.attempt`,
+      and e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`} and e.kind = 'forward'
+      and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
   )
   return new Map(rows.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))
 }
@@ -202,7 +228,7 @@ export async function queuesOf(context: SqlContext, handlers: readonly string[])
   return rows.map(row => text(row, 'queue'))
 }
 
-/** From the side of the rows, which are few: finished workflows are never looked at. */
+/** From the side of the rows, which are few: finished workflows are never looked at. JSON cannot be compared, so ids are. */
 export async function findOutdated(
   context: SqlContext,
   generations: ReadonlyMap<string, number>,
@@ -214,9 +240,10 @@ export async function findOutdated(
     ' or ',
   )
   const rows = await context.read(
-    sql`select distinct ${workflowColumns} from ${context.tables.active} a
-      join ${context.tables.workflows} w on w.id = a.workflow_id
-      where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}`,
+    sql`select ${workflowColumns} from (select distinct a.workflow_id from ${context.tables.active} a
+        join ${context.tables.workflows} w on w.id = a.workflow_id
+        where (${older}) and w.frozen is null and w.state in ('ready', 'paused') limit ${limit}) o
+      join ${context.tables.workflows} w on w.id = o.workflow_id`,
   )
   return rows.map(workflowRecord)
 }

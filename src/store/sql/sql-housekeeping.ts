@@ -12,6 +12,9 @@ export class SqlHousekeeping implements HousekeepingStore {
     this.#context = context
   }
 
+  poolUse() {
+    return this.#context.database.poolUse?.() ?? null
+  }
   prune(call: PruneCall) {
     return pruneFamilies(this.#context, call)
   }

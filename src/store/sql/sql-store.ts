@@ -38,6 +38,7 @@ import { SqlHousekeeping } from './sql-housekeeping.ts'
 import { SqlLimits } from './sql-limits.ts'
 import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
+import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
 import { watch } from './watches.ts'
 import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
@@ -211,6 +212,22 @@ export class SqlStore implements Store {
   }
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)
+  }
+  findActive(executionId: string) {
+    return reads.findActive(this.#context, executionId)
+  }
+  async decisions(of: { readonly workflowId: string } | { readonly executionId: string }) {
+    if ('workflowId' in of) return decisionsOf(this.#context, of.workflowId)
+    return decisionsOn(this.#context, statement => this.#context.read(statement), [of.executionId])
+  }
+  signals(workflowId: string) {
+    return signalsOf(this.#context, workflowId)
+  }
+  findSignal(id: string) {
+    return findSignal(this.#context, id)
+  }
+  findEnded(executionId: string) {
+    return reads.findEnded(this.#context, executionId)
   }
   findOutputs(workflowId: string, prefix: string) {
     return reads.findOutputs(this.#context, workflowId, prefix)

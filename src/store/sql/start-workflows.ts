@@ -222,22 +222,25 @@ const workflowColumnsOf: Columns<StartOrder> = {
   input: ['json', order => order.input],
 }
 
-const workflowNames = Object.keys(workflowColumnsOf)
+const traceColumnOf: Columns<StartOrder> = { trace_parent: ['text', order => order.trace ?? null] }
 
 function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
-  // Deadlines are rare: who has none does not pay for them.
+  // Traces and deadlines are rare: who has none does not pay for them.
+  const traced = orders.some(order => order.trace)
+  const columns = traced ? { ...workflowColumnsOf, ...traceColumnOf } : workflowColumnsOf
+  const names = Object.keys(columns)
   const limited = orders.some(order => order.deadline !== null)
   const deadlines = limited ? dueColumnsOf<StartOrder>(order => order.deadline) : {}
-  const rows = context.rows('r', rowSet({ ...workflowColumnsOf, ...deadlines }, orders))
+  const rows = context.rows('r', rowSet({ ...columns, ...deadlines }, orders))
   const deadline = limited ? sql`, ${dueTime(context)}` : raw('')
   return context.dialect.insertNew(
     context.tables.workflows,
     [
-      ...workflowNames,
+      ...names,
       ...['finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
       ...(limited ? ['deadline_at'] : []),
     ],
-    sql`select ${raw(workflowNames.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
+    sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
       case when r.state = 'finished' then ${context.now} end${deadline} from ${rows}`,
   )
 }

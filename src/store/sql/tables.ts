@@ -18,6 +18,8 @@ export interface Tables {
   readonly graphs: Sql
   readonly watches: Sql
   readonly letters: Sql
+  readonly decisions: Sql
+  readonly signals: Sql
   readonly history: Sql
   readonly events: Sql
   readonly tags: Sql
@@ -58,6 +60,8 @@ export function tables(options: TableOptions): Tables {
     graphs: raw(name('graphs')),
     watches: raw(name('watches')),
     letters: raw(name('dead_letters')),
+    decisions: raw(name('decisions')),
+    signals: raw(name('signals')),
     history: raw(name('step_executions')),
     events: raw(name('events')),
     tags: raw(name('tags')),

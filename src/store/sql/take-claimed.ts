@@ -88,7 +88,7 @@ function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
     context,
     keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
   )
-  return sql`select ${activeColumns}, ${workflowColumns}, w.input, ${context.now} as now from ${rows}
+  return sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent, ${context.now} as now from ${rows}
     ${context.dialect.keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
     ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.sort_key, a.id`
 }
@@ -137,7 +137,7 @@ function startExecutions(context: SqlContext, executions: readonly ActiveExecuti
 function startedEvent({ before, after }: Take): NewEvent {
   return {
     workflowId: before.workflowId,
-    type: before.kind === 'timer' ? 'timer.started' : 'step.started',
+    type: startedEvents[before.kind],
     executionId: before.id,
     node: before.node,
     attempt: before.attempt,
@@ -151,3 +151,10 @@ function startedEvent({ before, after }: Take): NewEvent {
 function committed(claim: Take): CommittedEvent {
   return { event: startedEvent(claim), workflowType: claim.after.workflow.type, at: claim.now }
 }
+
+const startedEvents = {
+  forward: 'step.started',
+  compensate: 'compensation.started',
+  reconcile: 'step.started',
+  timer: 'timer.started',
+} as const

@@ -6,7 +6,7 @@ import type { ActiveExecution, ClaimedExecution, WorkerRecord } from '../records
 import type { HeldExecution } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, claimedExecution, int, json, text } from './decode.ts'
+import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, sql } from './sql.ts'
@@ -65,7 +65,7 @@ export async function heartbeat(
   )
   if (renewed === 0) return null
   const rows = await context.read(
-    sql`select a.workflow_id, a.slot, a.id, a.fence, w.state, w.finishing
+    sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
       from ${active} a join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
   )
   return rows.map(row => ({
@@ -73,7 +73,10 @@ export async function heartbeat(
     slot: text(row, 'slot'),
     id: text(row, 'id'),
     fence: int(row, 'fence'),
-    stopping: int(row, 'finishing') === 1 || !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
+    stopping:
+      optionalText(row, 'held_from') === 'stopping' ||
+      int(row, 'finishing') === 1 ||
+      !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
     pausing: text(row, 'state') === 'paused' || text(row, 'state') === 'dlq',
   }))
 }
@@ -81,7 +84,7 @@ export async function heartbeat(
 export async function heldBy(context: SqlContext, workerId: string): Promise<ClaimedExecution[]> {
   const { active, workflows } = context.tables
   const rows = await context.read(
-    sql`select ${activeColumns}, ${workflowColumns}, w.input from ${active} a
+    sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent from ${active} a
       join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
   )
   return rows.map(claimedExecution)

@@ -101,6 +101,13 @@ export function deleteActive(context: SqlContext, keys: readonly Key[]): Sql {
   return context.dialect.deleteFrom(context.tables.active, rows, ['workflow_id', 'slot'])
 }
 
+/** The flag stands where a held row keeps what it goes back to; a running one is not held. */
+export function stopActive(context: SqlContext, keys: readonly Key[]): Sql {
+  const rows = context.rows('r', rowSet(keyColumns, keys))
+  const same = raw(`a.workflow_id = r.workflow_id and a.slot = r.slot and a.state = 'in_progress'`)
+  return context.dialect.updateFrom(context.tables.active, rows, same, [['held_from', raw(`'stopping'`)]])
+}
+
 const moveColumns: Columns<RowMove & Key> = {
   ...keyColumns,
   ...dueColumns,

@@ -10,10 +10,11 @@ import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
 import { pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
+import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
-import { deleteActive, insertActive, moveActive, replaceActive } from './write-active.ts'
+import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
-import { deleteHistory, insertEvents, insertHistory } from './write-records.ts'
+import { deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
 
 /** How many rows one statement writes. A group of small changes always fits. */
 const maxRows = 5000
@@ -36,12 +37,20 @@ function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]):
       piece => insertHistory(context, piece),
     ),
     ...write(
+      of(change => change.undone),
+      piece => moveHistory(context, piece),
+    ),
+    ...write(
       of(change => change.dropped),
       piece => deleteHistory(context, piece),
     ),
     ...write(
       withId(change => change.removals),
       piece => deleteActive(context, piece),
+    ),
+    ...write(
+      withId(change => change.stops),
+      piece => stopActive(context, piece),
     ),
     ...write(
       of(change => change.replacements),
@@ -94,6 +103,18 @@ function workflowStatements(context: SqlContext, changes: readonly WorkflowChang
       changes.flatMap(change => change.letters.closed),
       piece => closeLetters(context, piece),
     ),
+    ...write(
+      keyed(changes)(change => change.messages.decisions),
+      piece => insertDecisions(context, piece),
+    ),
+    ...write(
+      keyed(changes)(change => change.messages.signals),
+      piece => insertSignals(context, piece),
+    ),
+    ...write(
+      changes.flatMap(change => change.messages.taken),
+      piece => takeSignals(context, piece),
+    ),
     ...write(woken, piece => insertWakes(context, piece)),
     ...write(woken, piece => insertWakeEvents(context, piece)),
     ...write(
@@ -121,6 +142,9 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
       pause_cause: ['text', update => update.pauseCause],
       blocked_by: ['text', update => update.blockedBy],
       finishing: ['int', update => (update.finishing ? 1 : 0)],
+      rollback: ['text', update => (update.rollback === null ? null : JSON.stringify(update.rollback))],
+      partial: ['int', update => (update.partial ? 1 : 0)],
+      rounds: ['text', update => (update.rounds === null ? null : JSON.stringify(update.rounds))],
       crooked: ['int', update => (update.crooked ? 1 : 0)],
       open_letters: ['int', update => update.openLetters],
       generation: ['int', update => update.generation],
@@ -131,11 +155,14 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
   return context.dialect.updateFrom(context.tables.workflows, context.rows('r', set), raw('a.id = r.id'), [
     // The times go by the state that was there before, so they come first: a database may assign in order.
     ['paused_at', sql`case when r.state = 'paused' then coalesce(a.paused_at, ${context.now}) end`],
-    ['ended_at', sql`case when r.state in ${raw(endedStates)} then ${context.now} end`],
+    ['ended_at', sql`case when r.state in ${raw(endedStates)} then coalesce(a.ended_at, ${context.now}) end`],
     ['state', raw('r.state')],
     ['pause_cause', raw('r.pause_cause')],
     ['blocked_by', raw('r.blocked_by')],
     ['finishing', raw('r.finishing')],
+    ['rollback', raw('r.rollback')],
+    ['partial', raw('r.partial')],
+    ['rounds', raw('r.rounds')],
     ['crooked', raw('r.crooked')],
     ['open_letters', raw('r.open_letters')],
     ['generation', raw('r.generation')],

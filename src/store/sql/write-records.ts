@@ -1,7 +1,8 @@
 /**
- * Writes what is only ever added to: ended executions and events. Only old attempts of a step that repeats itself go.
+ * Writes history: ended executions, which only a rollback touches again, and events, which nothing does. Only old attempts
+ * of a step that repeats itself go.
  */
-import type { Ending, NewEvent } from '../change.ts'
+import type { Ending, NewEvent, WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
@@ -40,6 +41,17 @@ export function insertHistory(context: SqlContext, endings: readonly Ending[], f
     name === 'created_at' || name === 'due_at' ? sql`coalesce(${raw(`r.${name}`)}, ${context.now})` : raw(`r.${name}`)
   return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
     select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
+}
+
+/** A rollback moves ended rows on, in their state alone. */
+export function moveHistory(context: SqlContext, undone: WorkflowChange['undone']): Sql {
+  const set = rowSet<WorkflowChange['undone'][number]>(
+    { id: ['id', row => row.id], state: ['text', row => row.state] },
+    undone,
+  )
+  return context.dialect.updateFrom(context.tables.history, context.rows('r', set), raw('a.id = r.id'), [
+    ['state', raw('r.state')],
+  ])
 }
 
 export function deleteHistory(context: SqlContext, ids: readonly string[]): Sql {

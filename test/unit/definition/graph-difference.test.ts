@@ -1,5 +1,6 @@
 /** What a deploy has changed in a graph, and how it is told. */
 import { describe, expect, it } from 'vitest'
+import { Graph } from '../../../src/definition/graph.ts'
 import { describeDifference, differenceBetween } from '../../../src/definition/graph-difference.ts'
 import { chain, graphOf } from '../engine/facts.ts'
 
@@ -71,5 +72,50 @@ describe('in words', () => {
 
   it('nothing is said to be nothing', () => {
     expect(describeDifference(none)).toBe('nothing changed')
+  })
+})
+
+describe('in graphs with branches', () => {
+  const { nodes, ...rest } = graphOf({ a: '', b: 'a', c: 'a', j: 'b c' }).data
+  const withNode = (id: string, change: object) =>
+    new Graph({ ...rest, nodes: nodes.map(node => (node.id === id ? { ...node, ...change } : node)) })
+  const join = (rule: unknown, branches: string[][]) => withNode('j', { kind: 'join', join: { rule, branches } })
+
+  it('a node was rewired when it waits for another answer, or for none', () => {
+    const before = withNode('b', { guard: { condition: 'a', when: true } })
+    expect(differenceBetween(before, before)).toEqual(none)
+    const other = withNode('b', { guard: { condition: 'a', when: false } })
+    expect(differenceBetween(before, other)).toEqual({ ...none, rewired: ['b'] })
+    expect(differenceBetween(before, graphOf({ a: '', b: 'a', c: 'a', j: 'b c' }))).toEqual({ ...none, rewired: ['b'] })
+  })
+
+  it('a join was rewired when its branches part otherwise, and changed when its rule is another', () => {
+    const before = join('all', [['b'], ['c']])
+    expect(differenceBetween(before, join('all', [['c'], ['b']]))).toEqual(none)
+    expect(differenceBetween(before, join('all', [['b', 'c']]))).toEqual({ ...none, rewired: ['j'] })
+    expect(differenceBetween(before, join({ atLeast: 1 }, [['b'], ['c']]))).toEqual({ ...none, changed: ['j'] })
+    expect(differenceBetween(join({ atLeast: 1 }, [['b'], ['c']]), join({ atLeast: 1 }, [['b'], ['c']]))).toEqual(none)
+  })
+
+  it('a node was changed when it asks something else', () => {
+    const before = withNode('a', { kind: 'condition', test: 'x' })
+    expect(differenceBetween(before, withNode('a', { kind: 'condition', test: 'y' }))).toEqual({
+      ...none,
+      changed: ['a'],
+    })
+  })
+
+  it('nobody counts as rewired when a condition was renamed', () => {
+    const guarded = (condition: string) =>
+      new Graph({
+        ...rest,
+        nodes: graphOf({ [condition]: '', b: condition }).nodes.map(node =>
+          node.id === 'b' ? { ...node, guard: { condition, when: true } } : node,
+        ),
+      })
+    expect(differenceBetween(guarded('old'), guarded('now'), new Map([['old', 'now']]))).toEqual({
+      ...none,
+      renamed: [{ from: 'old', to: 'now' }],
+    })
   })
 })

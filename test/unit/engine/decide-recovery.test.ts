@@ -1,6 +1,7 @@
 /** What becomes of work that nobody will report on. */
 import { describe, expect, it } from 'vitest'
-import { crashesAfter, decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
+import { crashesAfter } from '../../../src/engine/crash-limit.ts'
+import { decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
 import { chain, decided, diamond, facts, graphOf, halfway, planFor, row, stopTimer, threw } from './facts.ts'
@@ -10,7 +11,7 @@ const graph = chain('a', 'b')
 
 const takeOver = (situation: WorkflowFacts, lost: ActiveExecution) =>
   decided(situation, draft => decideTakeover(draft, lost, planFor(graph)))
-const fireTimer = (situation: WorkflowFacts) => decided(situation, decideStopTimer)
+const fireTimer = (situation: WorkflowFacts) => decided(situation, draft => decideStopTimer(draft, planFor(graph)))
 
 describe('a takeover', () => {
   it('ends the lost attempt and puts the next in its place in line, counting the crash and no failure', () => {

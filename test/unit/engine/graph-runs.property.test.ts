@@ -13,7 +13,7 @@ import {
   decideSkip,
 } from '../../../src/engine/decide-request.ts'
 import { isEnd } from '../../../src/engine/end-watch.ts'
-import { isSatisfied } from '../../../src/engine/heal.ts'
+import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import { isGenevaError } from '../../../src/errors.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
 import { decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
-import { heal, isSatisfied, mustHeal } from '../../../src/engine/heal.ts'
+import { heal, mustHeal } from '../../../src/engine/heal.ts'
+import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
 import {
   chain,
   decided,

@@ -2,19 +2,36 @@
  * A workflow that is played through in memory: decisions are made from what the store would show them, and their changes
  * are applied as the store would, with every key that a database enforces. It has no clock: whatever is scheduled may run.
  */
-import type { Graph } from '../../../src/definition/graph.ts'
+import type { Graph, NodeKind } from '../../../src/definition/graph.ts'
 import { ancestryOf } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
 import { type Course, mayHaveCounters, planOf } from '../../../src/engine/courses.ts'
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
-import { decideTakeover } from '../../../src/engine/decide-recovery.ts'
+import { decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
+import { undoSlot } from '../../../src/engine/rollback.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import type { Ending, LatestEnding, NewExecution, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
-import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../../../src/store/records.ts'
+import { fireWaitTimer } from '../../../src/engine/waits.ts'
+import { stopTimerSlot } from '../../../src/engine/wind-down.ts'
+import type {
+  Ending,
+  LatestEnding,
+  NewEvent,
+  NewExecution,
+  UndoFacts,
+  WorkflowChange,
+  WorkflowFacts,
+} from '../../../src/store/change.ts'
+import type {
+  ActiveExecution,
+  DecisionRecord,
+  LetterRecord,
+  SignalRecord,
+  WorkflowRecord,
+} from '../../../src/store/records.ts'
 import type { ChangeTarget } from '../../../src/store/store.ts'
 import { completed, facts, row } from './facts.ts'
 
@@ -31,7 +48,13 @@ export class PlayedWorkflow {
   readonly history: Ending[] = []
   readonly counters = new Map<string, number>()
   readonly events: string[] = []
+  /** The same, with all that they say. */
+  readonly record: NewEvent[] = []
+  /** Those that are open. */
   readonly letters = new Map<string, LetterRecord>()
+  readonly handled: LetterRecord[] = []
+  readonly decisions: DecisionRecord[] = []
+  readonly signals: SignalRecord[] = []
   #earlier: Graph | null = null
   #ids = 100
 
@@ -61,16 +84,24 @@ export class PlayedWorkflow {
 
   /** How attempts have ended, in order: `a completed, b failed`. */
   get story(): string {
-    return this.history.map(({ execution, state }) => `${execution.node} ${state}`).join(', ')
+    return this.history
+      .map(({ execution, state }) => `${execution.kind === 'compensate' ? 'undo ' : ''}${execution.node} ${state}`)
+      .join(', ')
   }
 
   /** What has become of dead letters, in the order they were opened: `a open, b requeued`. */
   get mail(): string {
-    return [...this.letters.values()].map(({ node, state }) => `${node} ${state}`).join(', ')
+    const all = [...this.handled, ...this.letters.values()].toSorted((a, b) => Number(a.id) - Number(b.id))
+    return all.map(({ node, state }) => `${node} ${state}`).join(', ')
   }
 
   attemptsAt(node: string): Ending[] {
-    return this.history.filter(ending => ending.execution.node === node)
+    return this.history.filter(({ execution }) => execution.node === node && execution.kind === 'forward')
+  }
+
+  /** Of all nodes of a kind. */
+  attemptsOf(kind: NodeKind): Ending[] {
+    return this.graph.nodes.filter(node => node.kind === kind).flatMap(({ id }) => this.attemptsAt(id))
   }
 
   rowOf(node: string): ActiveExecution {
@@ -103,17 +134,50 @@ export class PlayedWorkflow {
     return running
   }
 
+  /** A worker claims the compensation that is due. */
+  beginUndo(): ActiveExecution {
+    const idle = this.rows.get(undoSlot)
+    if (idle === undefined) throw new Error(`nothing is being undone; there are: ${this.standing}`)
+    const running = { ...idle, state: 'in_progress' as const, owner: 'worker', fence: idle.fence + 1, startedAt: 2000 }
+    this.rows.set(undoSlot, running)
+    return running
+  }
+
+  /** Tells the node whose compensation has ended so. */
+  undo(report: StepReport = completed): string {
+    const execution = this.beginUndo()
+    this.#finish([this.#request(execution, report)])
+    return execution.node
+  }
+
   /** Claims what is to be claimed, and reports that it has completed: all in one transaction. */
   complete(...nodes: string[]): void {
     this.report(...nodes.map(node => [node, completed] as const))
   }
 
   report(...reports: readonly (readonly [node: string, report: StepReport])[]): void {
-    const requests = reports.map(([node, report]): FinishRequest => {
-      const execution = this.begin(node)
-      const claimed = { execution, workflow: this.workflow, input: null }
-      return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
+    this.#finish(reports.map(([node, report]) => this.#request(this.begin(node), report)))
+  }
+
+  /** A timer has fallen due, and a worker has claimed it. */
+  fire(slot: string): void {
+    const timer = this.rows.get(slot)
+    if (timer === undefined) throw new Error(`there is no timer in ${slot}`)
+    const running = { ...timer, state: 'in_progress' as const, owner: 'worker', fence: timer.fence + 1 }
+    this.rows.set(slot, running)
+    this.#decide(this.#asked({ workflowId: '7', lockRows: true }), draft => {
+      draft.dropTimer(slot)
+      if (slot === stopTimerSlot) decideStopTimer(draft, this.#plan())
+      else fireWaitTimer(draft, this.#plan(), running)
     })
+  }
+
+  #request(execution: ActiveExecution, report: StepReport): FinishRequest {
+    const claimed = { execution, workflow: this.workflow, input: null }
+    return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
+  }
+
+  #finish(requests: readonly FinishRequest[]): void {
     const course = this.#course()
     const seen = this.#look(targetFor(course, requests))
     const look = closerLook(course, seen, requests)
@@ -123,28 +187,66 @@ export class PlayedWorkflow {
         .filter(({ slot, state }) => slot.startsWith(prefix) && state === 'waiting')
         .slice(0, count),
     )
-    const facts = { ...seen, parents, active: [...seen.active, ...waiting] }
+    const facts = {
+      ...seen,
+      parents,
+      active: [...seen.active, ...waiting],
+      othersGoOn: look?.others ? this.#othersGoOn(seen.active) : seen.othersGoOn,
+      undo: look?.undo ? this.#undo() : null,
+      signals: this.#kept().filter(({ node }) => look?.signaled?.includes(node)),
+    }
     const plan = { ...this.#plan(), heals: needsHealing(course, requests) }
     this.#decide(facts, draft => {
       for (const { claimed, report } of requests) {
         const found = facts.active.find(active => active.id === claimed.execution.id)
-        if (found) decideFinish(draft, found, report, { plan, runOn: null })
+        // What was decided on its neighbours may have ended it.
+        if (found && draft.rowIn(found.slot)?.id === found.id) decideFinish(draft, found, report, { plan, runOn: null })
       }
     })
   }
 
+  #othersGoOn(seen: readonly ActiveExecution[]): boolean {
+    const known = new Set(seen.map(({ slot }) => slot))
+    return [...this.rows.values()].some(
+      ({ slot, kind, state }) => !known.has(slot) && kind !== 'timer' && goesOn.includes(state),
+    )
+  }
+
+  /** Signals that no node has taken. */
+  #kept(): SignalRecord[] {
+    return this.signals.filter(({ takenBy }) => takenBy === null)
+  }
+
   /** Somebody outside asks for something. */
   ask(decide: (draft: ChangeDraft, plan: Plan) => void): void {
-    const target = { workflowId: '7', withLatest: true, lockRows: true }
-    this.#decide(this.#look(target), draft => decide(draft, this.#plan()))
+    const facts = this.#asked({ workflowId: '7', withLatest: true, lockRows: true })
+    this.#decide(facts, draft => decide(draft, this.#plan()))
+  }
+
+  /** What requests and timers are decided on. */
+  #asked(target: ChangeTarget): WorkflowFacts {
+    const waiting = new Set([...this.rows.values()].filter(({ state }) => state === 'waiting').map(({ id }) => id))
+    return {
+      ...this.#look(target),
+      undo: this.graph.isSaga ? this.#undo() : null,
+      decisions: this.decisions.filter(({ executionId }) => waiting.has(executionId)),
+      signals: this.#kept(),
+    }
   }
 
   /** The workers of the nodes are lost. */
   lose(...nodes: string[]): void {
     const lost = nodes.map(node => this.begin(node))
     this.ask((draft, plan) => {
-      for (const running of lost) decideTakeover(draft, running, plan)
+      for (const running of lost) if (draft.rowIn(running.slot)?.id === running.id) decideTakeover(draft, running, plan)
     })
+  }
+
+  /** The worker of the compensation is lost in mid-call. */
+  loseUndo(): void {
+    const lost = { ...this.beginUndo(), startMark: true }
+    this.rows.set(undoSlot, lost)
+    this.ask((draft, plan) => decideTakeover(draft, lost, plan))
   }
 
   #decide(seen: WorkflowFacts, decide: (draft: ChangeDraft) => void): void {
@@ -173,8 +275,20 @@ export class PlayedWorkflow {
 
   #latest(): Map<string, LatestEnding> {
     return new Map(
-      this.history.map(({ execution, state, outcome }) => [execution.node, { ...execution, state, outcome }]),
+      this.history
+        .filter(({ execution }) => execution.kind === 'forward')
+        .map(({ execution, state, outcome, reason }) => [execution.node, { ...execution, state, outcome, reason }]),
     )
+  }
+
+  #undo(): UndoFacts {
+    const rows = this.history.toReversed().map(ending => ({ ...ending.execution, ...ending }))
+    return {
+      rows: rows.filter(row => row.kind === 'forward'),
+      tried: rows
+        .filter(row => row.kind === 'compensate')
+        .map(row => ({ ...row, undoes: row.ancestry.parents[0] ?? '' })),
+    }
   }
 
   #sorted(): ActiveExecution[] {
@@ -189,23 +303,27 @@ export class PlayedWorkflow {
       workflow: this.workflow,
       active: slots === undefined ? all : all.filter(({ slot }) => slots.includes(slot)),
       complete: slots === undefined,
-      othersGoOn:
-        slots !== undefined &&
-        all.some(({ slot, kind, state }) => !slots.includes(slot) && kind !== 'timer' && goesOn.includes(state)),
+      othersGoOn: slots === undefined ? false : null,
       latest: withLatest ? this.#latest() : null,
       fanIns: new Map(counters),
-      letters: [...this.letters.values()].filter(({ state }) => state === 'open'),
+      letters: [...this.letters.values()],
     }
   }
 
   #apply(change: WorkflowChange): void {
     for (const ending of change.endings) {
-      const { node, attempt } = ending.execution
+      const { node, attempt, kind } = ending.execution
       refuse(
-        this.attemptsAt(node).some(({ execution }) => execution.attempt === attempt),
+        this.history.some(({ execution: e }) => e.node === node && e.kind === kind && e.attempt === attempt),
         `attempt ${attempt} at ${node} ends twice`,
       )
       this.history.push(ending)
+    }
+    for (const { id, state } of change.undone) {
+      const index = this.history.findIndex(({ execution }) => execution.id === id)
+      const before = this.history[index]
+      if (before === undefined) throw new Error(`no ended row ${id} to move`)
+      this.history[index] = { ...before, state }
     }
     for (const { slot } of change.removals) refuse(!this.rows.delete(slot), `no row to remove in ${slot}`)
     for (const next of change.replacements) {
@@ -218,9 +336,38 @@ export class PlayedWorkflow {
     }
     for (const move of change.moves) this.#move(move)
     this.#applyCounters(change.fanIns)
-    this.#applyLetters(change.letters)
+    this.#applyMessages(change)
     if (change.update) this.workflow = { ...this.workflow, ...change.update }
     this.events.push(...change.events.map(({ type, node }) => (node ? `${type} ${node}` : type)))
+    this.record.push(...change.events)
+  }
+
+  #applyMessages({ letters, messages }: WorkflowChange): void {
+    const handled = { handledAt: null, handledBy: null, handledReason: null }
+    for (const letter of letters.opened) {
+      const about = { workflowId: '7', workflowType: 'Sample', state: 'open' as const, createdAt: 1000 }
+      this.letters.set(letter.id, { ...letter, ...about, ...handled })
+    }
+    for (const { id, state } of letters.closed) {
+      const letter = this.letters.get(id)
+      if (letter === undefined) throw new Error(`letter ${id} is closed twice`)
+      this.letters.delete(id)
+      this.handled.push({ ...letter, state })
+    }
+    for (const decision of messages.decisions) {
+      const again = this.decisions.some(
+        ({ executionId, by }) => executionId === decision.executionId && by === decision.by,
+      )
+      refuse(again, `${decision.by} decides twice on ${decision.node}`)
+      this.decisions.push({ ...decision, workflowId: '7', at: 1000 })
+    }
+    this.signals.push(...messages.signals.map(signal => ({ ...signal, workflowId: '7', at: 1000 })))
+    for (const { id, executionId } of messages.taken) {
+      const index = this.signals.findIndex(signal => signal.id === id && signal.takenBy === null)
+      const signal = this.signals[index]
+      if (signal === undefined) throw new Error(`signal ${id} is taken twice`)
+      this.signals[index] = { ...signal, takenBy: executionId }
+    }
   }
 
   #applyCounters({ inserted, updated, removed, cleared }: WorkflowChange['fanIns']): void {
@@ -233,17 +380,6 @@ export class PlayedWorkflow {
     for (const { node, open } of inserted) {
       refuse(this.counters.has(node), `there is a counter at ${node}`)
       this.counters.set(node, open)
-    }
-  }
-
-  #applyLetters({ opened, closed }: WorkflowChange['letters']): void {
-    const fresh = { workflowId: '7', workflowType: 'Sample', state: 'open', createdAt: 1000, handledAt: null } as const
-    for (const letter of opened)
-      this.letters.set(letter.id, { ...letter, ...fresh, handledBy: null, handledReason: null })
-    for (const { id, state, by, reason } of closed) {
-      const letter = this.letters.get(id)
-      if (letter?.state !== 'open') throw new Error(`no open letter ${id} to close`)
-      this.letters.set(id, { ...letter, state, handledAt: 2000, handledBy: by, handledReason: reason })
     }
   }
 
@@ -260,11 +396,12 @@ export class PlayedWorkflow {
     })
   }
 
-  #move({ slot, state, fence, heldFrom, progress }: WorkflowChange['moves'][number]): void {
+  #move({ slot, state, fence, heldFrom, progress, input }: WorkflowChange['moves'][number]): void {
     const before = this.rows.get(slot)
     if (before === undefined) throw new Error(`no row to move in ${slot}`)
     const kept = progress === null ? {} : { progress, crashes: 0 }
-    this.rows.set(slot, { ...before, ...kept, state, fence, heldFrom, owner: null, startMark: false })
+    const given = input === null ? {} : { input }
+    this.rows.set(slot, { ...before, ...kept, ...given, state, fence, heldFrom, owner: null, startMark: false })
   }
 }
 

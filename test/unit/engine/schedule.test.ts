@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { ancestryHash } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
+import { namesOf, parentsOf } from '../../../src/engine/parents.ts'
 import { currentName } from '../../../src/engine/plan.ts'
-import { arrive, insertFirst, namesOf, parentsOf, repeat } from '../../../src/engine/schedule.ts'
+import { arrive, insertFirst, repeat } from '../../../src/engine/schedule.ts'
 import {
   begun,
   completed,

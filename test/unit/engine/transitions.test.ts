@@ -14,7 +14,9 @@ const workflowStates: readonly StoredWorkflowState[] = [
   'dlq',
   'rolling_back',
   'finished',
+  'failed',
   'canceled',
+  'aborted',
 ]
 const executionStates: readonly ExecutionState[] = [
   'scheduled',
@@ -48,6 +50,14 @@ describe('a workflow', () => {
     'paused > rolling_back',
     'paused > canceled',
     'rolling_back > canceled',
+    'rolling_back > failed',
+    'rolling_back > aborted',
+    'ready > failed',
+    'ready > aborted',
+    'paused > failed',
+    'paused > aborted',
+    'dlq > failed',
+    'dlq > aborted',
   ])
   const all = (['new', ...workflowStates] as const).flatMap(from => workflowStates.map(to => [from, to] as const))
 
@@ -64,7 +74,8 @@ describe('a workflow', () => {
   })
 
   it('never leaves an end', () => {
-    expect([...workflowTransitions.finished, ...workflowTransitions.canceled]).toEqual([])
+    const { finished, failed, canceled, aborted } = workflowTransitions
+    expect([finished, failed, canceled, aborted].flat()).toEqual([])
   })
 })
 

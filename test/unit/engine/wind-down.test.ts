@@ -151,7 +151,7 @@ describe('a step that cancels the workflow', () => {
   it('gives up on what does not stop in time', () => {
     const wf = underWay()
     wf.report(['a', canceling])
-    wf.ask(draft => decideStopTimer(draft))
+    wf.ask(decideStopTimer)
     expect(wf.attemptsAt('b')).toMatchObject([{ state: 'skipped', outcome: 'stopped' }])
     expect(wf.workflow.state).toBe('canceled')
     expect(wf.rows.size).toBe(0)

@@ -188,6 +188,13 @@ describe('whatever the expression and the zone', () => {
   const zones = fc.constantFrom('UTC', 'Europe/Amsterdam', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu')
   const instants = fc.integer({ min: Date.parse('2024-01-01'), max: Date.parse('2030-01-01') })
 
+  it.each([
+    ['0 0 28 2 */7', '2001-01-01', '2010-02-28'],
+    ['0 0 29 2 */7', '2088-03-01', '2128-02-29'],
+  ])('%s, a day of the month on a day of the week, is found however far away', (text, from, expected) => {
+    expect(new Cron(text).next(Date.parse(from))).toBe(Date.parse(expected))
+  })
+
   it('no tick lies between an instant and the next tick, seen from any instant between', () => {
     fc.assert(
       fc.property(

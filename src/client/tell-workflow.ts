@@ -1,0 +1,100 @@
+/** What people and other systems tell a workflow: decisions and signals, checked before anything is written. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { OneDecision } from '../definition/decision.ts'
+import { checkKey } from '../engine/check-key.ts'
+import type { Engine } from '../engine/engine.ts'
+import { fitting } from '../engine/message-reader.ts'
+import { InvalidArgumentError } from '../errors.ts'
+import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
+import { sanitizeText } from '../primitives/sanitize-text.ts'
+import { toDate } from '../primitives/to-date.ts'
+import type { DecisionRecord } from '../store/records.ts'
+
+export interface DecideOptions<Data = unknown> {
+  readonly decision: 'confirmed' | 'rejected'
+  /** Who decides. One decision per person. */
+  readonly by: string
+  readonly comment?: string
+  /** Checked by the form of the step, where this process has it; the step checks it again. */
+  readonly data?: Data
+}
+
+export interface SignalOptions {
+  readonly by?: string
+  /** A second signal with the same key changes nothing: for senders that try again. */
+  readonly key?: string
+}
+
+/** A decision as it was recorded. */
+export interface RecordedDecision extends OneDecision {
+  readonly step: string
+  readonly executionId: string
+}
+
+const maxBytes = 1024 * 1024
+const maxComment = 10_000
+
+export async function decide(engine: Engine, id: string, step: string, options: DecideOptions): Promise<void> {
+  const { decision, by, comment, data } = options ?? {}
+  if (decision !== 'confirmed' && decision !== 'rejected') {
+    throw new InvalidArgumentError(`A decision is 'confirmed' or 'rejected', not ${JSON.stringify(decision)}.`)
+  }
+  const who = checkKey(by, '`by` of a decision')
+  const what = `The data of the decision on step ${step}`
+  // Who says no need not fill in a form.
+  const given = decision === 'rejected' ? data : await checked(engine, id, step, data)
+  await engine.decide(id, checkKey(step, 'The step'), {
+    decision,
+    by: who,
+    comment: comment === undefined ? null : sanitizeText(textOf(comment), maxComment),
+    data: encodeValue(given, { what, maxBytes }),
+  })
+}
+
+export async function signal(
+  engine: Engine,
+  id: string,
+  step: string,
+  { payload, by, key }: SignalOptions & { readonly payload: unknown },
+): Promise<void> {
+  const given = await checked(engine, id, step, payload)
+  await engine.signal(id, checkKey(step, 'The signal'), {
+    payload: encodeValue(given, { what: `The payload of signal ${step}`, maxBytes }),
+    by: by === undefined ? null : sanitizeText(textOf(by), maxComment),
+    key: key === undefined ? null : checkKey(key, 'The key of a signal'),
+  })
+}
+
+/** The untyped form, for inboxes: by the id of the execution that waits. */
+export async function decideOn(engine: Engine, executionId: string, options: DecideOptions): Promise<void> {
+  const found = engine.store.isId(executionId) ? await engine.store.findActive(executionId) : null
+  if (found === null) {
+    throw new InvalidArgumentError(
+      `There is no execution ${executionId} that waits for a decision. It may have been decided on, or was canceled.`,
+    )
+  }
+  await decide(engine, found.workflowId, found.node, options)
+}
+
+export function recorded(record: DecisionRecord): RecordedDecision {
+  const { decision, by, comment, node, executionId } = record
+  return { step: node, executionId, decision, by, comment, data: decodeValue(record.data), at: toDate(record.at) }
+}
+
+/** By the schema of the step, if this process has its code. What the schema makes of it is for the step to see. */
+async function checked(engine: Engine, id: string, step: string, value: unknown): Promise<unknown> {
+  const workflow = await engine.find(id)
+  const schema = schemaOf(engine, workflow.type, step)
+  if (schema !== null) await fitting(schema, value, `${workflow.type}, step ${step}`)
+  return value
+}
+
+function schemaOf(engine: Engine, type: string, step: string): StandardSchemaV1 | null {
+  const definition = engine.courses.findDefinition(type)
+  return definition?.nodes.find(node => node.name === step)?.waitsFor?.schema ?? null
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  throw new InvalidArgumentError(`\`by\` and \`comment\` must be texts, not ${typeof value}.`)
+}

@@ -1,0 +1,111 @@
+/**
+ * What becomes of a workflow when a person decides, or when a signal comes. Under the lock of the workflow, so of two people
+ * who decide at once one comes second and sees the other. Pure; what cannot be taken throws, and nothing changes.
+ */
+import { AlreadyDecidedError, InvalidStateError } from '../errors.ts'
+import type { NewDecision } from '../store/change.ts'
+import { cameIn } from './came.ts'
+import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { closeAllLetters } from './dead-letters.ts'
+import { goBack } from './go-back.ts'
+import { latestUnder } from './parents.ts'
+import { currentName, type Plan } from './plan.ts'
+import { rollbackOf } from './rollback.ts'
+import { endWait } from './waits.ts'
+import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
+
+export type GivenDecision = Omit<NewDecision, 'id' | 'executionId' | 'node'>
+
+/** `node` by its id. One decision per person; one reject rejects; so many confirmations as the quorum says confirm. */
+export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, given: GivenDecision): void {
+  const row = waitingRow(draft, plan, node, 'decide on')
+  const known = plan.graph.find(currentName(plan, node))
+  if (known?.kind !== 'human') throw refusal(draft, 'decide on', `Step ${node} does not wait for people.`)
+  const earlier = draft.facts.decisions.filter(decision => decision.executionId === row.id)
+  if (earlier.some(({ by }) => by === given.by)) {
+    throw new AlreadyDecidedError(
+      draft.workflowId,
+      `${given.by} has decided on step ${node} already. A decision stands.`,
+    )
+  }
+  draft.messages.decisions.push({ id: plan.takeId(), executionId: row.id, node: row.node, ...given })
+  draft.note(`decision.${given.decision}`, {
+    node: row.node,
+    executionId: row.id,
+    attempt: row.attempt,
+    by: given.by,
+    reason: given.comment,
+  })
+  if (given.decision === 'rejected') {
+    reject(draft, plan, row, given)
+    return
+  }
+  const confirmed = 1 + earlier.filter(({ decision }) => decision === 'confirmed').length
+  if (confirmed >= (known.human?.quorum ?? 1)) endWait(draft, plan, row, { came: 'decision', on: row.id })
+}
+
+function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {
+  const request = { by, reason: comment ?? `step ${row.node} was rejected` }
+  const { onReject = 'abort' } = plan.graph.find(currentName(plan, row.node))?.human ?? {}
+  draft.end(row, 'canceled', 'rejected', { ...request })
+  if (onReject === 'abort') {
+    closeAllLetters(draft, request)
+    abortWorkflow(draft, request, plan)
+  } else if (onReject === 'rollback') {
+    closeAllLetters(draft, request)
+    rollBack(draft, plan, rollbackOf('failure', request.reason, by))
+  } else {
+    goBack(draft, plan, { from: row.node, to: onReject.backTo, request })
+  }
+}
+
+export interface GivenSignal {
+  readonly payload: string | null
+  readonly by: string | null
+  readonly key: string | null
+}
+
+/** A node that waits goes on with it; one that does not yet will find it. */
+export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given: GivenSignal): void {
+  const name = currentName(plan, node)
+  const known = plan.graph.find(name)
+  if (known?.kind !== 'signal') {
+    const names = plan.graph.nodes.filter(({ kind }) => kind === 'signal').map(each => each.name)
+    const remedy = names.length === 0 ? 'It waits for none.' : `It waits for: ${names.join(', ')}.`
+    throw refusal(draft, `signal ${node} to`, `There is no step that waits for it. ${remedy}`)
+  }
+  refuseUnlessOpen(draft, `signal ${node} to`)
+  // Sent again, perhaps because the answer to the first was lost.
+  if (given.key !== null && draft.facts.signals.some(signal => signal.node === name && signal.key === given.key)) return
+  const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
+  if (row === undefined && latestUnder(draft, plan, name) !== null) {
+    throw refusal(draft, `signal ${node} to`, `Step ${node} has ended, and waits for nothing any more.`)
+  }
+  const id = plan.takeId()
+  const takes = row?.state === 'waiting'
+  draft.messages.signals.push({ id, node: name, ...given, takenBy: takes ? row.id : null })
+  draft.note('signal.received', { node: name, by: given.by, ...(row === undefined ? {} : { executionId: row.id }) })
+  if (takes) endWait(draft, plan, row, { came: 'signal', id })
+  pauseIfStuck(draft)
+}
+
+function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string): LiveRow {
+  refuseUnlessOpen(draft, `${verb} step ${node} of`)
+  const name = currentName(plan, node)
+  const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
+  if (row?.state === 'waiting') return row
+  const isDecided = latestUnder(draft, plan, name) !== null || cameIn(row?.input ?? null) !== null
+  if (isDecided) {
+    throw new AlreadyDecidedError(draft.workflowId, `Step ${node} has been decided already.`)
+  }
+  throw refusal(draft, `${verb} step ${node} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
+}
+
+function refuseUnlessOpen(draft: ChangeDraft, what: string): void {
+  if ((draft.state === 'ready' || draft.isHeld) && !draft.workflow.finishing) return
+  throw refusal(draft, what, 'It is ending or has ended.')
+}
+
+function refusal(draft: ChangeDraft, what: string, remedy: string): InvalidStateError {
+  return new InvalidStateError(draft.workflowId, draft.state, what, remedy)
+}

@@ -1,0 +1,127 @@
+/**
+ * Runs the method that undoes a step, and says what it came to. No condition is asked and no hero is needed: what was done
+ * is undone in any case. Hooks run around it as around a step. Nothing is written here.
+ */
+
+import { pausePolicy } from '../definition/exception-policy.ts'
+import { instantiate } from '../definition/instantiate.ts'
+import { normalizeRetry } from '../definition/retry-policy.ts'
+import type { CompensationSettings, NodeDefinition, WorkflowDefinition } from '../definition/workflow-definition.ts'
+import { InvalidArgumentError, StepMissingError } from '../errors.ts'
+import { failpoint } from '../primitives/failpoint.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import type { ClaimedExecution } from '../store/records.ts'
+import { nodeOf, type StepJob, type StepRun, timeoutFor } from './execute-step.ts'
+import { loadHero } from './load-hero.ts'
+import { stepContext } from './make-context.ts'
+import { undoneBy } from './rollback.ts'
+import { runBody } from './run-body.ts'
+import { failed, outcomeOf } from './step-outcome.ts'
+import type { StepReport } from './step-report.ts'
+
+/** What is known of the execution that is undone. */
+export interface UndoneExecution {
+  readonly node: string
+  readonly attempt: number
+  readonly output: string | null
+}
+
+export interface CompensationJob extends StepJob {
+  /** `null` when it is gone. */
+  readUndone(executionId: string): Promise<UndoneExecution | null>
+}
+
+/** A compensation that says nothing of it is worth three attempts. */
+const defaultRetry = normalizeRetry({}, 'a compensation')
+
+export async function executeCompensation(job: CompensationJob): Promise<StepRun> {
+  const { definition, claimed } = job
+  const { execution, workflow } = claimed
+  const node = nodeOf(definition, execution.node)
+  const settings = node?.compensation ?? null
+  const rules = {
+    retry: settings === null ? null : retryOf(definition, settings),
+    failures: execution.failures,
+    policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
+  }
+  if (node === undefined || settings === null) {
+    const missing = new StepMissingError(workflow.id, definition.type, `${execution.node}, to undo it`)
+    return { ...(await failed(rules, missing)), progress: null }
+  }
+  const context = stepContext({
+    ...job,
+    mayOutliveHero: definition.mayOutliveHero,
+    showsInput: false,
+    undoes: undoneBy(execution.input),
+  })
+  const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)
+  const outcome = await outcomeOf({ ...rules, context, isResumable: false, encode: () => null, timeout }, () =>
+    run(job, { node, settings, context }),
+  )
+  return {
+    ...outcome,
+    report: asCompensation(settings, outcome.report),
+    emitted: Object.freeze(context.emitted),
+    progress: null,
+  }
+}
+
+interface Undoing {
+  readonly node: NodeDefinition
+  readonly settings: CompensationSettings
+  readonly context: ReturnType<typeof stepContext>
+}
+
+async function run(job: CompensationJob, { node, settings, context }: Undoing): Promise<StepReport | null> {
+  const { definition, claimed } = job
+  context.loaded = await loadHero(definition, claimed.workflow)
+  const undone = await job.readUndone(undoneBy(claimed.execution.input))
+  const workflow = instantiate(definition, context)
+  const answer = job.mayBegin()
+  if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  failpoint?.('compensation.before')
+  await runBody({
+    definition,
+    node: { ...node, body: settings.method },
+    workflow,
+    step: { name: node.name, attempt: claimed.execution.attempt, kind: 'compensate' },
+    argument: compensationFor(claimed, undone, context),
+  })
+  failpoint?.('compensation.after')
+  return { kind: 'completed', output: null }
+}
+
+/** What the method receives. */
+function compensationFor(
+  { workflow, execution }: ClaimedExecution,
+  undone: UndoneExecution | null,
+  { input, execution: info }: ReturnType<typeof stepContext>,
+) {
+  const { kind = 'failure', message = null, by = null } = workflow.rollback ?? {}
+  return Object.freeze({
+    output: undone === null ? undefined : decodeValue(undone.output),
+    input,
+    reason: Object.freeze({ kind, message: message ?? '', by }),
+    idempotencyKey: info.idempotencyKey,
+    node: undone?.node ?? execution.node,
+    attempt: execution.attempt,
+  })
+}
+
+/** One that must not be called twice is not. */
+function retryOf(definition: WorkflowDefinition, { idempotent, retry }: CompensationSettings) {
+  return idempotent ? (retry ?? definition.retry ?? defaultRetry) : null
+}
+
+/** A compensation can be attempted again, or be left out; it cannot steer a workflow that is ending. */
+function asCompensation({ idempotent }: CompensationSettings, report: StepReport | null): StepReport | null {
+  if (report?.kind === 'threw') return report.timedOut && !idempotent ? { ...report, unknown: true } : report
+  if (report === null || ['completed', 'skip', 'reattempt', 'released'].includes(report.kind)) return report
+  const error = new InvalidArgumentError(`A compensation cannot ${report.kind} its workflow, which is being undone.`)
+  return {
+    kind: 'threw',
+    error: { className: error.name, message: error.message, stack: null },
+    policy: pausePolicy,
+    retryMs: null,
+  }
+}

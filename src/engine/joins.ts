@@ -1,0 +1,137 @@
+/**
+ * Joins that need not wait for all of their branches: any of them, so many, or all in whatever way they end. A step that
+ * fails in such a branch ends its branch only, as long as the join can do without it. Pure; the facts must be complete.
+ */
+import { type JoinStretch, joinsOver, selectiveJoins } from '../definition/join-stretch.ts'
+import type { LatestEnding } from '../store/change.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { isSatisfied } from './is-satisfied.ts'
+import { latestUnder } from './parents.ts'
+import { leaveOut } from './pass-node.ts'
+import { currentName, ownerOf, type Plan } from './plan.ts'
+
+/** How a branch stands. `left_out`: nothing of it was taken. `skipped`: what was taken was skipped. */
+export type BranchStanding = 'open' | 'succeeded' | 'skipped' | 'left_out' | 'failed'
+
+/** What becomes of a join. `lost`: it can never go on. */
+export type JoinFate = 'fires' | 'waits' | 'left_out' | 'lost'
+
+/** One decision for every combination of branches. */
+export function fateOfJoin(
+  rule: 'settled' | { readonly atLeast: number },
+  branches: readonly BranchStanding[],
+): JoinFate {
+  const count = (standing: BranchStanding) => branches.filter(branch => branch === standing).length
+  if (branches.length > 0 && count('left_out') === branches.length) return 'left_out'
+  if (rule === 'settled') return count('open') === 0 ? 'fires' : 'waits'
+  const succeeded = count('succeeded')
+  if (succeeded >= rule.atLeast) return 'fires'
+  const needed = Math.min(rule.atLeast, branches.length - count('left_out') - count('skipped'))
+  if (count('open') === 0) return succeeded >= needed ? 'fires' : 'lost'
+  return succeeded + count('open') < needed ? 'lost' : 'waits'
+}
+
+export class SelectiveJoins {
+  readonly #draft: ChangeDraft
+  readonly #plan: Plan
+  /** A node that is about to fail. */
+  readonly #failing: string | null
+  /** Nodes and items with a row, without the one that is about to fail. */
+  readonly #active: ReadonlySet<string>
+
+  constructor(draft: ChangeDraft, plan: Plan, failing: string | null = null) {
+    this.#draft = draft
+    this.#plan = plan
+    this.#failing = failing === null ? null : currentName(plan, failing)
+    const rows = draft.rows().filter(row => row.kind === 'forward')
+    this.#active = new Set(rows.map(row => currentName(plan, row.node)).filter(name => name !== this.#failing))
+  }
+
+  fateOf(stretch: JoinStretch): JoinFate {
+    const rule = stretch.join.join?.rule ?? 'settled'
+    const branches = (stretch.join.join?.branches ?? []).map((ends, branch) => this.#branch(stretch, branch, ends))
+    return fateOfJoin(rule === 'all' ? { atLeast: branches.length } : rule, branches)
+  }
+
+  /** A failed node that no longer matters: a join over it was decided, or can do without its branch. */
+  isAbsorbed(node: string): boolean {
+    for (const stretch of joinsOver(this.#plan.graph, node)) {
+      if (this.isDecided(stretch) || this.fateOf(stretch) !== 'lost') return true
+    }
+    return false
+  }
+
+  isDecided({ join }: JoinStretch): boolean {
+    return latestUnder(this.#draft, this.#plan, join.id) !== null
+  }
+
+  /** A join over the node was decided: whatever the node still does, nothing follows from it. */
+  isBeaten(node: string): boolean {
+    return joinsOver(this.#plan.graph, node).some(stretch => this.isDecided(stretch))
+  }
+
+  #branch(stretch: JoinStretch, branch: number, ends: readonly string[]): BranchStanding {
+    const { branchOf, losers } = stretch
+    const inside = [...losers].filter(id => branchOf.get(id) === branch)
+    const isActive = this.#activeIn(new Set(inside))
+    if (this.#hasFailed(stretch, inside)) {
+      return isActive && stretch.join.join?.rule === 'settled' ? 'open' : 'failed'
+    }
+    const latest = ends.map(id => this.#latest(id))
+    const done = latest.filter(ending => ending !== null && (isSatisfied(ending) || ending.outcome === 'not_taken'))
+    if (done.length < ends.length) return 'open'
+    const taken = latest.filter(ending => ending !== null && ending.outcome !== 'not_taken')
+    if (taken.length === 0) return 'left_out'
+    return taken.some(ending => ending?.state === 'completed') ? 'succeeded' : 'skipped'
+  }
+
+  /** Something in the branch has failed for good, and no join inside the branch makes up for it. */
+  #hasFailed(stretch: JoinStretch, inside: readonly string[]): boolean {
+    return inside.some(id => {
+      if (id !== this.#failing && !isOver(this.#latest(id))) return false
+      const inner = joinsOver(this.#plan.graph, id).filter(
+        other => other !== stretch && other.branchOf.size < stretch.branchOf.size,
+      )
+      return inner.every(other => !this.isDecided(other) && this.fateOf(other) === 'lost')
+    })
+  }
+
+  #activeIn(inside: ReadonlySet<string>): boolean {
+    return [...this.#active].some(name => inside.has(ownerOf(name) ?? name))
+  }
+
+  /** `null` while it has a row, or has not been reached. */
+  #latest(id: string): LatestEnding | null {
+    return this.#active.has(id) ? null : latestUnder(this.#draft, this.#plan, id)
+  }
+}
+
+function isOver(ending: LatestEnding | null): boolean {
+  return ending !== null && (ending.state === 'failed' || ending.outcome === 'rejected')
+}
+
+/** The join has been decided: what was on the way to it and is not needed any more ends. What runs is told to stop. */
+export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch): void {
+  const { join, losers } = stretch
+  const isLoser = (name: string) => losers.has(ownerOf(name) ?? name)
+  for (const row of draft.rows()) {
+    if (!isLoser(currentName(plan, row.node))) continue
+    if (row.state === 'in_progress') draft.stop(row)
+    else draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+  }
+  for (const node of plan.graph.inOrder()) {
+    if (!losers.has(node.id) || latestUnder(draft, plan, node.id) !== null) continue
+    if (draft.rows().some(row => currentName(plan, row.node) === node.id)) continue
+    leaveOut(draft, plan, node, `join ${join.name} was decided without it`)
+  }
+}
+
+/** The stretch of a join that need not wait for all; `null` for any other node. */
+export function stretchTo(plan: Plan, join: string): JoinStretch | null {
+  return selectiveJoins(plan.graph).find(stretch => stretch.join.id === join) ?? null
+}
+
+/** Whether any join of the graph need not wait for all: then decisions about it must see everything. */
+export function isSelective(graph: Plan['graph']): boolean {
+  return selectiveJoins(graph).length > 0
+}

@@ -1,0 +1,48 @@
+/** What the method of a node receives that has waited: read when it runs, and checked by the code as it is then. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { toInputIssue } from '../definition/validate-input.ts'
+import type { NodeDefinition, WaitSettings } from '../definition/workflow-definition.ts'
+import { InputValidationError, InvariantError, NothingCameError } from '../errors.ts'
+import { describeSpan } from '../primitives/describe-span.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
+import { toDate } from '../primitives/to-date.ts'
+import type { ClaimedExecution, DecisionRecord } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { Came } from './came.ts'
+
+export interface MessageReader {
+  /** Throws `NothingCameError` when that is what has ended the wait, and `InputValidationError` for data that does not fit. */
+  read(node: NodeDefinition, settings: WaitSettings, came: Came): Promise<unknown>
+}
+
+export function messageReader(store: Store, { workflow }: Pick<ClaimedExecution, 'workflow'>): MessageReader {
+  return {
+    async read({ name }, { schema, timeoutMs }, came) {
+      if (came.came === 'nothing') throw new NothingCameError(workflow.id, name, describeSpan(timeoutMs ?? 0))
+      const what = `${workflow.type}, step ${name}`
+      if (came.came === 'signal') {
+        const signal = await store.findSignal(came.id)
+        if (signal === null) throw new InvariantError(`Signal ${came.id} of workflow ${workflow.id} is gone.`)
+        const payload = await fitting(schema, decodeValue(signal.payload), what)
+        return Object.freeze({ payload, by: signal.by, at: toDate(signal.at) })
+      }
+      const records = await store.decisions({ executionId: came.on })
+      const decisions = await Promise.all(records.map(record => oneDecision(schema, record, what)))
+      return Object.freeze({ ...decisions.at(-1), decisions: Object.freeze(decisions) })
+    },
+  }
+}
+
+async function oneDecision(schema: StandardSchemaV1 | null, record: DecisionRecord, what: string) {
+  const { decision, by, comment, at } = record
+  const data = await fitting(schema, decodeValue(record.data), what)
+  return Object.freeze({ decision, by, comment, data, at: toDate(at) })
+}
+
+/** The value as the schema yields it, or as it is where there is none. */
+export async function fitting(schema: StandardSchemaV1 | null, value: unknown, what: string): Promise<unknown> {
+  if (schema === null) return value
+  const result = await schema['~standard'].validate(value)
+  if (result.issues) throw new InputValidationError(what, result.issues.map(toInputIssue))
+  return result.value
+}

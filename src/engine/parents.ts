@@ -1,0 +1,39 @@
+/** What a node comes after: the latest attempts of its parents, whatever their names were then. */
+import type { GraphNode } from '../definition/graph.ts'
+import type { LatestEnding } from '../store/change.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { chainSlot, ownerOf, type Plan, slotOf } from './plan.ts'
+
+/** What an execution comes after: the latest attempts of the parents that were taken. */
+export function parentsOf(
+  draft: ChangeDraft,
+  plan: Plan,
+  node: GraphNode,
+): Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] {
+  // An item begins while the node that it belongs to waits, which may have been a step of a chain until now.
+  if (node.kind === 'item') {
+    return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? draft.rowIn(chainSlot) ?? []].flat()
+  }
+  return node.dependsOn.flatMap(id => {
+    const parent = namesOf(plan, id)
+      .map(name => draft.latestOf(name))
+      .find(ending => ending !== null)
+    if (!parent || parent.outcome === 'not_taken') return []
+    // The items of an `each` node stand between it and what comes after it.
+    return plan.graph.find(id)?.kind === 'each' ? { ...parent, ordinal: parent.ordinal + 1 } : parent
+  })
+}
+
+/** The name of a node and those that it had before. */
+export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
+  if (renamed.size === 0) return [id]
+  const name = ownerOf(id) ?? id
+  const item = id.slice(name.length)
+  return [id, ...[...renamed].filter(([, now]) => now === name).map(([before]) => `${before}${item}`)]
+}
+
+/** The latest ended attempt of a node, whatever its name was then. */
+export function latestUnder(draft: ChangeDraft, plan: Pick<Plan, 'renamed'>, id: string): LatestEnding | null {
+  const all = namesOf(plan, id).map(name => draft.latestOf(name))
+  return all.find(ending => ending !== null) ?? null
+}

@@ -1,0 +1,42 @@
+/**
+ * What the end of some nodes may touch in the same transaction: what comes after them, past nodes that do nothing
+ * themselves and past ways that are not taken. It may name more than is touched in the end, never less. Pure.
+ */
+import type { Graph, GraphNode } from '../definition/graph.ts'
+import { isPassive } from './pass-node.ts'
+
+export interface Reached {
+  /** Nodes that may fall due, or be left out, or only be counted down. */
+  readonly nodes: readonly GraphNode[]
+  /** A node that nothing depends on may end. */
+  readonly atEnd: boolean
+}
+
+/** `isDue` says whether so many arrivals are enough for a node; without it, one is. */
+export function reachOf(
+  graph: Graph,
+  ended: Iterable<string>,
+  isDue: (node: GraphNode, arrivals: number) => boolean = () => true,
+): Reached {
+  const arrivals = new Map<GraphNode, number>()
+  const walked = new Set<string>()
+  const open = [...ended].map(id => ({ id, leftOut: false }))
+  let atEnd = false
+  for (const { id, leftOut } of open) {
+    if (walked.has(id)) continue
+    walked.add(id)
+    const children = graph.childrenOf(id)
+    if (children.length === 0) atEnd = true
+    for (const child of children) {
+      const count = (arrivals.get(child) ?? 0) + 1
+      arrivals.set(child, count)
+      const mayBeLeftOut = leftOut || child.guard !== undefined
+      if (child.guard?.condition === id) open.push({ id: child.id, leftOut: true })
+      else if ((isPassive(child) || mayBeLeftOut) && isDue(child, count)) {
+        open.push({ id: child.id, leftOut: mayBeLeftOut })
+      }
+    }
+  }
+  const nodes = [...arrivals.keys()].filter(node => node.guard !== undefined || isDue(node, arrivals.get(node) ?? 0))
+  return { nodes, atEnd }
+}

@@ -1,0 +1,138 @@
+/**
+ * Undoing a workflow: what has completed is compensated, newest first and one at a time, back to the last save point after
+ * a failure, or to the start after a cancel. Every step of it is decided anew from what history says, so a crash in the
+ * middle goes on where it stopped. Pure changes to a draft, which must show history.
+ */
+import type { GraphCompensation, GraphNode } from '../definition/graph.ts'
+import type { NewExecution, UndoRow } from '../store/change.ts'
+import { noProgress, type Rollback } from '../store/records.ts'
+import { ancestryOf } from './ancestry.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { currentName, type Plan, type RunOn } from './plan.ts'
+
+/** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
+export const undoSlot = '#undo'
+
+/** Why nobody reported on an attempt while its workflow was being stopped: its call may have happened. */
+export const lateReason = 'it did not stop in time'
+export const lostReason = (worker: string | null) => `worker ${worker} was lost`
+const isLost = (reason: string | null) => reason === lateReason || /^worker .* was lost$/.test(reason ?? '')
+
+/** Compensations that will not be tried again by themselves. */
+const givenUp: ReadonlySet<string> = new Set(['compensation_failed', 'unknown', 'stopped'])
+
+/** Nothing of the workflow runs any more: the next compensation begins, or the end is there. */
+export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = null): NewExecution | null {
+  if (draft.rowIn(undoSlot) !== null) return null
+  for (const row of rowsToUndo(draft, plan)) {
+    const undone = nodeToUndo(plan, row)
+    if (undone !== null) {
+      if (row.state !== 'compensating') draft.moveEnded(row, 'compensating')
+      return insertCompensation(draft, plan, { row, ...undone, runOn })
+    }
+    draft.moveEnded(row, 'rolled_back')
+  }
+  endRollback(draft)
+  return null
+}
+
+function endRollback(draft: ChangeDraft): void {
+  const { rollback } = draft.workflow
+  draft.dropTimers()
+  const canceled = rollback?.kind !== 'failure' && !rollback?.givenUp
+  draft.moveWorkflow(canceled ? 'canceled' : 'failed', {
+    by: rollback?.by ?? null,
+    reason: rollback?.message ?? null,
+  })
+}
+
+/** Newest first. A workflow without any compensation is no saga: what it has done stays done. */
+export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
+  if (!plan.graph.isSaga && !plan.previous?.isSaga) return []
+  const rows = draft.undoRows()
+  const latest = new Map<string, number>()
+  // An attempt that never began says nothing about what those before it have done.
+  const done = rows.filter(({ startedAt, state }) => startedAt !== null || state === 'completed')
+  for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
+  const tried = new Set(draft.triedUndos().flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
+  const again = rows.filter(row => row.state === 'compensating')
+  const bound = draft.workflow.rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))
+  const reached = bound === -1 ? rows : rows.slice(0, bound)
+  return [...again, ...reached.filter(row => isUndone(row, latest) && !tried.has(row.id))]
+}
+
+function isSavePoint(plan: Plan, row: UndoRow): boolean {
+  return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
+}
+
+/** What has completed, what has failed last, and what was lost in mid-call while the workflow was being stopped. */
+function isUndone({ node, attempt, state, outcome, reason, startedAt }: UndoRow, latest: ReadonlyMap<string, number>) {
+  if (state === 'completed') return true
+  if (startedAt === null || latest.get(node) !== attempt) return false
+  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && isLost(reason))
+}
+
+interface Undone {
+  readonly node: GraphNode
+  readonly compensation: GraphCompensation
+}
+
+/** `null`: there is nothing to call. The items of an `each` node are undone, not the node itself. */
+export function nodeToUndo(plan: Plan, row: UndoRow): Undone | null {
+  const name = currentName(plan, row.node)
+  const node = plan.graph.find(name) ?? plan.previous?.find(row.node) ?? null
+  const compensation = node?.compensation
+  if (node === null || compensation === undefined || node.kind === 'each') return null
+  if (row.outcome === 'reattempted') return null
+  const hasFailed = row.state === 'failed' || row.state === 'skipped'
+  return hasFailed && !compensation.afterFailure ? null : { node, compensation }
+}
+
+export interface NextCompensation extends Undone {
+  readonly row: UndoRow
+  readonly runOn: RunOn | null
+  readonly inMs?: number
+  readonly failures?: number
+  readonly crashes?: number
+}
+
+export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCompensation): NewExecution {
+  const { node, row, compensation, runOn, inMs = 0, failures = 0, crashes = 0 } = next
+  const attempt =
+    1 + draft.triedUndos().reduce((most, undo) => Math.max(most, undo.node === row.node ? undo.attempt : 0), 0)
+  const handler = plan.handlerOf(node.job === undefined ? node : { ...node, job: compensation.name })
+  const mayRunOn = inMs === 0 && crashes === 0
+  const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
+  return draft.insert({
+    slot: undoSlot,
+    id: plan.takeId(),
+    node: row.node,
+    kind: 'compensate',
+    attempt,
+    ordinal: row.ordinal + 1,
+    state: owner === null ? 'scheduled' : 'in_progress',
+    queue: node.queue,
+    handler,
+    generation: plan.generation,
+    priority: node.priority,
+    due: { inMs },
+    owner,
+    fence: 1,
+    failures,
+    crashes,
+    progress: owner === null ? noProgress : { ...noProgress, runs: 1 },
+    input: JSON.stringify({ undoes: row.id }),
+    ancestry: ancestryOf(`${row.node}${undoSlot}`, attempt, [{ id: row.id, hash: row.ancestry.hash }]),
+  })
+}
+
+/** The execution that a compensation undoes. */
+export function undoneBy(input: string | null): string {
+  const { undoes = '' } = JSON.parse(input ?? '{}') as { undoes?: string }
+  return undoes
+}
+
+/** What a rollback is told by, for the record. */
+export function rollbackOf(kind: Rollback['kind'], message: string | null, by: string | null = null): Rollback {
+  return { kind, message, by, givenUp: false }
+}

@@ -1,0 +1,49 @@
+/**
+ * What a workflow has done, as a rollback sees it while it is decided on: history, what the decision itself has ended, and
+ * what it has moved on. It decides nothing.
+ */
+import { invariant } from '../primitives/invariant.ts'
+import type { Ending, TriedUndo, UndoRow, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { EndedState } from '../store/records.ts'
+
+export class UndoView {
+  readonly #facts: WorkflowFacts
+  readonly #moved = new Map<string, EndedState>()
+
+  constructor(facts: WorkflowFacts) {
+    this.#facts = facts
+  }
+
+  /** Newest first. */
+  rows(endings: readonly Ending[]): UndoRow[] {
+    const { undo, workflow } = this.#facts
+    invariant(undo !== null, `Nobody has looked at what workflow ${workflow.id} has done.`)
+    const now = endings.filter(({ execution }) => execution.kind === 'forward').toReversed()
+    const rows = [...now.map(ending => ({ ...ending.execution, ...ending })), ...undo.rows]
+    return rows.map(row => ({ ...row, state: this.#moved.get(row.id) ?? row.state }))
+  }
+
+  tried(endings: readonly Ending[]): TriedUndo[] {
+    const now = endings.flatMap(({ execution, outcome }) =>
+      execution.kind === 'compensate' ? { ...execution, outcome, undoes: execution.ancestry.parents[0] ?? '' } : [],
+    )
+    return [...now, ...(this.#facts.undo?.tried ?? [])]
+  }
+
+  move(id: string, state: EndedState): void {
+    this.#moved.set(id, state)
+  }
+
+  /** What the decision ends is written as it is in the end. */
+  applied(endings: readonly Ending[]): readonly Ending[] {
+    if (this.#moved.size === 0) return endings
+    return endings.map(ending => ({ ...ending, state: this.#moved.get(ending.execution.id) ?? ending.state }))
+  }
+
+  /** What had ended before and is moved on. */
+  before(endings: readonly Ending[]): WorkflowChange['undone'] {
+    if (this.#moved.size === 0) return []
+    const ending = new Set(endings.map(({ execution }) => execution.id))
+    return [...this.#moved].flatMap(([id, state]) => (ending.has(id) ? [] : { id, state }))
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Code that must not be called twice by the engine itself: when its worker is lost in mid-call, or its time is over, nobody
+ * knows what it has done. Its own method is asked, or a person settles it. Pure changes to a draft.
+ */
+import type { Graph } from '../definition/graph.ts'
+import type { ErrorRecord } from '../primitives/describe-error.ts'
+import type { NewExecution } from '../store/change.ts'
+import type { ActiveExecution } from '../store/records.ts'
+import type { ChangeDraft } from './change-draft.ts'
+import { leavePlace } from './each-items.ts'
+import { currentName, type Plan } from './plan.ts'
+import { repeat } from './schedule.ts'
+
+/** Asks the method of the step first whether the lost call happened. */
+const reconcileInput = JSON.stringify({ reconcile: true })
+
+export function isReconciling(input: string | null): boolean {
+  return input === reconcileInput
+}
+
+/** Whether the code of this row is called once: the step itself, or what undoes it. */
+export function isCalledOnce(graph: Graph, { node, kind }: Pick<ActiveExecution, 'node' | 'kind'>): boolean {
+  const known = graph.find(currentName({ renamed: graph.renamed }, node))
+  return kind === 'compensate' ? known?.compensation?.once === true : kind === 'forward' && known?.once !== undefined
+}
+
+export interface Unknown {
+  readonly error?: ErrorRecord
+  readonly reason?: string
+}
+
+/** The call may have happened. */
+export function endUnknown(draft: ChangeDraft, plan: Plan, row: ActiveExecution, why: Unknown): NewExecution[] {
+  draft.end(row, 'failed', 'unknown', why)
+  const node = plan.graph.find(currentName(plan, row.node))
+  if (node?.once?.reconciles) {
+    const { failures } = row
+    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes: 0, input: reconcileInput })]
+  }
+  draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
+  leavePlace(draft, plan, row.node)
+  return []
+}

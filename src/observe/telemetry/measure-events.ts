@@ -1,0 +1,110 @@
+/** Turns events, as they are committed, into measurements. Pure but for the meters. */
+import { ownerOf } from '../../engine/plan.ts'
+import type { CommittedEvent } from '../../store/event-store.ts'
+import type { Labels, Meters } from './metric-table.ts'
+
+/** Names of workflows that go by a graph of their own alone. */
+const withoutClass = '(graph)'
+
+/** Events that were committed together. */
+export function measureEvents(events: readonly CommittedEvent[], meters: Meters): void {
+  for (const committed of events) measure(committed, meters, events)
+}
+
+function measure(committed: CommittedEvent, meters: Meters, together: readonly CommittedEvent[]): void {
+  const { event } = committed
+  const workflow = workflowLabel(committed.workflowType)
+  const step = { workflow, step: stepLabel(event.node) }
+  switch (event.type) {
+    case 'workflow.started':
+      meters.count('geneva.workflows.started', { workflow })
+      if (event.to === 'finished') meters.count('geneva.workflows.ended', { workflow, state: 'finished' })
+      break
+    case 'workflow.finished':
+    case 'workflow.canceled':
+      meters.count('geneva.workflows.ended', { workflow, state: event.to ?? '' })
+      recordSince('geneva.workflow.duration', { workflow, state: event.to ?? '' }, committed, meters)
+      break
+    case 'workflow.paused':
+    case 'workflow.dlq':
+      meters.count('geneva.workflows.paused', { workflow, cause: pauseCause(committed) })
+      break
+    case 'step.started':
+      meters.count('geneva.executions.started', step)
+      // One that begins right after the step before it has not waited.
+      meters.record('geneva.execution.wait', step, secondsSince(committed) ?? 0)
+      break
+    case 'step.completed':
+    case 'step.failed':
+    case 'step.skipped':
+    case 'step.canceled':
+      measureEnd(committed, step, meters, together)
+      break
+    case 'letter.opened':
+      meters.count('geneva.dead_letters.opened', { ...step, reason: event.reason ?? '' })
+      break
+  }
+}
+
+function measureEnd(
+  committed: CommittedEvent,
+  step: Labels,
+  meters: Meters,
+  together: readonly CommittedEvent[],
+): void {
+  const { event } = committed
+  meters.count('geneva.executions.ended', { ...step, outcome: event.outcome ?? '' })
+  recordSince('geneva.execution.duration', step, committed, meters)
+  if (event.type !== 'step.failed') return
+  meters.count('geneva.executions.failed', { ...step, error: errorClass(committed) })
+  if (isRetried(committed, together)) meters.count('geneva.executions.retried', step)
+}
+
+/** A step that took too long, or whose worker was lost, is tried again if its next attempt comes with its end. */
+function isRetried({ event }: CommittedEvent, together: readonly CommittedEvent[]): boolean {
+  if (event.outcome === 'reattempted_by_exception') return true
+  if (event.outcome !== 'timed_out' && event.outcome !== 'recovered') return false
+  return together.some(
+    ({ event: next }) =>
+      (next.type === 'step.scheduled' || next.type === 'step.started') &&
+      next.workflowId === event.workflowId &&
+      next.node === event.node &&
+      next.attempt === (event.attempt ?? 0) + 1,
+  )
+}
+
+function recordSince(
+  name: 'geneva.execution.duration' | 'geneva.workflow.duration',
+  labels: Labels,
+  committed: CommittedEvent,
+  meters: Meters,
+): void {
+  const seconds = secondsSince(committed)
+  if (seconds !== null) meters.record(name, labels, seconds)
+}
+
+function secondsSince({ event, at }: CommittedEvent): number | null {
+  return typeof event.since === 'number' ? Math.max(0, at - event.since) / 1e6 : null
+}
+
+function pauseCause({ event }: CommittedEvent): string {
+  if (event.type === 'workflow.dlq') return 'dead letter'
+  return String(payloadOf(event.payload).cause ?? 'request')
+}
+
+function errorClass({ event }: CommittedEvent): string {
+  return String(payloadOf(event.payload).className ?? event.outcome ?? '')
+}
+
+function payloadOf(payload: string | null | undefined): Record<string, unknown> {
+  return payload ? (JSON.parse(payload) as Record<string, unknown>) : {}
+}
+
+export function workflowLabel(type: string): string {
+  return type === '' ? withoutClass : type
+}
+
+/** Items go by the name of the node that they belong to: there may be any number of them. */
+export function stepLabel(node: string | null | undefined): string {
+  return node ? (ownerOf(node) ?? node) : ''
+}

@@ -1,0 +1,126 @@
+/**
+ * What must be true of a saga that has ended, found out from its graph, its history and its events alone, whoever has kept
+ * them: beyond the boundary everything is undone once, newest first, one at a time. What is wrong is said in sentences.
+ */
+import type { Graph, GraphNode } from '../../src/definition/graph.ts'
+
+/** An ended attempt at a node, or at undoing one. */
+export interface EndedRow {
+  readonly id: string
+  readonly node: string
+  readonly kind: string
+  readonly attempt: number
+  readonly state: string
+  readonly outcome: string
+  /** The attempt that it undoes. */
+  readonly undoes: string | null
+}
+
+export interface SagaEvent {
+  readonly type: string
+  readonly executionId: string | null
+}
+
+export interface EndedSaga {
+  readonly graph: Graph
+  readonly state: string
+  readonly rollback: 'failure' | 'cancel' | null
+  readonly rows: readonly EndedRow[]
+  /** In the order in which things happened. */
+  readonly events: readonly SagaEvent[]
+}
+
+interface Done {
+  readonly row: EndedRow
+  readonly node: GraphNode | null
+  /** How it had ended before anything was undone. */
+  readonly first: string
+  readonly undos: readonly EndedRow[]
+}
+
+const endings: readonly string[] = ['step.completed', 'step.failed', 'step.skipped', 'step.canceled']
+
+export function auditSaga(saga: EndedSaga): string[] {
+  const { graph, state, rows } = saga
+  const halfway = rows.filter(row => row.state === 'compensating').map(row => `${nameOf(row)} is being undone.`)
+  const joins = graph.nodes.filter(({ kind }) => kind === 'join').flatMap(({ id }) => auditJoin(saga, id))
+  const undone = rows.some(row => row.kind === 'compensate' || row.state === 'rolled_back')
+  if (state === 'finished') return [...halfway, ...joins, ...(undone ? ['It is finished, but was undone.'] : [])]
+  if (state !== 'failed' && state !== 'canceled') return [...halfway, ...joins]
+  return [...halfway, ...joins, ...(graph.isSaga ? auditRollback(saga) : [])]
+}
+
+/** Decided once in every round. */
+function auditJoin({ rows, events }: EndedSaga, id: string): string[] {
+  const rounds = 1 + events.filter(({ type }) => type === 'workflow.went_back').length
+  const decided = rows.filter(({ node, kind }) => node === id && kind === 'forward').length
+  return decided <= rounds ? [] : [`${id} was decided ${decided} times in ${rounds} rounds.`]
+}
+
+function auditRollback(saga: EndedSaga): string[] {
+  const done = inOrder(saga)
+  const isBound = ({ node, first }: Done) => node?.kind === 'savePoint' && first === 'completed'
+  const bound = saga.rollback === 'failure' ? done.findLastIndex(isBound) : -1
+  const before = done.slice(0, bound + 1)
+  const kept = before.filter(({ row, first, undos }) => row.state !== first || undos.length > 0)
+  return [
+    ...kept.map(({ row }) => `${nameOf(row)} lies before the boundary, and is ${row.state}.`),
+    ...done.slice(bound + 1).flatMap(auditOne),
+    ...auditOrder(saga, done),
+  ]
+}
+
+/** Forward attempts in the order in which they ended. */
+function inOrder({ graph, rows, events }: EndedSaga): Done[] {
+  const byId = new Map(rows.filter(({ kind }) => kind === 'forward').map(row => [row.id, row]))
+  const done: Done[] = []
+  for (const { type, executionId } of events) {
+    const row = endings.includes(type) ? byId.get(executionId ?? '') : undefined
+    if (row === undefined) continue
+    byId.delete(row.id)
+    const undos = rows.filter(({ undoes }) => undoes === row.id)
+    done.push({ row, node: graph.find(row.node), first: type.slice('step.'.length), undos })
+  }
+  return done
+}
+
+function auditOne({ row, node, first, undos }: Done): string[] {
+  const name = nameOf(row)
+  const times = undos.filter(({ outcome }) => outcome === 'compensated').length
+  const givenUp = undos.some(({ outcome }) => outcome === 'compensation_failed' || outcome === 'unknown')
+  if (times > 1) return [`${name} was undone ${times} times.`]
+  if (first === 'canceled') return undos.length === 0 ? [] : [`${name} had not happened, and was undone.`]
+  if (first !== 'completed')
+    return row.state === 'rolled_back' && undos.length > 0 && times !== 1
+      ? [`${name} is rolled back, but was not undone.`]
+      : []
+  const isCalled = node?.compensation !== undefined && row.outcome !== 'reattempted'
+  if (!isCalled)
+    return row.state === 'rolled_back' && undos.length === 0
+      ? []
+      : [`${name} has nothing to undo, and is ${row.state}.`]
+  if (row.state === 'rolled_back') return times === 1 ? [] : [`${name} is rolled back, but was not undone.`]
+  return row.state === 'failed' && givenUp ? [] : [`${name} is left ${row.state}.`]
+}
+
+/** Each is undone before what had ended before it. What a person has requeued comes when it comes. */
+function auditOrder({ rows, events }: EndedSaga, done: readonly Done[]): string[] {
+  if (events.some(({ type }) => type === 'letter.requeued')) return []
+  const places = new Map(done.map(({ row }, place) => [row.id, place]))
+  const undos = new Map(rows.filter(({ kind }) => kind === 'compensate').map(row => [row.id, row]))
+  const order = events
+    .filter(({ type }) => type === 'compensation.scheduled' || type === 'compensation.started')
+    .flatMap(({ executionId }) => undos.get(executionId ?? '') ?? [])
+  const inTurn = order.every((row, index) => {
+    const earlier = order[index - 1]
+    return earlier === undefined || (places.get(row.undoes ?? '') ?? -1) <= (places.get(earlier.undoes ?? '') ?? -1)
+  })
+  if (inTurn) return []
+  return [
+    `Undone in the order ${order.map(nameOf).join()}, but done in the order ${done.map(({ row }) => nameOf(row)).join()}.`,
+  ]
+}
+
+function nameOf({ node, attempt }: EndedRow): string {
+  return `${node}#${attempt}`
+}

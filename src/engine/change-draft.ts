@@ -23,14 +23,7 @@ import type {
   WorkflowFacts,
   WorkflowUpdate,
 } from '../store/change.ts'
-import type {
-  ActiveExecution,
-  EndedState,
-  LetterRecord,
-  Outcome,
-  PauseCause,
-  StoredWorkflowState,
-} from '../store/records.ts'
+import type { ActiveExecution, EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
@@ -315,10 +308,10 @@ export class ChangeDraft {
     this.#updated = true
   }
 
-  /** Open dead letters, as far as the facts show them, without those that this change closes. */
-  letters(): LetterRecord[] {
+  /** Open dead letters as they will be, as far as the facts show them. */
+  letters(): NewLetter[] {
     const closed = new Set(this.#closed.map(letter => letter.id))
-    return this.facts.letters.filter(letter => !closed.has(letter.id))
+    return [...this.facts.letters, ...this.#opened].filter(letter => !closed.has(letter.id))
   }
 
   openLetter(letter: NewLetter): void {
@@ -328,7 +321,7 @@ export class ChangeDraft {
     this.note('letter.opened', { node, executionId, attempt, reason })
   }
 
-  closeLetter(letter: LetterRecord, state: ClosedLetter['state'], request: Request): void {
+  closeLetter(letter: NewLetter, state: ClosedLetter['state'], request: Request): void {
     this.#closed.push({ id: letter.id, state, ...request })
     this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
     const { node, executionId, attempt } = letter

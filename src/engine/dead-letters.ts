@@ -4,7 +4,8 @@
  */
 import { InvalidStateError } from '../errors.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
-import type { ActiveExecution, LetterReason, LetterRecord } from '../store/records.ts'
+import type { NewLetter } from '../store/change.ts'
+import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
@@ -73,10 +74,8 @@ export function isHeldByLetter(draft: ChangeDraft, plan: Plan, row: LiveRow): bo
 /** What becomes of the workflow when a letter is given up for good. */
 export type AfterDiscard = 'cancel' | 'skip' | 'rollback' | 'abort'
 
-export function discardLetter(draft: ChangeDraft, letterId: string, request: Request): LetterRecord {
-  const letter = openLetter(draft, letterId, 'discard')
-  draft.closeLetter(letter, 'discarded', request)
-  return letter
+export function discardLetter(draft: ChangeDraft, letterId: string, request: Request): void {
+  draft.closeLetter(openLetter(draft, letterId, 'discard'), 'discarded', request)
 }
 
 /** With the end of a workflow nothing is left to be handled. */
@@ -96,7 +95,8 @@ export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Pl
   cancelWorkflow(draft, request, plan)
 }
 
-function openLetter(draft: ChangeDraft, id: string, verb: string): LetterRecord {
+/** Refuses a letter that was handled already. */
+export function openLetter(draft: ChangeDraft, id: string, verb: string): NewLetter {
   const { workflow } = draft.facts
   const found = draft.letters().find(letter => letter.id === id)
   if (found && (draft.state === 'ready' || draft.isHeld || found.kind === 'compensate')) return found

@@ -26,10 +26,11 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     decideLostCompensation(draft, row, plan)
     return
   }
-  if (draft.state === 'rolling_back' || draft.workflow.finishing) {
+  const { finishing, pauseCause } = draft.workflow
+  if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     if (draft.state === 'rolling_back') draft.end(row, 'skipped', 'stopped', { reason })
     else draft.end(row, 'canceled', 'superseded', { reason })
-    endIfNothingRuns(draft, plan)
+    if (!draft.isHeld) endIfNothingRuns(draft, plan)
     return
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {

@@ -17,7 +17,7 @@ import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
-import { abortWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
+import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -35,7 +35,10 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
     throw refusal(draft.facts, 'resume', 'Requeue its dead letter, or skip or resolve the step that was given up.')
   if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
   if (draft.workflow.pauseCause === 'finishing') {
-    endDeclared(draft, request)
+    // A step had declared it finished while it was held.
+    closeAllLetters(draft, request)
+    draft.moveWorkflow('ready', request)
+    finishWorkflow(draft, plan)
     return
   }
   if (mustHeal(draft, plan)) heal(draft, plan)
@@ -46,23 +49,12 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   const places = new FreePlaces(draft, plan)
   for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  pauseIfStuck(draft)
 }
 
 /** With fresh counters, and at once if it has a place. */
 function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: FreePlaces): void {
   repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...places.take(failed.node) })
-}
-
-/** A step had declared the workflow finished while a person kept it paused. */
-function endDeclared(draft: ChangeDraft, request: Request): void {
-  closeAllLetters(draft, request)
-  for (const row of draft.rows()) if (row.state !== 'in_progress') draft.end(row, 'canceled', 'superseded')
-  if (draft.rows().length === 0) {
-    draft.moveWorkflow('finished', request)
-  } else {
-    draft.moveWorkflow('ready', request)
-    draft.setWorkflow({ finishing: true })
-  }
 }
 
 /** What waits for a dead letter to be handled stays held. */
@@ -145,12 +137,18 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   settleLetters(draft, plan, name, hand)
-  goOnIfFree(draft, plan, hand.request)
-  const each = plan.graph.eachOf(name)
+  if (!isDeclaredFinished(draft)) {
+    goOnIfFree(draft, plan, hand.request)
+    goOnBehind(draft, plan, name, row?.fence ?? 0)
+  }
+  endOrStick(draft, plan, hand.request)
+}
+
+function goOnBehind(draft: ChangeDraft, plan: Plan, node: string, fence: number): void {
+  const each = plan.graph.eachOf(node)
   if (mustHeal(draft, plan)) heal(draft, plan)
   else if (each) satisfyItem(draft, plan, each, null)
-  else arrive(draft, plan, { node: name, fence: row?.fence ?? 0 }, null)
-  endOrStick(draft, plan, hand.request)
+  else arrive(draft, plan, { node, fence }, null)
 }
 
 /** With an `each` node its items are settled: nobody waits for them any more. None of them runs. */
@@ -164,17 +162,34 @@ function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string, request: Re
   draft.setOpenParents(each, 0)
 }
 
-/** A letter of the node is handled by that. */
+/** A letter of the node is handled by that, and those of its items, which are left out. */
 function settleLetters(draft: ChangeDraft, plan: Plan, name: string, { request, verb }: ByHand): void {
-  const own = draft.letters().filter(letter => currentName(plan, letter.node) === name)
+  const own = lettersOf(draft, plan, name)
+  const items = draft.letters().filter(letter => ownerOf(currentName(plan, letter.node)) === name)
   for (const letter of own) draft.closeLetter(letter, verb === 'skip' ? 'discarded' : 'resolved', request)
-  if (own.length > 0) goOnFromLetters(draft, plan, request)
+  for (const letter of items) draft.closeLetter(letter, 'discarded', request)
+  if (own.length + items.length > 0) goOnFromLetters(draft, plan, request)
+}
+
+function lettersOf(draft: ChangeDraft, plan: Plan, name: string) {
+  return draft.letters().filter(letter => letter.kind === 'forward' && currentName(plan, letter.node) === name)
+}
+
+/** Nothing new is due: its end comes when nobody holds it any more. */
+function isDeclaredFinished({ workflow }: ChangeDraft): boolean {
+  return workflow.pauseCause === 'finishing'
 }
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
 export function decideReattempt(draft: ChangeDraft, node: string, request: Request, plan: Plan): void {
   const what = `reattempt step ${node} of`
   refuseUnlessOpen(draft, what)
+  const letters = lettersOf(draft, plan, currentName(plan, node))
+  if (letters.length > 0) {
+    for (const letter of letters) draft.closeLetter(letter, 'requeued', request)
+    goOnFromLetters(draft, plan, request)
+    return
+  }
   const row = rowOf(draft, plan, node)
   if (row) throw refusal(draft.facts, what, `Its attempt ${row.attempt} has not ended (${row.state}).`)
   const failed = failedNode(draft, plan, node, 'reattempt')

@@ -8,7 +8,7 @@ import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { currentName, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 import { renameRow } from './rename-row.ts'
-import { arrive, insertFirst } from './schedule.ts'
+import { arrive, insertFirst, lostNode } from './schedule.ts'
 
 export function insertItems(
   draft: ChangeDraft,
@@ -16,16 +16,20 @@ export function insertItems(
   row: ActiveExecution,
   items: readonly string[],
 ): NewExecution[] {
-  const each = plan.graph.node(currentName(plan, row.node))
+  const each = currentName(plan, row.node)
   draft.move(row, 'waiting')
   // From here on its items look for it where the code has it.
   const waiting = draft.rowIn(row.slot)
   if (waiting) renameRow(draft, plan, waiting)
-  draft.setOpenParents(each.id, items.length)
-  const limit = each.concurrency ?? items.length
+  draft.setOpenParents(each, items.length)
+  const limit = placesOf(plan, each)
   return items.map((input, index) => {
-    const node = plan.graph.node(`${each.id}${itemSeparator}${index}`)
-    return insertFirst(draft, plan, node, index < limit ? { input } : { input, state: 'waiting' })
+    const id = `${each}${itemSeparator}${index}`
+    const options = index < limit ? { input } : { input, state: 'waiting' as const }
+    const node = plan.graph.find(id)
+    // Old code was asked for them, and the newest has no such node any more.
+    if (node === null) return insertFirst(draft, plan, lostNode(plan.graph, id), { ...options, generation: 0 })
+    return insertFirst(draft, plan, node, options)
   })
 }
 
@@ -79,6 +83,11 @@ export class FreePlaces {
 function placesOf({ graph }: Plan, each: string): number {
   const node = graph.find(each)
   return node?.kind === 'each' ? (node.concurrency ?? Number.POSITIVE_INFINITY) : 1
+}
+
+/** The limit was lowered since they began: a place that falls free is none. All rows must be in sight. */
+export function isCrowded(draft: ChangeDraft, plan: Plan, { id, concurrency }: GraphNode): boolean {
+  return concurrency !== undefined && busyIn(itemsIn(draft, plan, id)) > concurrency
 }
 
 function busyIn(items: readonly LiveRow[]): number {

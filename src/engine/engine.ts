@@ -12,7 +12,14 @@ import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
-import { type AfterDiscard, decideRequeue, discardLetter, endFromLetters, type Requeue } from './dead-letters.ts'
+import {
+  type AfterDiscard,
+  decideRequeue,
+  discardLetter,
+  endFromLetters,
+  openLetter,
+  type Requeue,
+} from './dead-letters.ts'
 import { decideDeadline } from './deadlines.ts'
 import { decideDecision, decideSignal, type GivenDecision, type GivenSignal } from './decide-message.ts'
 import { decideStopTimer } from './decide-recovery.ts'
@@ -129,6 +136,7 @@ export class Engine {
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
     const { workflowId, node, kind } = await this.findLetter(letterId)
     await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
+      openLetter(draft, letterId, 'discard')
       if (kind === 'forward' && then === 'skip') {
         decideSkip(draft, node, request, plan)
         return

@@ -8,7 +8,7 @@ import type { GraphNode } from '../definition/graph.ts'
 import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { fillPlaces, itemsIn } from './each-items.ts'
+import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { isSatisfied } from './is-satisfied.ts'
 import { SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder } from './parents.ts'
@@ -39,7 +39,7 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
     else open.set(node.id, settleNode(draft, plan, standing, { node, waits: lost.length > 0 }))
   }
   writeCounters(draft, plan, standing, open)
-  const crooked = lost.length > 0 || standing.isCrooked()
+  const crooked = lost.length > 0 || standing.isCrooked() || plan.graph.nodes.some(node => isCrowded(draft, plan, node))
   if (from !== plan.generation || crooked !== draft.workflow.crooked) {
     draft.setWorkflow({ generation: plan.generation, crooked })
   }

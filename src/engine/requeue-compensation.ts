@@ -1,12 +1,12 @@
 /** A compensation that was given up is attempted again, also after its workflow has ended. Pure changes to a draft. */
 import { InvalidStateError } from '../errors.ts'
-import type { LetterRecord } from '../store/records.ts'
+import type { NewLetter } from '../store/change.ts'
 import type { ChangeDraft, Request } from './change-draft.ts'
 import type { Plan } from './plan.ts'
 import { insertCompensation, nodeToUndo, undoSlot } from './rollback.ts'
 
 /** While another compensation is under way it waits for its turn. The workflow keeps the state that it has ended in. */
-export function requeueCompensation(draft: ChangeDraft, letter: LetterRecord, request: Request, plan: Plan): void {
+export function requeueCompensation(draft: ChangeDraft, letter: NewLetter, request: Request, plan: Plan): void {
   const undoes = draft.triedUndos().find(undo => undo.id === letter.executionId)?.undoes
   const row = draft.undoRows().find(candidate => candidate.id === undoes)
   const undone = row === undefined ? null : nodeToUndo(plan, { ...row, state: 'completed' })

@@ -117,6 +117,7 @@ export interface FirstOptions {
   readonly runOn?: RunOn | null
   readonly input?: string
   readonly state?: 'waiting'
+  readonly generation?: number
 }
 
 /** The first attempt at a node whose parents are all satisfied. */
@@ -132,6 +133,7 @@ export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, opt
     input: options.input ?? null,
     runOn: options.runOn ?? null,
     ...(options.state === undefined ? {} : { state: options.state }),
+    ...(options.generation === undefined ? {} : { generation: options.generation }),
   })
 }
 
@@ -182,7 +184,7 @@ function keptInput(node: GraphNode | null, { input }: Predecessor, { keepsInput,
 }
 
 /** A node that the code no longer has keeps its place; the worker that claims it says what is wrong. */
-function lostNode({ data }: Graph, name: string): GraphNode {
+export function lostNode({ data }: Graph, name: string): GraphNode {
   const { queue, priority } = data
   return { id: name, name, kind: 'step', waitMs: 0, queue, priority, dependsOn: [] }
 }

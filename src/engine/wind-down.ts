@@ -45,6 +45,7 @@ export function rollBack(draft: ChangeDraft, plan: Plan, rollback: Rollback): vo
   for (const row of draft.rows()) {
     if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
+  closeLetters(draft)
   // One that was declared finished waits for the same rows, with a timer of its own.
   draft.dropTimer(stopTimerSlot)
   draft.setWorkflow({ rollback, blockedBy: null, ...(draft.workflow.finishing ? { finishing: false } : {}) })
@@ -89,11 +90,18 @@ export function finishWorkflow(draft: ChangeDraft, plan: Plan): void {
     if (row.state !== 'in_progress' && childOf(row) === null) draft.end(row, 'canceled', 'superseded')
   }
   draft.setWorkflow({ finishing: true })
+  closeLetters(draft)
   stopChildren(draft, { by: null, reason: 'the workflow that waited for it was finished' }, plan)
   if (draft.rows().some(row => row.state === 'in_progress')) {
     insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: graceOf(plan) } })
   }
   endIfNothingRuns(draft, plan)
+}
+
+/** With the end of a workflow none of its steps is left to be handled. */
+function closeLetters(draft: ChangeDraft): void {
+  const forward = draft.letters().filter(letter => letter.kind === 'forward')
+  for (const letter of forward) draft.closeLetter(letter, 'discarded', { by: null, reason: 'the workflow has ended' })
 }
 
 /** The last running row is gone: the end that was asked for is there, or what has to be undone first. */

@@ -115,6 +115,29 @@ forEachDatabase('a dead letter', database => {
     await expect(under.geneva.requeue(letter?.id ?? '')).rejects.toMatchObject({ code: 'INVALID_STATE' })
   })
 
+  it('that was requeued can no longer be discarded', async () => {
+    failing.add('pack')
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    const [letter] = await under.geneva.deadLetters()
+    await under.geneva.requeue(letter?.id ?? '')
+    for (const then of ['skip', 'cancel'] as const) {
+      await expect(under.geneva.discard(letter?.id ?? '', { then })).rejects.toMatchObject({ code: 'INVALID_STATE' })
+    }
+    expect((await wf.refresh()).state).toBe('ready')
+  })
+
+  it('is requeued when somebody asks for another attempt at its step', async () => {
+    failing.add('pack')
+    const wf = await under.geneva.start(Shipping)
+    await under.runDue()
+    failing.clear()
+    await wf.reattempt('pack', { by: 'ann' })
+    await under.runDue()
+    expect(await under.geneva.deadLetters({ state: 'requeued', workflowId: wf.id })).toHaveLength(1)
+    expect(ran.filter(name => name === 'ship')).toHaveLength(1)
+  })
+
   it('keeps its workflow while another one is open', async () => {
     failing = new Set(['pack', 'label'])
     together = meeting()

@@ -39,12 +39,13 @@ export function auditTables(graph: AuditedGraph, tables: WorkflowTables, declare
     ...[...groupBy(rows, row => row.node)].flatMap(([node, all]) => auditAttempts(node, all)),
     ...(tables.state === 'finished' && !declared ? auditFinished(graph, tables) : []),
     ...auditCounters(graph, tables),
+    ...auditLetters(tables),
   ]
 }
 
-/** Every active workflow has a row that runs or may be claimed, one that waits, or is paused. */
+/** Every active workflow has a row that runs or may be claimed, one that waits, or is paused or in the DLQ. */
 function goesOn({ state, active }: WorkflowTables): boolean {
-  if (state === 'paused') return true
+  if (state === 'paused' || state === 'dlq') return true
   if (state === 'rolling_back') return active.some(row => row.state === 'in_progress')
   return active.some(row => row.state === 'in_progress' || row.state === 'waiting' || row.claimable)
 }
@@ -77,6 +78,19 @@ function auditFinished(graph: AuditedGraph, { history }: WorkflowTables): string
     return row === undefined || !isSatisfying(row)
   })
   return open.length === 0 ? [] : [`It is finished, but ${open.join()} did not end well.`]
+}
+
+/** Whoever looks for work that was given up finds all of it, and nothing that cannot be handled. */
+function auditLetters({ state, active, letters, openLetters }: WorkflowTables): string[] {
+  const open = letters.filter(letter => letter.state === 'open')
+  const held = (node: string) => active.some(row => row.node === node && row.state === 'paused')
+  return [
+    ...(open.length === openLetters
+      ? []
+      : [`${open.length} letters are open, but the workflow counts ${openLetters}.`]),
+    ...(state === 'dlq' && open.length === 0 ? ['It is in the DLQ without an open letter.'] : []),
+    ...open.filter(({ node }) => !held(node)).map(({ node }) => `${node} has an open letter, but is not held.`),
+  ]
 }
 
 /** What the counters must be, counted anew from the rows. */
@@ -133,7 +147,7 @@ export function auditEvents(graph: AuditedGraph, tables: WorkflowTables, events:
   const done = new Map<string, HistoryRow>()
   const findings: string[] = []
   for (const { type, executionId, node } of events) {
-    if (executionId === null || node === null || type.startsWith('timer.')) continue
+    if (executionId === null || node === null || !type.startsWith('step.')) continue
     const ending = endings.get(executionId)
     const ends = ending !== undefined && type === `step.${ending.state}`
     if (done.get(node)?.id === executionId) findings.push(`${node}: ${type} came after its end.`)

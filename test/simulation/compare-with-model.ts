@@ -1,6 +1,6 @@
 /** Holds what stands in the tables against what the model says, row by row, and tells every difference in a line. */
 import { isActive, type Model, type ModelNode } from './model.ts'
-import type { ActiveRow, HistoryRow, WorkflowTables } from './workflow-tables.ts'
+import type { ActiveRow, HistoryRow, LetterRow, WorkflowTables } from './workflow-tables.ts'
 
 /** Empty when they agree. */
 export function compareWithModel(model: Model, tables: WorkflowTables): string[] {
@@ -8,6 +8,7 @@ export function compareWithModel(model: Model, tables: WorkflowTables): string[]
     ...differ('the workflow', workflowLine(model), workflowLine({ ...tables, cause: tables.pauseCause })),
     ...compareLists('active', model.all().filter(isActive).map(modelLine), tables.active.map(activeLine)),
     ...compareLists('history', model.all().flatMap(modelHistory), tables.history.map(historyLine)),
+    ...compareLists('letters', model.all().flatMap(modelLetters), tables.letters.map(letterLine)),
   ]
 }
 
@@ -50,4 +51,12 @@ function modelHistory(node: ModelNode): string[] {
 
 function historyLine({ node, attempt, state, outcome }: HistoryRow): string {
   return `${node}#${attempt} ${state} (${outcome})`
+}
+
+function modelLetters({ name, letters }: ModelNode): string[] {
+  return letters.map(letter => letterLine({ id: '', node: name, ...letter }))
+}
+
+function letterLine({ node, attempt, state, reason }: LetterRow): string {
+  return `${node}#${attempt} ${state} (${reason})`
 }

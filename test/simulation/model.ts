@@ -35,9 +35,20 @@ export interface ModelNode {
   /** How many of the acts of its script are used up. */
   acted: number
   readonly ended: { readonly attempt: number; readonly state: NodeState; readonly outcome: string }[]
+  /** Dead letters, the newest last: only that one can be open. */
+  letters: readonly ModelLetter[]
 }
 
-export type RequestKind = 'pause' | 'resume' | 'cancel' | 'skip' | 'resolve' | 'reattempt'
+export interface ModelLetter {
+  readonly attempt: number
+  readonly reason: 'policy' | 'retries_exhausted' | 'crash_limit'
+  readonly state: 'open' | 'requeued' | 'discarded' | 'resolved'
+}
+
+/** About the whole workflow, about a node, or about the newest dead letter of a node. */
+export type RequestKind = 'pause' | 'resume' | 'cancel' | 'skip' | 'resolve' | 'reattempt' | LetterRequest
+
+export type LetterRequest = 'requeue' | 'discard' | 'discard and skip'
 
 export type ModelEvent =
   | { readonly kind: 'began'; readonly node: string; readonly owner: string }
@@ -53,7 +64,7 @@ const endedStates: readonly NodeState[] = ['completed', 'failed', 'skipped', 'ca
 
 export class Model {
   readonly nodes = new Map<string, ModelNode>()
-  state: 'ready' | 'paused' | 'rolling_back' | 'finished' | 'canceled' = 'ready'
+  state: 'ready' | 'paused' | 'dlq' | 'rolling_back' | 'finished' | 'canceled' = 'ready'
   cause: 'request' | 'flow_control' | 'exception' | 'finishing' | null = null
   /** A step has declared the workflow finished, and others still run. */
   finishing = false
@@ -71,6 +82,11 @@ export class Model {
 
   get isOver(): boolean {
     return this.state === 'finished' || this.state === 'canceled'
+  }
+
+  /** Nothing new starts: what falls due is kept until the workflow goes on. */
+  get isHeld(): boolean {
+    return this.state === 'paused' || this.state === 'dlq'
   }
 
   all(): ModelNode[] {
@@ -120,7 +136,7 @@ export class Model {
         for (const node of this.all()) node.later = false
         return true
       case 'time to stop is over':
-        for (const node of this.running()) this.#end(node, 'skipped', 'stopped')
+        for (const node of this.running()) this.#endStopped(node, null)
         this.#comeToRest()
         return true
     }
@@ -138,16 +154,22 @@ export class Model {
 
   #reported(node: ModelNode, act: Act): void {
     node.acted++
-    if (this.state === 'rolling_back' || this.finishing) this.#endStopped(node, act)
+    if (this.#isStopping()) this.#endStopped(node, act)
     else this.#act(node, act)
     this.#comeToRest()
   }
 
-  /** The workflow is being ended: what completed all the same is recorded so, the rest was stopped. */
-  #endStopped(node: ModelNode, act: Act): void {
+  /** It is being ended, or will be as soon as it is let go: what runs is waited for, and nothing comes of it. */
+  #isStopping(): boolean {
+    return this.state === 'rolling_back' || this.finishing || this.cause === 'finishing'
+  }
+
+  /** What completed all the same is recorded so, the rest was stopped. */
+  #endStopped(node: ModelNode, act: Act | null): void {
     const completed = act === 'finish' || (act === 'succeed' && (node.spec.kind !== 'each' || node.each !== null))
-    if (this.finishing) this.#end(node, completed ? 'completed' : 'canceled', 'superseded')
-    else this.#end(node, completed ? 'completed' : 'skipped', completed ? 'success' : 'stopped')
+    if (completed) this.#end(node, 'completed', this.finishing ? 'superseded' : 'success')
+    else if (this.state === 'rolling_back') this.#end(node, 'skipped', 'stopped')
+    else this.#end(node, 'canceled', 'superseded')
   }
 
   #act(node: ModelNode, act: Act): void {
@@ -203,10 +225,22 @@ export class Model {
       this.#again(node, { failures, crashes: 0, later: false })
     } else if (action === 'skip') {
       this.#end(node, 'skipped', 'skipped_by_exception')
+    } else if (action === 'dlq') {
+      this.#giveUp(node, failures > 1 ? 'retries_exhausted' : 'policy')
     } else {
       this.#end(node, 'failed', action === 'cancel' ? 'canceled_by_exception' : 'paused_by_exception')
       if (action === 'cancel') this.#stop()
     }
+  }
+
+  /** Everything stands still at once, until somebody handles the letter. The next attempt is there, and held too. */
+  #giveUp(node: ModelNode, reason: ModelLetter['reason']): void {
+    this.#end(node, 'failed', 'dead_lettered')
+    node.letters = [...node.letters, { attempt: node.attempt, reason, state: 'open' }]
+    // Who has paused it is remembered.
+    if (this.state !== 'dlq') this.#hold('dlq', this.cause)
+    Object.assign(node, { state: 'paused', heldFrom: 'scheduled', failures: 0, crashes: 0 })
+    node.attempt++
   }
 
   /** A plain step gets another attempt later; a resumable one is held where it is. */
@@ -218,20 +252,19 @@ export class Model {
   }
 
   #lost(node: ModelNode): void {
-    if (this.state === 'rolling_back') this.#end(node, 'skipped', 'stopped')
-    else if (this.finishing) this.#end(node, 'canceled', 'superseded')
+    // Only one that was taken over before writes down that it begins.
+    const crashes = node.crashes + 1
+    if (this.#isStopping()) this.#endStopped(node, null)
+    else if (crashes === crashLimit) this.#giveUp(node, 'crash_limit')
     else {
-      // Only one that was taken over before writes down that it begins.
-      const crashes = node.crashes + 1
       this.#end(node, 'failed', 'recovered')
-      if (crashes < crashLimit) this.#again(node, { failures: node.failures, crashes, later: false })
+      this.#again(node, { failures: node.failures, crashes, later: false })
     }
     this.#comeToRest()
   }
 
   #released(node: ModelNode): void {
-    if (this.state === 'rolling_back') this.#end(node, 'skipped', 'stopped')
-    else if (this.finishing) this.#end(node, 'canceled', 'superseded')
+    if (this.#isStopping()) this.#endStopped(node, null)
     else {
       node.owner = null
       this.#enter(node, 'scheduled')
@@ -260,11 +293,44 @@ export class Model {
         return this.#settle(name, 'completed', 'resolved')
       case 'reattempt':
         return this.#reattempt(name)
+      default:
+        return this.#handleLetter(kind, name)
     }
   }
 
   #isOpen(): boolean {
-    return (this.state === 'ready' || this.state === 'paused') && !this.finishing
+    return (this.state === 'ready' || this.isHeld) && !this.finishing
+  }
+
+  #handleLetter(kind: LetterRequest, name: string | null): boolean {
+    const node = this.nodes.get(name ?? '')
+    if (!this.#isOpen() || node === undefined || !hasLetter(node)) return false
+    if (kind === 'discard and skip') return this.#settle(name, 'skipped', 'skipped_by_flow_control')
+    this.#closeLetter(node, kind === 'requeue' ? 'requeued' : 'discarded')
+    if (kind === 'requeue') this.#goOnFromLetter()
+    else this.#stop()
+    this.#comeToRest()
+    return true
+  }
+
+  #closeLetter(node: ModelNode, state: ModelLetter['state']): void {
+    node.letters = node.letters.map(letter => (letter.state === 'open' ? { ...letter, state } : letter))
+  }
+
+  /** Everything that was held goes on, but for what waits for a letter of its own. What a person has paused stays so. */
+  #goOnFromLetter(): void {
+    const { cause } = this
+    if (this.state === 'dlq' && cause !== null) this.#become('paused', cause)
+    else if (this.state === 'dlq') this.#goOn()
+    else if (this.state === 'ready') this.#letGo()
+  }
+
+  /** Where a step has declared it finished meanwhile, that happens now. */
+  #goOn(): void {
+    const declared = this.cause === 'finishing'
+    this.#become('ready')
+    if (declared) this.#finish()
+    else this.#letGo()
   }
 
   #settle(name: string | null, state: 'skipped' | 'completed', outcome: string): boolean {
@@ -274,12 +340,13 @@ export class Model {
     if (node.state === 'in_progress' || (!hadFailed && !isActive(node))) return false
     const items = this.#itemsOf(node).filter(item => isActive(item) || this.#hasFailed(item))
     if (items.some(item => item.state === 'in_progress')) return false
-    const frees = [node, ...items].some(one => this.#hasFailed(one))
+    const handles = [node, ...items].some(hasLetter)
     for (const item of items) this.#settleOne(item, 'skipped', 'skipped_by_flow_control')
     this.#settleOne(node, state, outcome)
-    if (frees) this.#goOnIfFree()
+    if (handles) this.#goOnFromLetter()
+    this.#goOnIfFree()
     this.#comeToRest()
-    if (this.state === 'paused' && !this.all().some(isActive) && !this.#anyFailed()) this.#become('finished')
+    if (this.isHeld && !this.all().some(isActive) && !this.#anyFailed()) this.#become('finished')
     return true
   }
 
@@ -287,34 +354,31 @@ export class Model {
   #settleOne(node: ModelNode, state: 'skipped' | 'completed', outcome: string): void {
     if (!isActive(node)) node.attempt++
     this.#end(node, state, outcome)
+    this.#closeLetter(node, state === 'skipped' ? 'discarded' : 'resolved')
   }
 
   #reattempt(name: string | null): boolean {
     const node = this.nodes.get(name ?? '')
+    if (node !== undefined && hasLetter(node)) return this.#handleLetter('requeue', name)
     if (!this.#isOpen() || node === undefined || !this.#hasFailed(node)) return false
-    this.#again(node, { failures: 0, crashes: 0, later: false })
+    this.#tryAgain(node)
     this.#goOnIfFree()
     this.#comeToRest()
     return true
   }
 
-  /** What an exception or a step has paused goes on once nothing is left that has failed. */
+  /** What an exception or a step has paused goes on once nothing is left of that: what has failed, or holds itself. */
   #goOnIfFree(): void {
     if (this.state !== 'paused' || this.#anyFailed()) return
-    if (this.cause !== 'exception' && this.cause !== 'flow_control') return
-    this.#become('ready')
-    this.#letGo()
+    const heldMidway = this.all().some(node => node.heldFrom === 'suspended')
+    if (this.cause === 'exception' || (this.cause === 'flow_control' && !heldMidway)) this.#goOn()
   }
 
   #resume(): void {
-    if (this.cause === 'finishing') {
-      this.#become('ready')
-      this.#finish()
-    } else {
-      this.#become('ready')
-      this.#letGo()
+    this.#goOn()
+    if (!this.finishing) {
       for (const node of this.all()) {
-        if (this.#hasFailed(node)) this.#again(node, { failures: 0, crashes: 0, later: false })
+        if (this.#hasFailed(node)) this.#tryAgain(node)
       }
     }
     this.#comeToRest()
@@ -322,14 +386,18 @@ export class Model {
 
   #letGo(): void {
     for (const node of this.all()) {
-      if (node.state !== 'paused') continue
+      if (node.state !== 'paused' || hasLetter(node)) continue
       node.state = node.heldFrom ?? 'scheduled'
       node.heldFrom = null
     }
   }
 
   #pause(cause: 'request' | 'flow_control' | 'exception'): void {
-    this.#become('paused', cause)
+    this.#hold('paused', cause)
+  }
+
+  #hold(state: 'paused' | 'dlq', cause: Model['cause'] = null): void {
+    this.#become(state, cause)
     for (const node of this.all()) {
       if (node.state === 'scheduled' || node.state === 'suspended') this.#enter(node, node.state)
     }
@@ -342,18 +410,22 @@ export class Model {
       if (!isActive(node) || node.state === 'in_progress') continue
       const begun = node.state === 'suspended' || node.state === 'waiting' || node.heldFrom === 'suspended'
       this.#end(node, begun ? 'skipped' : 'canceled', 'stopped')
+      this.#closeLetter(node, 'discarded')
     }
     this.#become('rolling_back')
   }
 
-  /** The rest is left out, once what runs has ended. In a paused workflow that has to wait. */
+  /** The rest is left out, once what runs has ended. In a workflow that is held this has to wait. */
   #finish(): void {
-    if (this.state === 'paused') {
+    if (this.isHeld) {
       this.cause = 'finishing'
       return
     }
-    for (const node of this.all())
-      if (isActive(node) && node.state !== 'in_progress') this.#end(node, 'canceled', 'superseded')
+    for (const node of this.all()) {
+      if (!isActive(node) || node.state === 'in_progress') continue
+      this.#end(node, 'canceled', 'superseded')
+      this.#closeLetter(node, 'discarded')
+    }
     this.finishing = true
   }
 
@@ -375,7 +447,7 @@ export class Model {
   #add(name: string, spec: SimulatedNode, each: string | null, script: readonly Act[]): ModelNode {
     const node: ModelNode = {
       ...{ name, spec, each, script, state: 'idle', attempt: 0, later: false, heldFrom: null },
-      ...{ failures: 0, crashes: 0, owner: null, acted: 0, ended: [] },
+      ...{ failures: 0, crashes: 0, owner: null, acted: 0, ended: [], letters: [] },
     }
     this.nodes.set(name, node)
     return node
@@ -384,13 +456,17 @@ export class Model {
   #again(node: ModelNode, next: { failures: number; crashes: number; later: boolean }): void {
     Object.assign(node, next)
     node.attempt++
-    // An item stands in line for a place; most often its own is still free.
-    if (node.each !== null) node.state = 'waiting'
-    else this.#enter(node, 'scheduled')
+    this.#enter(node, 'scheduled')
+  }
+
+  /** Somebody wants it to be tried again. An item has left its place to others, and stands in line for one. */
+  #tryAgain(node: ModelNode): void {
+    this.#again(node, { failures: 0, crashes: 0, later: false })
+    if (node.each !== null) Object.assign(node, { state: 'waiting', heldFrom: null })
   }
 
   #enter(node: ModelNode, state: 'scheduled' | 'suspended'): void {
-    const held = this.state === 'paused'
+    const held = this.isHeld
     node.state = held ? 'paused' : state
     node.heldFrom = held ? state : null
   }
@@ -418,7 +494,9 @@ export class Model {
     for (const node of this.all()) if (node.state === 'waiting' && node.each === null) this.#fillPlaces(node)
     if (this.state !== 'ready') return
     if (this.all().every(isSatisfied)) this.#become('finished')
-    else if (this.#anyFailed() && !this.all().some(goesOn)) this.#pause('exception')
+    else if (this.all().some(goesOn)) return
+    else if (this.all().some(hasLetter)) this.#hold('dlq')
+    else if (this.#anyFailed()) this.#pause('exception')
   }
 
   #scheduleDue(): boolean {
@@ -469,6 +547,10 @@ export class Model {
 
 export function isActive(node: ModelNode): boolean {
   return node.state !== 'idle' && !endedStates.includes(node.state)
+}
+
+export function hasLetter({ letters }: ModelNode): boolean {
+  return letters.at(-1)?.state === 'open'
 }
 
 export function isSatisfied(node: ModelNode): boolean {

@@ -11,10 +11,10 @@ export type Act = 'succeed' | 'skip' | 'throw' | 'reattempt' | 'reattempt later'
 export type Ending = 'cancel' | 'finish' | 'pause'
 
 export interface ThrowPolicy {
-  readonly action: 'pause' | 'skip' | 'cancel' | 'reattempt'
+  readonly action: 'pause' | 'skip' | 'cancel' | 'dlq' | 'reattempt'
   /** How many failures are followed by another attempt, and what comes then. For `reattempt` only. */
   readonly limit: number
-  readonly then: 'pause' | 'skip' | 'cancel'
+  readonly then: 'pause' | 'skip' | 'cancel' | 'dlq'
 }
 
 export interface SimulatedNode {
@@ -51,12 +51,12 @@ export function randomGraph(random: Random): SimulatedGraph {
   const size = random.between(2, random.pick([6, 12, 20, 40]))
   const parents = parentLists(random, shape, size)
   // Trouble is drawn per graph, so that there are calm ones too.
-  const trouble = random.pick([0, 15, 35, 60])
+  const climate = random.pick([mild, grim])(random.pick([0, 15, 35, 60]))
   const nodes: SimulatedNode[] = parents.map((list, index) => ({
     name: nameOf(index),
     parents: list.map(nameOf),
     fanOut: null,
-    ...randomWork(random, form, trouble),
+    ...randomWork(random, form, climate),
   }))
   return { form, nodes: form === 'built' ? withFanOuts(random, nodes) : nodes }
 }
@@ -93,7 +93,24 @@ function parentLists(random: Random, shape: Shape, size: number): number[][] {
 
 type Work = Omit<SimulatedNode, 'name' | 'parents' | 'fanOut'>
 
-function randomWork(random: Random, form: 'class' | 'built', trouble: number): Work {
+interface Climate {
+  /** How many nodes of a hundred do something else than succeed. */
+  readonly trouble: number
+  /** One act of so many concerns the whole workflow. */
+  readonly calm: number
+  readonly policies: readonly ThrowPolicy['then'][]
+}
+
+function mild(trouble: number): Climate {
+  return { trouble, calm: 4, policies: ['pause', 'pause', 'pause', 'skip', 'cancel', 'dlq'] }
+}
+
+/** Much is given up and little ends early, so that dead letters meet each other. */
+function grim(trouble: number): Climate {
+  return { trouble: trouble + 20, calm: 20, policies: ['pause', 'skip', 'dlq', 'dlq', 'dlq', 'dlq'] }
+}
+
+function randomWork(random: Random, form: 'class' | 'built', climate: Climate): Work {
   const kinds =
     form === 'class' ? (['step', 'step', 'step', 'step', 'resumable', 'each'] as const) : (['step'] as const)
   const kind = random.pick(kinds)
@@ -102,28 +119,25 @@ function randomWork(random: Random, form: 'class' | 'built', trouble: number): W
     kind,
     waits: random.between(0, 9) === 0,
     retry: random.between(0, 3) === 0 ? { attempts: random.between(1, 3), later: random.between(0, 1) === 0 } : null,
-    policy: randomPolicy(random),
+    policy: randomPolicy(random, climate),
     conditional: form === 'class' && kind === 'step' && random.between(0, 3) === 0,
-    script: randomScript(random, kind, trouble),
-    items: Array.from({ length: itemCount }, () => randomScript(random, 'step', trouble)),
+    script: randomScript(random, kind, climate),
+    items: Array.from({ length: itemCount }, () => randomScript(random, 'step', climate)),
     concurrency: kind === 'each' && random.between(0, 1) === 0 ? random.between(1, 3) : null,
   }
 }
 
-function randomPolicy(random: Random): ThrowPolicy {
+function randomPolicy(random: Random, { policies }: Climate): ThrowPolicy {
   return {
-    action: random.pick(['pause', 'pause', 'pause', 'skip', 'reattempt', 'reattempt', 'cancel'] as const),
+    action: random.between(0, 3) === 0 ? 'reattempt' : random.pick(policies),
     limit: random.between(1, 2),
-    then: random.pick(['pause', 'pause', 'skip', 'cancel'] as const),
+    then: random.pick(policies),
   }
 }
 
-function randomScript(random: Random, kind: SimulatedNode['kind'], trouble: number): Act[] {
+function randomScript(random: Random, kind: SimulatedNode['kind'], { trouble, calm }: Climate): Act[] {
   if (random.between(1, 100) > trouble) return []
-  const rare = random.between(1, 12)
-  if (rare === 1) return ['cancel']
-  if (rare === 2) return ['finish']
-  if (rare === 3) return ['pause']
+  if (random.between(1, calm) === 1) return [random.pick(['cancel', 'finish', 'pause'] as const)]
   const acts: readonly Act[] = ['throw', 'throw', 'throw', 'skip', 'reattempt', 'reattempt later']
   const own: readonly Act[] = kind === 'resumable' ? ['suspend', 'suspend', ...acts] : acts
   return Array.from({ length: random.between(1, 4) }, () => random.pick(own))

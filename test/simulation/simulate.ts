@@ -4,6 +4,7 @@
  */
 import { type Random, seededRandom } from '../programs/harness/seeded-random.ts'
 import type { Run } from './driven-worker.ts'
+import { hasLetter, type ModelNode } from './model.ts'
 import { type Place, Play, type PlayRequest, Wrong } from './play.ts'
 import { randomGraph } from './random-graph.ts'
 import { queueOf } from './stage.ts'
@@ -74,21 +75,23 @@ function choose(random: Random, moves: readonly Move[]): () => Promise<void> {
   throw new Wrong('Nothing can be done any more, and it has not ended.')
 }
 
-/** What brings the workflow to its end, and a person who resumes it. */
+/** What brings the workflow to its end, and a person who resumes it and handles dead letters. */
 function plainMoves(play: Play, random: Random): Move[] {
   const { model } = play
   // Now and then a worker that is given up for dead still gets its word in.
   const runs = play.atGates().filter(run => !run.worker.isDead || random.between(0, 3) === 0)
   const queues = [...new Set(model.claimable().map(node => queueOf(node.spec)))]
   const idle = runs.length === 0 && queues.length === 0
-  const waits = model.all().some(node => node.later) || model.state === 'rolling_back'
+  const waits = model.all().some(node => node.later) || model.state === 'rolling_back' || model.finishing
   const worker = random.pick(play.living())
+  const letters = model.all().filter(hasLetter)
   return [
     { weight: runs.length > 0 ? 30 : 0, make: () => reportOne(play, random.pick(runs), random) },
     { weight: queues.length > 0 ? 30 : 0, make: () => play.claim(worker, random.pick(queues)) },
     { weight: play.lost().length > 0 ? 15 : 0, make: () => play.recover(some(play.living(), 1, 2, random)) },
     { weight: waits ? (idle ? 6 : 1) : 0, make: () => play.moveClock(worker) },
     { weight: model.state === 'paused' ? (idle ? 10 : 3) : 0, make: () => play.ask({ kind: 'resume', node: null }) },
+    { weight: letters.length > 0 ? (idle ? 10 : 3) : 0, make: () => handleLetter(play, random.pick(letters), random) },
   ]
 }
 
@@ -103,10 +106,17 @@ function wildMoves(play: Play, random: Random, temper: Temper): Move[] {
     { weight: runs.length > 0 ? 3 : 0, make: () => play.reportDuring(random.pick(runs), requestFor(play, random)) },
     { weight: late.length > 0 ? 4 : 0, make: () => play.reportLate(random.pick(late), lateAct()) },
     { weight: temper.deaths, make: () => play.die(worker, random.pick(['lapses', 'retires'] as const)) },
+    ...killers(play).map(doomed => ({ weight: temper.deaths, make: () => play.die(doomed, 'lapses') })),
     { weight: 2, make: () => play.shutDown(worker) },
     { weight: 2, make: () => play.claim(worker, queue()) },
     { weight: temper.requests, make: () => play.ask(requestFor(play, random)) },
   ]
+}
+
+/** Workers that run what others have died of: a step is given up when three die of it in a row. */
+function killers(play: Play) {
+  const owners = play.model.running().filter(node => node.crashes > 0)
+  return play.living().filter(worker => owners.some(node => node.owner === worker.id))
 }
 
 async function reportOne(play: Play, run: Run, random: Random): Promise<void> {
@@ -115,8 +125,29 @@ async function reportOne(play: Play, run: Run, random: Random): Promise<void> {
   await play.report(run, { runOn, breaks })
 }
 
+/** Most are requeued: what is canceled early shows little. */
+async function handleLetter(play: Play, { name: node }: ModelNode, random: Random): Promise<void> {
+  const kinds = [
+    'requeue',
+    'requeue',
+    'requeue',
+    'requeue',
+    'discard and skip',
+    'skip',
+    'resolve',
+    'reattempt',
+  ] as const
+  const kind = random.between(0, 14) === 0 ? random.pick(['discard', 'cancel'] as const) : random.pick(kinds)
+  await play.ask({ kind, node: kind === 'cancel' ? null : node })
+}
+
 function requestFor({ model }: Play, random: Random): PlayRequest {
   const wholes = ['pause', 'pause', 'resume', 'resume', 'cancel'] as const
+  const lettered = model.all().filter(node => node.letters.length > 0)
+  // Also those that were handled: that must be refused.
+  if (lettered.length > 0 && random.between(0, 4) === 0) {
+    return { kind: random.pick(['requeue', 'discard and skip'] as const), node: random.pick(lettered).name }
+  }
   const kind = random.pick(['whole', 'skip', 'resolve', 'reattempt', 'skip', 'reattempt'] as const)
   // Few are canceled early, or there would be nothing to see.
   if (kind === 'whole') return { kind: random.pick(wholes.slice(0, random.between(0, 9) === 0 ? 5 : 4)), node: null }

@@ -21,6 +21,10 @@ export interface HistoryRow extends TableRow {
   readonly outcome: string
 }
 
+export interface LetterRow extends TableRow {
+  readonly reason: string
+}
+
 export interface WorkflowTables {
   readonly state: string
   readonly pauseCause: string | null
@@ -28,6 +32,10 @@ export interface WorkflowTables {
   readonly active: readonly ActiveRow[]
   readonly timers: readonly string[]
   readonly history: readonly HistoryRow[]
+  /** Dead letters, those of a node in the order in which they were opened. */
+  readonly letters: readonly LetterRow[]
+  /** How many of them are open, by what the workflow's own row says. */
+  readonly openLetters: number
   /** How many parents of a node are open; under the empty name, how many leaves of the graph. */
   readonly counters: ReadonlyMap<string, number>
 }
@@ -51,6 +59,7 @@ export async function readTables(access: PlainAccess, id: string, nameOf: NameOf
   const active = await rowsOf('active_executions')
   const history = await rowsOf('step_executions')
   const counters = await rowsOf('fan_ins')
+  const letters = await rowsOf('dead_letters')
   const base = (row: PlainRow) => ({
     id: String(row.id),
     node: nameOf(String(row.node)),
@@ -73,6 +82,10 @@ export async function readTables(access: PlainAccess, id: string, nameOf: NameOf
       })),
     timers: active.filter(row => row.kind === 'timer').map(row => String(row.slot)),
     history: history.map(row => ({ ...base(row), outcome: String(row.outcome) })),
+    letters: letters
+      .map(row => ({ ...base(row), reason: String(row.reason) }))
+      .toSorted((a, b) => a.attempt - b.attempt),
+    openLetters: Number(workflow?.open_letters),
     counters: new Map(counters.map(row => [nameOf(String(row.node)), Number(row.open_parents)])),
   }
 }

@@ -68,6 +68,34 @@ describe('items of an `each` node', () => {
     expect(wf.standing).toBe('all waiting, all/1 scheduled, all/2 scheduled, x scheduled')
   })
 
+  it('may be fewer at once when the new code says so: those that have begun end first', () => {
+    const wf = withItems(2)
+    wf.begin('all/0')
+    wf.begin('all/1')
+    wf.deploy(graphOf({ all: '', b: 'all', x: '' }, each(1)))
+    wf.complete('all/0')
+    expect(wf.standing).toBe('all waiting, all/1 in_progress, all/2 waiting, x scheduled')
+    wf.complete('all/1')
+    expect(wf.standing).toBe('all waiting, all/2 scheduled, x scheduled')
+    wf.complete('all/2')
+    expect(wf.standing).toBe('x scheduled, b scheduled')
+    expect(wf.workflow.crooked).toBe(false)
+  })
+
+  it('keep to a limit that was lowered, however many of them are still under way', () => {
+    const before = graphOf({ all: '', b: 'all' }, each(3))
+    const wf = played(before)
+    wf.report(['all', { kind: 'items', items: ['0', '1', '2', '3', '4'] }])
+    for (const item of ['all/0', 'all/1', 'all/2']) wf.begin(item)
+    wf.deploy(graphOf({ all: '', b: 'all' }, each(1)))
+    wf.complete('all/0')
+    wf.complete('all/1')
+    expect(wf.standing).toBe('all waiting, all/2 in_progress, all/3 waiting, all/4 waiting')
+    wf.complete('all/2')
+    expect(wf.standing).toBe('all waiting, all/3 scheduled, all/4 waiting')
+    expect(wf.workflow.crooked).toBe(false)
+  })
+
   it('of a node that was renamed go with it', () => {
     const wf = withItems(2)
     wf.deploy(graphOf({ every: '', b: 'every' }, { every: { kind: 'each', concurrency: 2 } }, { all: 'every' }))
@@ -109,6 +137,22 @@ describe('items of an `each` node', () => {
     wf.deploy(chain('b'))
     wf.complete('all/0')
     expect(wf.standing).toBe('all waiting, all/1 paused, all/2 waiting')
+  })
+
+  it.each([
+    ['has become a plain step', chain('all', 'b')],
+    ['was removed', chain('b')],
+  ])('that old code was asked for count, also when their node %s meanwhile', (_, after) => {
+    const wf = played(graphOf({ all: '', b: 'all' }, each(2)))
+    wf.begin('all')
+    wf.deploy(after)
+    wf.report(['all', { kind: 'items', items: ['0', '1'] }])
+    expect(wf.standing).toBe('all waiting, all/0 scheduled, all/1 waiting')
+    // Whoever has code for them may run them.
+    expect(wf.rowOf('all/0').generation).toBe(0)
+    wf.complete('all/0')
+    wf.complete('all/1')
+    expect(wf.standing).toBe('b scheduled')
   })
 
   it('of a node that has become a plain step end it all the same', () => {

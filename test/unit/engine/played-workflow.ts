@@ -52,6 +52,7 @@ export class PlayedWorkflow {
   readonly record: NewEvent[] = []
   /** Those that are open. */
   readonly letters = new Map<string, LetterRecord>()
+  readonly handled: LetterRecord[] = []
   readonly decisions: DecisionRecord[] = []
   readonly signals: SignalRecord[] = []
   #earlier: Graph | null = null
@@ -86,6 +87,12 @@ export class PlayedWorkflow {
     return this.history
       .map(({ execution, state }) => `${execution.kind === 'compensate' ? 'undo ' : ''}${execution.node} ${state}`)
       .join(', ')
+  }
+
+  /** What has become of dead letters, in the order they were opened: `a open, b requeued`. */
+  get mail(): string {
+    const all = [...this.handled, ...this.letters.values()].toSorted((a, b) => Number(a.id) - Number(b.id))
+    return all.map(({ node, state }) => `${node} ${state}`).join(', ')
   }
 
   attemptsAt(node: string): Ending[] {
@@ -298,8 +305,8 @@ export class PlayedWorkflow {
       complete: slots === undefined,
       othersGoOn: slots === undefined ? false : null,
       latest: withLatest ? this.#latest() : null,
-      letters: [...this.letters.values()],
       fanIns: new Map(counters),
+      letters: [...this.letters.values()],
     }
   }
 
@@ -341,7 +348,12 @@ export class PlayedWorkflow {
       const about = { workflowId: '7', workflowType: 'Sample', state: 'open' as const, createdAt: 1000 }
       this.letters.set(letter.id, { ...letter, ...about, ...handled })
     }
-    for (const { id } of letters.closed) refuse(!this.letters.delete(id), `letter ${id} is closed twice`)
+    for (const { id, state } of letters.closed) {
+      const letter = this.letters.get(id)
+      if (letter === undefined) throw new Error(`letter ${id} is closed twice`)
+      this.letters.delete(id)
+      this.handled.push({ ...letter, state })
+    }
     for (const decision of messages.decisions) {
       const again = this.decisions.some(
         ({ executionId, by }) => executionId === decision.executionId && by === decision.by,

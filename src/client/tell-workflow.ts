@@ -34,8 +34,14 @@ export interface RecordedDecision extends OneDecision {
 const maxBytes = 1024 * 1024
 const maxComment = 10_000
 
-export async function decide(engine: Engine, id: string, step: string, options: DecideOptions): Promise<void> {
-  const { decision, by, comment, data } = options ?? {}
+/** `on`: the execution that is meant, where the decision is by its id. */
+export async function decide(
+  engine: Engine,
+  id: string,
+  step: string,
+  options: DecideOptions & { readonly on?: string },
+): Promise<void> {
+  const { decision, by, comment, data, on } = options ?? {}
   if (decision !== 'confirmed' && decision !== 'rejected') {
     throw new InvalidArgumentError(`A decision is 'confirmed' or 'rejected', not ${JSON.stringify(decision)}.`)
   }
@@ -48,6 +54,7 @@ export async function decide(engine: Engine, id: string, step: string, options: 
     by: who,
     comment: comment === undefined ? null : sanitizeText(textOf(comment), maxComment),
     data: encodeValue(given, { what, maxBytes }),
+    ...(on === undefined ? {} : { on }),
   })
 }
 
@@ -76,7 +83,7 @@ export async function decideOn(engine: Engine, executionId: string, options: Dec
       `There is no execution ${executionId} that waits for a decision. It may have been decided on, or was canceled.`,
     )
   }
-  await decide(engine, found.workflowId, found.node, options)
+  await decide(engine, found.workflowId, found.node, { ...options, on: executionId })
 }
 
 export function recorded(record: DecisionRecord): RecordedDecision {

@@ -15,11 +15,18 @@ import { rollbackOf } from './rollback.ts'
 import { endWait } from './waits.ts'
 import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
 
-export type GivenDecision = Omit<NewDecision, 'id' | 'executionId' | 'node'>
+export type GivenDecision = Omit<NewDecision, 'id' | 'executionId' | 'node'> & {
+  /** The execution that is meant; without it, the one that waits. */
+  readonly on?: string
+}
 
 /** `node` by its id. One decision per person; one reject rejects; so many confirmations as the quorum says confirm. */
-export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, given: GivenDecision): void {
+export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, { on, ...given }: GivenDecision): void {
   const row = waitingRow(draft, plan, node, 'decide on')
+  // Somebody has sent the workflow back since: what was decided on is not what waits now.
+  if (on !== undefined && on !== row.id) {
+    throw new AlreadyDecidedError(draft.workflowId, `Execution ${on} of step ${node} has been decided already.`)
+  }
   const known = plan.graph.find(currentName(plan, node))
   if (known?.kind !== 'human') throw refusal(draft, 'decide on', `Step ${node} does not wait for people.`)
   const earlier = draft.facts.decisions.filter(decision => decision.executionId === row.id)

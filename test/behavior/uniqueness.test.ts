@@ -122,8 +122,8 @@ forEachDatabase('uniqueness', database => {
     const connection = await connectPlainly(database.name, under.url)
     const copy = (newId: number, state: string, multiple: number) =>
       connection.query(`insert into geneva_drive_workflows
-        (id, type, hero_type, hero_id, hero_id_kind, state, allow_multiple, generation, finishing, crooked, open_letters, watched, created_at)
-        select ${newId}, type, hero_type, hero_id, hero_id_kind, '${state}', ${multiple}, generation, 0, 0, 0, 0, created_at
+        (id, type, hero_type, hero_id, hero_id_kind, state, allow_multiple, generation, finishing, crooked, open_letters, watched, lane, created_at)
+        select ${newId}, type, hero_type, hero_id, hero_id_kind, '${state}', ${multiple}, generation, 0, 0, 0, 0, lane, created_at
         from geneva_drive_workflows where id = ${id}`)
     for (const state of ['ready', 'paused', 'rolling_back', 'dlq']) {
       await expect(copy(900_000_001, state, 0)).rejects.toThrow(/unique|duplicate/i)
@@ -137,7 +137,7 @@ forEachDatabase('uniqueness', database => {
   it('of the active execution is kept by the database itself', async () => {
     const { id } = await under.geneva.start(Onboarding, { hero: { id: 'single' } })
     const connection = await connectPlainly(database.name, under.url)
-    const columns = `slot, node, kind, attempt, ordinal, state, queue, handler, generation, priority, created_at, due_at,
+    const columns = `slot, node, kind, attempt, ordinal, state, queue, handler, lane, generation, priority, created_at, due_at,
       fence, failures, crashes, start_mark, completed_iterations, runs, ancestry_hash, parents`
     const second = connection.query(`insert into geneva_drive_active_executions (workflow_id, id, ${columns})
       select workflow_id, 900000009, ${columns} from geneva_drive_active_executions where workflow_id = ${id}`)

@@ -14,8 +14,8 @@ import type { Row, Transaction } from './dialect.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertEvents } from './write-records.ts'
 
-/** A lost answer is not retried. */
-export const claimTries = { transient: 50, connection: 0 }
+/** A database that is busy is waited for, some fifteen seconds; a lost answer is not retried. */
+export const claimTries = { transient: 200, connection: 0 }
 
 export function mayClaim(request: ClaimRequest, revision: number | null): revision is number {
   if (revision !== null && request.revision !== undefined && revision !== request.revision) throw new StaleLimits()

@@ -61,6 +61,7 @@ export class StepRunner {
   /** Work on its last chance runs one at a time, so that it cannot take neighbours with it again. */
   #suspects: Promise<unknown> = Promise.resolve()
   #runsOn = true
+  #closed = false
   #maxItems: number | null = null
 
   constructor(parts: RunnerParts) {
@@ -69,6 +70,12 @@ export class StepRunner {
 
   /** From now on every workflow stops after the step that it is in. */
   stopRunningOn(): void {
+    this.#runsOn = false
+  }
+
+  /** From now on nothing begins: what a claim under way still brings is given back. */
+  close(): void {
+    this.#closed = true
     this.#runsOn = false
   }
 
@@ -89,6 +96,7 @@ export class StepRunner {
     const { execution } = step.claimed
     try {
       if (execution.kind === 'timer') await this.#parts.engine.fireTimer(execution)
+      else if (this.#closed) await this.release(workerId, step)
       else if (execution.crashes > 0) await this.#runMarked(workerId, step)
       else await this.#runChain(workerId, step)
     } catch (error) {

@@ -362,9 +362,10 @@ export class Worker {
     const { graceMs } = this.#parts.settings
     this.#stop.abort()
     this.#bell.ring()
+    this.#runner?.close()
     // A lease that is just being taken must be given back, or it would be renewed for ever.
     await this.#beginning.catch(() => {})
-    this.#runner?.stopRunningOn()
+    this.#runner?.close()
     this.#running.interruptAll('shutting down')
     await within(this.#loops, farewellMs)
     this.#running.interruptAll('shutting down')

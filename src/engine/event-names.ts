@@ -27,10 +27,9 @@ export function pauseFacts(cause: PauseCause | null): Partial<NewEvent> {
 }
 
 /** What the events of a row begin with. */
-export function eventPrefix(kind: ExecutionKind): 'step' | 'compensation' | 'reconciliation' | 'timer' {
+export function eventPrefix(kind: ExecutionKind): 'step' | 'compensation' | 'timer' {
   if (kind === 'forward') return 'step'
-  if (kind === 'compensate') return 'compensation'
-  return kind === 'timer' ? 'timer' : 'reconciliation'
+  return kind === 'compensate' ? 'compensation' : 'timer'
 }
 
 /** The event of a row, after what happened to it. The compiler cannot see that every combination is listed; tests do. */

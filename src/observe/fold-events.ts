@@ -32,7 +32,7 @@ export interface FoldedWorkflow {
 const ends: ReadonlySet<string> = new Set(['completed', 'failed', 'skipped', 'canceled', 'compensating', 'rolled_back'])
 
 /** What the events of executions begin with. */
-const aboutExecutions: ReadonlySet<string> = new Set(['step', 'compensation', 'reconciliation', 'timer'])
+const aboutExecutions: ReadonlySet<string> = new Set(['step', 'compensation', 'timer'])
 
 export function isEndedState(state: string): boolean {
   return ends.has(state)

@@ -50,10 +50,10 @@ export type Outcome =
   | 'compensation_failed'
 
 /**
- * `forward` runs a step; `compensate` undoes one; `reconcile` asks whether a lost call happened; `timer` wakes the engine
+ * `forward` runs a step; `compensate` undoes one; `timer` wakes the engine
  * itself, with an empty node for the workflow as a whole.
  */
-export type ExecutionKind = 'forward' | 'compensate' | 'reconcile' | 'timer'
+export type ExecutionKind = 'forward' | 'compensate' | 'timer'
 
 /**
  * Why a workflow is paused: a person asked, the step itself asked, or an exception did it. `finishing`: a person asked,

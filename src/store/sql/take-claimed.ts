@@ -155,6 +155,5 @@ function committed(claim: Take): CommittedEvent {
 const startedEvents = {
   forward: 'step.started',
   compensate: 'compensation.started',
-  reconcile: 'step.started',
   timer: 'timer.started',
 } as const

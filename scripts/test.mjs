@@ -14,6 +14,7 @@ const report = join(root, '.build', 'test-report.json')
 const checks = [
   { name: 'lint', program: 'node_modules/@biomejs/biome/bin/biome', args: ['check', '.'] },
   { name: 'typecheck', program: 'node_modules/typescript/bin/tsc', args: ['-p', 'tsconfig.json'] },
+  { name: 'typecheck dashboard', program: 'node_modules/typescript/bin/tsc', args: ['-p', 'dashboard/tsconfig.json'] },
   { name: 'build', program: 'scripts/build.mjs', args: [] },
 ]
 

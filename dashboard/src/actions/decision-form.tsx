@@ -1,0 +1,66 @@
+/** Confirm or reject, with what the form asks for and a comment. Data that does not fit comes back with what is wrong. */
+import { type FormEvent, useState } from 'react'
+import type { Approval, JsonSchema } from '../api/types.ts'
+import { Failure } from '../ui/notice.tsx'
+import { JsonField, readJson } from './json-field.tsx'
+import { fieldsOf, SchemaFields, valuesFrom } from './schema-fields.tsx'
+import { useAction } from './use-action.ts'
+
+export function DecisionForm({ approval }: { readonly approval: Approval }) {
+  const action = useAction()
+  const [comment, setComment] = useState('')
+  const [json, setJson] = useState('')
+  const [mistake, setMistake] = useState<unknown>(null)
+  const fields = approval.form === null ? [] : fieldsOf(approval.form as JsonSchema)
+  return (
+    <form className="decision" onSubmit={submitted}>
+      {fields !== null ? (
+        <SchemaFields id={approval.executionId} fields={fields} />
+      ) : (
+        <JsonField label="Data" hint="JSON, as the form of this step wants it." text={json} change={setJson} rows={4} />
+      )}
+      <label className="field">
+        <span>
+          Comment <span className="muted">(optional)</span>
+        </span>
+        <textarea rows={2} value={comment} maxLength={2000} onChange={event => setComment(event.target.value)} />
+      </label>
+      {(mistake ?? action.error) !== null && <Failure error={mistake ?? action.error} />}
+      <div className="dialog-actions">
+        {/* Who says no need not fill in the form. */}
+        <button type="submit" value="rejected" className="grave-quiet" formNoValidate disabled={action.isPending}>
+          Reject
+        </button>
+        <button type="submit" value="confirmed" className="primary" disabled={action.isPending}>
+          Confirm
+        </button>
+      </div>
+    </form>
+  )
+
+  function submitted(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault()
+    setMistake(null)
+    const { submitter } = event.nativeEvent as SubmitEvent
+    const decision = submitter instanceof HTMLButtonElement ? submitter.value : 'confirmed'
+    try {
+      const data =
+        decision === 'rejected'
+          ? undefined
+          : fields === null
+            ? readJson(json, 'The data')
+            : valuesFrom(new FormData(event.currentTarget), fields)
+      action.mutate({
+        path: `executions/${encodeURIComponent(approval.executionId)}/decide`,
+        body: {
+          decision,
+          ...(comment.trim() === '' ? {} : { comment: comment.trim() }),
+          ...(data === undefined ? {} : { data }),
+        },
+        done: decision === 'confirmed' ? `${approval.name} is confirmed.` : `${approval.name} is rejected.`,
+      })
+    } catch (error) {
+      setMistake(error)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/** Starts a workflow by hand: its hero, its input, and a key that keeps it from being started twice. */
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { post } from '../api/request.ts'
+import type { WorkflowSummary } from '../api/types.ts'
+import { href, navigate } from '../routing/route.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Failure } from '../ui/notice.tsx'
+import { useTell } from '../ui/toasts.tsx'
+import { JsonField, readJson } from './json-field.tsx'
+
+interface Props {
+  readonly type: string
+  /** The first that the class declares; empty where it declares none. */
+  readonly heroType: string
+  readonly close: () => void
+}
+
+export function StartDialog({ type, heroType, close }: Props) {
+  const client = useQueryClient()
+  const tell = useTell()
+  const [fields, setFields] = useState({ heroType, heroId: '', input: '', idempotencyKey: '' })
+  const set = (name: keyof typeof fields) => (value: string) => setFields({ ...fields, [name]: value })
+  const start = useMutation({
+    mutationFn: () => post<WorkflowSummary>('workflows', bodyOf(type, fields)),
+    onSuccess: workflow => {
+      tell(`${type} is started.`)
+      void client.invalidateQueries()
+      navigate(href('workflows', workflow.id))
+    },
+  })
+  return (
+    <Dialog title={`Start ${type}`} close={close}>
+      <form onSubmit={submitted}>
+        <div className="field-row">
+          <Field label="Hero type" value={fields.heroType} change={set('heroType')} />
+          <Field label="Hero id" value={fields.heroId} change={set('heroId')} />
+        </div>
+        <JsonField label="Input" hint="JSON, or nothing." text={fields.input} change={set('input')} rows={5} />
+        <Field label="Idempotency key" value={fields.idempotencyKey} change={set('idempotencyKey')} />
+        {start.error && <Failure error={start.error} />}
+        <div className="dialog-actions">
+          <button type="button" onClick={close}>
+            Back
+          </button>
+          <button type="submit" className="primary" disabled={start.isPending}>
+            Start
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+
+  function submitted(event: FormEvent): void {
+    event.preventDefault()
+    start.mutate()
+  }
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  readonly change: (value: string) => void
+}
+
+function Field({ label, value, change }: FieldProps) {
+  return (
+    <label className="field">
+      <span>
+        {label} <span className="muted">(optional)</span>
+      </span>
+      <input value={value} onChange={event => change(event.target.value)} />
+    </label>
+  )
+}
+
+function bodyOf(
+  type: string,
+  {
+    heroType,
+    heroId,
+    input,
+    idempotencyKey,
+  }: Readonly<Record<'heroType' | 'heroId' | 'input' | 'idempotencyKey', string>>,
+): object {
+  const value = readJson(input, 'The input')
+  return {
+    type,
+    ...(heroType === '' || heroId === '' ? {} : { hero: { type: heroType, id: heroId } }),
+    ...(value === undefined ? {} : { input: value }),
+    ...(idempotencyKey === '' ? {} : { idempotencyKey }),
+  }
+}

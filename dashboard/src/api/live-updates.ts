@@ -1,0 +1,52 @@
+/**
+ * One event stream for the whole page. What it says is only a hint: the queries concerned are asked again, at most once a
+ * second however many hints come, and not while the page is hidden.
+ */
+import type { QueryClient } from '@tanstack/react-query'
+import { address } from './request.ts'
+
+export type LiveState = 'connecting' | 'live' | 'broken'
+
+const everyMs = 1000
+
+/** Calls `tell` when the stream comes and goes. Returns what ends it. */
+export function followChanges(
+  client: QueryClient,
+  workflowId: string | null,
+  tell: (state: LiveState) => void,
+): () => void {
+  let timer: ReturnType<typeof setTimeout> | null = null
+  let due = false
+  tell('connecting')
+  const source = new EventSource(address('stream', { workflow: workflowId ?? 'overview' }))
+  source.onopen = () => {
+    tell('live')
+    // What happened while there was no stream is not told again.
+    note()
+  }
+  source.onerror = () => tell('broken')
+  source.addEventListener('change', note)
+  document.addEventListener('visibilitychange', look)
+
+  return () => {
+    if (timer !== null) clearTimeout(timer)
+    document.removeEventListener('visibilitychange', look)
+    source.close()
+  }
+
+  function note(): void {
+    due = true
+    look()
+  }
+
+  /** The first hint acts at once; those of the next second are taken together. */
+  function look(): void {
+    if (!due || timer !== null || document.hidden) return
+    due = false
+    void client.invalidateQueries({ predicate: query => query.meta?.still !== true })
+    timer = setTimeout(() => {
+      timer = null
+      look()
+    }, everyMs)
+  }
+}

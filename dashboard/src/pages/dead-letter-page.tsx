@@ -1,0 +1,150 @@
+/** One dead letter: its error, its input to be corrected, and requeue or discard. */
+import { useState } from 'react'
+import { ActionDialog, reasonOf } from '../actions/action-dialog.tsx'
+import { JsonField, readJson } from '../actions/json-field.tsx'
+import { useDeadLetter, useMay } from '../api/queries.ts'
+import type { DeadLetterDetail } from '../api/types.ts'
+import { href } from '../routing/route.ts'
+import { Answer } from '../ui/answer.tsx'
+import { Card } from '../ui/card.tsx'
+import { ErrorText } from '../ui/error-text.tsx'
+import { JsonView } from '../ui/json-view.tsx'
+import { typeName } from '../ui/link.tsx'
+import { Page } from '../ui/page.tsx'
+import { StateBadge } from '../ui/state-badge.tsx'
+import { Time } from '../ui/time.tsx'
+import { pretty, words } from '../ui/wording.ts'
+
+export function DeadLetterPage({ id }: { readonly id: string }) {
+  const letter = useDeadLetter(id)
+  return (
+    <Page
+      title={letter.data ? `Dead letter: ${letter.data.node}` : 'Dead letter'}
+      lead={letter.data && <Facts letter={letter.data} />}
+    >
+      <Answer query={letter} what="the dead letter">
+        {data => (
+          <>
+            {data.error && (
+              <Card title="Error">
+                <ErrorText error={data.error} />
+              </Card>
+            )}
+            <Handling key={data.state} letter={data} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
+  return (
+    <ul className="facts">
+      <li>
+        <StateBadge state={letter.state} />
+      </li>
+      <li>
+        <a href={href('workflows', letter.workflowId)}>{typeName(letter.workflowType)} workflow</a>
+      </li>
+      <li>{words(letter.reason)}</li>
+      <li>Attempt {letter.attempt}</li>
+      <li>
+        Since <Time at={letter.createdAt} />
+      </li>
+      {letter.handledAt && (
+        <li>
+          Handled <Time at={letter.handledAt} /> {letter.handledBy ? `by ${letter.handledBy}` : ''}
+          {letter.handledReason ? `: ${letter.handledReason}` : ''}
+        </li>
+      )}
+    </ul>
+  )
+}
+
+const thens = {
+  cancel: 'cancel the workflow, and undo what it has done',
+  skip: 'let the workflow go on without this step',
+  rollback: 'roll the workflow back to its last save point',
+  abort: 'abort the workflow: nothing is undone',
+} as const
+
+function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
+  const mayRequeue = useMay('operator')
+  const mayDiscard = useMay('admin')
+  const before = pretty(letter.input ?? undefined)
+  const [input, setInput] = useState(before)
+  const [asked, setAsked] = useState<'requeue' | 'discard' | null>(null)
+  const [then, setThen] = useState<keyof typeof thens>('cancel')
+  const path = `dead-letters/${encodeURIComponent(letter.id)}`
+  if (letter.state !== 'open' || !mayRequeue) {
+    return (
+      <Card title="Input">
+        <JsonView value={letter.input} label="Input" />
+      </Card>
+    )
+  }
+  const edited = input.trim() !== before
+  return (
+    <Card title="Put it right">
+      <JsonField
+        label="Input"
+        hint={
+          edited
+            ? 'Changed: a requeue runs with this input.'
+            : 'A requeue runs with this input. Change it if it was the cause.'
+        }
+        text={input}
+        change={setInput}
+        rows={10}
+      />
+      <div className="dialog-actions">
+        {mayDiscard && (
+          <button type="button" className="grave-quiet" onClick={() => setAsked('discard')}>
+            Discard
+          </button>
+        )}
+        <button type="button" className="primary" onClick={() => setAsked('requeue')}>
+          {edited ? 'Requeue with the new input' : 'Requeue'}
+        </button>
+      </div>
+      {asked === 'requeue' && (
+        <ActionDialog
+          title={`Requeue ${letter.node}?`}
+          confirm="Requeue"
+          close={() => setAsked(null)}
+          deed={reason => {
+            const value = edited ? readJson(input, 'The input') : undefined
+            return {
+              path: `${path}/requeue`,
+              body: { ...reasonOf(reason), ...(value === undefined ? {} : { input: value }) },
+              done: `${letter.node} is requeued.`,
+            }
+          }}
+        >
+          <p>A new attempt is scheduled{edited ? ' with the input that you wrote' : ''}, and the workflow goes on.</p>
+        </ActionDialog>
+      )}
+      {asked === 'discard' && (
+        <ActionDialog
+          title={`Discard the dead letter of ${letter.node}?`}
+          confirm="Discard"
+          grave
+          close={() => setAsked(null)}
+          deed={reason => ({ path: `${path}/discard`, body: { then, ...reasonOf(reason) }, done: 'Discarded.' })}
+        >
+          <label className="field">
+            <span>Then</span>
+            <select value={then} onChange={event => setThen(event.target.value as keyof typeof thens)}>
+              {Object.entries(thens).map(([name, means]) => (
+                <option key={name} value={name}>
+                  {means}
+                </option>
+              ))}
+            </select>
+          </label>
+        </ActionDialog>
+      )}
+    </Card>
+  )
+}

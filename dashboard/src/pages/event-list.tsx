@@ -1,0 +1,42 @@
+/** Events as lines: when, what, by whom and why. */
+import type { WorkflowEvent } from '../api/types.ts'
+import { WorkflowLink } from '../ui/link.tsx'
+import { ScrollText } from '../ui/scroll-text.tsx'
+import { Time } from '../ui/time.tsx'
+import { pretty, words } from '../ui/wording.ts'
+
+interface Props {
+  readonly events: readonly WorkflowEvent[]
+  /** Say which workflow each is of. */
+  readonly withWorkflow?: boolean
+}
+
+export function EventList({ events, withWorkflow = false }: Props) {
+  return (
+    <ol className="events">
+      {events.map(event => {
+        const { position, type, at, workflowId, node, attempt, to, by, reason, payload } = event
+        return (
+          <li key={position}>
+            <Time at={at} />
+            <code className="event-type">{type}</code>
+            <span className="event-text">
+              {node && <strong>{node}</strong>}{' '}
+              {attempt !== null && attempt > 1 && <span className="muted">attempt {attempt}</span>}{' '}
+              {to !== null && words(event.outcome ?? to)}
+              {by && <span className="muted"> by {by}</span>}
+              {reason && <span>: {reason}</span>}
+              {withWorkflow && <WorkflowLink id={workflowId} />}
+            </span>
+            {payload !== null && (
+              <details>
+                <summary>Payload</summary>
+                <ScrollText label={`Payload of ${type}`} text={pretty(payload)} />
+              </details>
+            )}
+          </li>
+        )
+      })}
+    </ol>
+  )
+}

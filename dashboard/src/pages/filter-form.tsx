@@ -1,0 +1,93 @@
+/** The form above the list of workflows. Every change is in the address at once, so that it can be shared. */
+import { useDefinitions } from '../api/queries.ts'
+import { href, replaceRoute, withQuery } from '../routing/route.ts'
+import { Icon } from '../ui/icon.tsx'
+import { lookOf } from '../ui/state-look.ts'
+import { words } from '../ui/wording.ts'
+import { ages, isEmptyFilter, type WorkflowFilter } from './workflow-filter.ts'
+
+const states = ['ready', 'performing', 'paused', 'dlq', 'rolling_back', 'finished', 'failed', 'canceled', 'aborted']
+
+export function FilterForm({ filter }: { readonly filter: WorkflowFilter }) {
+  const definitions = useDefinitions()
+  const types = new Set([...(definitions.data?.items ?? []).map(({ type }) => type), filter.type].filter(Boolean))
+  const set = (change: Partial<WorkflowFilter>) => replaceRoute(withQuery(href('workflows'), { ...filter, ...change }))
+  return (
+    <search className="filter">
+      <form onSubmit={event => event.preventDefault()}>
+        <fieldset className="chips">
+          <legend className="unseen">State</legend>
+          {states.map(state => {
+            const chosen = filter.state.includes(state)
+            const { tone, icon } = lookOf(state)
+            return (
+              <label key={state} className={`chip tone-${tone}`}>
+                <input
+                  type="checkbox"
+                  checked={chosen}
+                  onChange={() =>
+                    set({ state: chosen ? filter.state.filter(each => each !== state) : [...filter.state, state] })
+                  }
+                />
+                <Icon name={icon} size={12} />
+                {words(state)}
+              </label>
+            )
+          })}
+        </fieldset>
+        <div className="filter-fields">
+          <label>
+            <span>Class</span>
+            <select value={filter.type} onChange={event => set({ type: event.target.value })}>
+              <option value="">any</option>
+              {[...types].toSorted().map(type => (
+                <option key={type}>{type}</option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span>Age</span>
+            <select value={filter.age} onChange={event => set({ age: event.target.value })}>
+              <option value="">any</option>
+              {ages.map(({ name, label }) => (
+                <option key={name} value={name}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+          <TextFilter label="Workflow or hero id" value={filter.q} change={q => set({ q })} />
+          <TextFilter label="At node" value={filter.at} change={at => set({ at })} />
+          <TextFilter label="Error contains" value={filter.error} change={error => set({ error })} />
+          {!isEmptyFilter(filter) && (
+            <button type="button" className="link" onClick={() => replaceRoute(href('workflows'))}>
+              Clear filter
+            </button>
+          )}
+        </div>
+      </form>
+    </search>
+  )
+}
+
+interface TextProps {
+  readonly label: string
+  readonly value: string
+  readonly change: (value: string) => void
+}
+
+/** Asked when the person has finished: each letter would be a question to the database. */
+function TextFilter({ label, value, change }: TextProps) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input
+        key={value}
+        type="search"
+        defaultValue={value}
+        onBlur={event => event.target.value !== value && change(event.target.value.trim())}
+        onKeyDown={event => event.key === 'Enter' && change(event.currentTarget.value.trim())}
+      />
+    </label>
+  )
+}

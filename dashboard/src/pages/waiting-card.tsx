@@ -1,0 +1,57 @@
+/** Why it is where it is: in one sentence, and node by node for whoever wants to know. */
+import { useExplanation } from '../api/queries.ts'
+import type { WorkflowDetail } from '../api/types.ts'
+import { StateBadge } from '../ui/state-badge.tsx'
+import { lookOf } from '../ui/state-look.ts'
+import { dateText, words } from '../ui/wording.ts'
+
+const ends = ['finished', 'failed', 'canceled', 'aborted']
+const atMost = 50
+
+export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail }) {
+  const { data } = useExplanation(workflow.id)
+  if (data === undefined) return null
+  const open = data.nodes.filter(({ reasons }) => reasons.some(({ kind }) => !quiet.includes(kind)))
+  return (
+    <section className={`waiting tone-${lookOf(workflow.state).tone}`} aria-label="Why it is waiting">
+      <p className="waiting-sentence">
+        <span className="waiting-label">{ends.includes(workflow.state) ? 'How it ended' : 'Why is it waiting?'}</span>
+        <span aria-live="polite">{data.sentence}</span>
+      </p>
+      {open.length > 0 && !ends.includes(workflow.state) && (
+        <details>
+          <summary>Node by node</summary>
+          <ul className="reasons">
+            {open.slice(0, atMost).map(node => (
+              <li key={node.id}>
+                <strong>{node.name}</strong> <StateBadge state={node.state} />{' '}
+                {node.reasons.map(reason => reasonText(reason)).join('; ')}
+              </li>
+            ))}
+            {open.length > atMost && <li className="muted">and {open.length - atMost} more</li>}
+          </ul>
+        </details>
+      )}
+    </section>
+  )
+}
+
+/** Reasons that say nothing to a person who asks what it waits for. */
+const quiet = ['done', 'left_out', 'ended']
+
+/** The kind in words, and the facts that go with it. */
+function reasonText({ kind, ...facts }: { readonly kind: string } & Readonly<Record<string, unknown>>): string {
+  const told = Object.entries(facts).flatMap(([name, value]) => {
+    const text = factText(value)
+    return text === null ? [] : [`${words(name)} ${text}`]
+  })
+  return told.length === 0 ? words(kind) : `${words(kind)} (${told.join(', ')})`
+}
+
+function factText(value: unknown): string | null {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT/.test(value) ? dateText(value) : value
+  if (Array.isArray(value)) return value.length === 0 ? null : value.slice(0, 5).map(factText).join(' and ')
+  if (typeof value === 'object') return 'message' in value ? String(value.message) : JSON.stringify(value)
+  return String(value)
+}

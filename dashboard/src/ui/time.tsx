@@ -1,0 +1,21 @@
+/** A moment, relative to now, with the exact time on hover and for machines. */
+import { useNow } from './now.ts'
+import { dateText, relative, span } from './wording.ts'
+
+export function Time({ at }: { readonly at: string | null | undefined }) {
+  const now = useNow()
+  if (!at) return <span className="muted">–</span>
+  return (
+    <time dateTime={at} title={dateText(at)}>
+      {relative(at, now)}
+    </time>
+  )
+}
+
+/** How long something took, or has taken so far. */
+export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+  const now = useNow()
+  if (from === null) return <span className="muted">–</span>
+  const ms = (to === null ? now : new Date(to).getTime()) - new Date(from).getTime()
+  return <span className={to === null ? 'running' : undefined}>{span(Math.max(0, ms))}</span>
+}

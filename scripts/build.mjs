@@ -18,7 +18,9 @@ const bundled = run(bundler, 'build', 'dashboard', '--logLevel', 'warn')
 
 /** @type {string[]} */
 const programs = Object.values(bin)
-const missing = [...programs, ...targets(exports), 'dist/dashboard/index.html'].filter(file => !existsSync(join(root, file)))
+const missing = [...programs, ...targets(exports), 'dist/dashboard/index.html'].filter(
+  file => !existsSync(join(root, file)),
+)
 for (const file of missing) console.error(`The package needs ${file}, but the build did not make it.`)
 for (const file of programs) if (!missing.includes(file)) chmodSync(join(root, file), 0o755)
 process.exitCode = compiled && bundled && missing.length === 0 ? 0 : 1

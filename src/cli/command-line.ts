@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isGenevaError } from '../index.ts'
 import { checkCommand } from './check-command.ts'
+import { dashboardCommand } from './dashboard-command.ts'
 import { dlqCommand } from './dlq-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-command.ts'
@@ -26,6 +27,7 @@ const program = new Command('geneva')
   .version(version)
   .exitOverride()
   .showHelpAfterError('(geneva --help shows all commands)')
+  .addCommand(dashboardCommand())
   .addCommand(migrateCommand())
   .addCommand(checkCommand())
   .addCommand(doctorCommand())

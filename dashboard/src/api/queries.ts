@@ -110,7 +110,7 @@ export function useHero(type: string, id: string) {
 export function useApprovals(cursor: string | null) {
   return useQuery({
     queryKey: ['approvals', cursor],
-    queryFn: () => get<api.Page<api.Approval>>('approvals', { cursor, limit: 50 }),
+    queryFn: () => get<api.Page<api.Approval>>('approvals', { cursor, limit: 10 }),
     placeholderData: keepPreviousData,
     refetchInterval,
   })

@@ -3,6 +3,13 @@ import type { GraphNode } from '../api/types.ts'
 import { tellingState } from '../ui/state-look.ts'
 import { count, words } from '../ui/wording.ts'
 
+/** How people call it: joins have no name of their own, and folded ones are told by the first and the last. */
+export function nodeName({ name, fold }: Pick<GraphNode, 'name' | 'fold'>): string {
+  const told = name.replace(/#join$/, ' (join)')
+  const [first = '', last] = fold === null ? [told] : told.split(' … ')
+  return last === undefined ? told : `${first} … ${last.slice(last.lastIndexOf('/') + 1)}`
+}
+
 /** The state it is drawn in. That of a definition is none. */
 export function stateOf(node: GraphNode): string | null {
   if (node.fold === null) return node.state
@@ -12,7 +19,7 @@ export function stateOf(node: GraphNode): string | null {
 export function describeNode(node: GraphNode): string {
   const state = stateOf(node)
   return [
-    node.name,
+    nodeName(node),
     words(node.kind),
     ...(state === null ? [] : [words(state)]),
     ...(node.attempt > 1 ? [`attempt ${node.attempt}`] : []),

@@ -6,7 +6,7 @@ import { ProgressBar } from '../ui/progress-bar.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { kindIcon } from '../ui/state-look.ts'
 import { count, words } from '../ui/wording.ts'
-import { foldText, stateOf } from './describe-node.ts'
+import { foldText, nodeName, stateOf } from './describe-node.ts'
 
 interface Props {
   readonly view: GraphView
@@ -18,7 +18,7 @@ const atOnce = 200
 
 export function GraphList({ view, chosen, choose }: Props) {
   const [shown, setShown] = useState(atOnce)
-  const names = new Map(view.nodes.map(({ id, name }) => [id, name]))
+  const names = new Map(view.nodes.map(node => [node.id, nodeName(node)]))
   const before = new Map<string, string[]>()
   for (const { from, to, label } of view.edges) {
     const text = `${names.get(from) ?? from}${label ? ` (${label})` : ''}`
@@ -34,7 +34,7 @@ export function GraphList({ view, chosen, choose }: Props) {
             <li key={node.id} data-node={node.id}>
               <button type="button" aria-pressed={node.id === chosen} onClick={() => choose(node.id)}>
                 <span className="graph-list-name">
-                  <Icon name={kindIcon(node.kind)} /> {node.name}
+                  <Icon name={kindIcon(node.kind)} /> {nodeName(node)}
                 </span>
                 {state !== null && <StateBadge state={state} />}
                 <span className="muted">

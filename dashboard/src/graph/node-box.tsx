@@ -5,7 +5,7 @@ import { Segments } from '../charts/state-bar.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { kindIcon, lookOf } from '../ui/state-look.ts'
 import { count, words } from '../ui/wording.ts'
-import { foldText, stateOf } from './describe-node.ts'
+import { foldText, nodeName, stateOf } from './describe-node.ts'
 import type { Direction } from './lay-out.ts'
 
 export type BoxNode = Node<{ readonly node: GraphNode; readonly direction: Direction }, 'box'>
@@ -28,7 +28,7 @@ export function NodeBox({ data, selected }: NodeProps<BoxNode>) {
       <Handle type="target" position={target} isConnectable={false} />
       <div className="node-name">
         <Icon name={kindIcon(node.kind)} size={13} />
-        <span title={node.name}>{node.name}</span>
+        <span title={node.name}>{nodeName(node)}</span>
         {node.fold !== null && <span className="node-count">× {count(node.fold.count)}</span>}
       </div>
       {node.fold !== null && <Segments entries={Object.entries(node.fold.states)} />}

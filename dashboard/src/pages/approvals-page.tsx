@@ -1,9 +1,10 @@
 /** The inbox: every node that waits for a person, with the form it asks to be filled in. */
 import { DecisionForm } from '../actions/decision-form.tsx'
-import { useApprovals, useMay } from '../api/queries.ts'
+import { useApprovals, useMay, useWorkflow } from '../api/queries.ts'
 import type { Approval } from '../api/types.ts'
 import { href } from '../routing/route.ts'
 import { Answer } from '../ui/answer.tsx'
+import { JsonView } from '../ui/json-view.tsx'
 import { HeroLink, typeName } from '../ui/link.tsx'
 import { Empty } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
@@ -41,6 +42,24 @@ export function ApprovalsPage() {
   )
 }
 
+/** What a no does, as the step declares it. */
+const onReject: Readonly<Record<string, string>> = {
+  abort: 'A no ends the workflow at once, and undoes nothing.',
+  rollback: 'A no rolls the workflow back to its last save point.',
+}
+
+/** Nobody should decide on what they cannot see. */
+function AskedAbout({ id }: { readonly id: string }) {
+  const { data } = useWorkflow(id)
+  if (data === undefined || data.input === null) return null
+  return (
+    <>
+      <h3>Input of the workflow</h3>
+      <JsonView value={data.input} label="Input of the workflow" />
+    </>
+  )
+}
+
 function ApprovalCard({ approval, mayDecide }: { readonly approval: Approval; readonly mayDecide: boolean }) {
   const { executionId, workflowId, type, hero, name, prompt, assignTo, quorum, decisions, deadline } = approval
   return (
@@ -73,6 +92,8 @@ function ApprovalCard({ approval, mayDecide }: { readonly approval: Approval; re
             </li>
           )}
         </ul>
+        <p className="muted">{onReject[approval.onReject] ?? `A no sends the workflow ${approval.onReject}.`}</p>
+        <AskedAbout id={workflowId} />
         {decisions.length > 0 && (
           <ul className="plain">
             {decisions.map(({ decision, by, comment }) => (

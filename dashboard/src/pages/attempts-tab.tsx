@@ -15,7 +15,7 @@ export function AttemptsTab({ id }: { readonly id: string }) {
           <Empty title="Nothing has been attempted yet." />
         ) : (
           <>
-            <ol className="attempts in-columns">
+            <ol className="attempts">
               {items.map(attempt => (
                 <AttemptCard key={attempt.id} attempt={attempt} />
               ))}

@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { ActionDialog, reasonOf } from '../actions/action-dialog.tsx'
 import { JsonField, readJson } from '../actions/json-field.tsx'
-import { useDeadLetter, useMay } from '../api/queries.ts'
+import { useDeadLetter, useMay, useWorkflow } from '../api/queries.ts'
 import type { DeadLetterDetail } from '../api/types.ts'
 import { href } from '../routing/route.ts'
 import { Answer } from '../ui/answer.tsx'
@@ -85,19 +85,15 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
     )
   }
   const edited = input.trim() !== before
+  const hint = edited
+    ? 'Changed: a requeue runs with this input.'
+    : letter.input === null
+      ? 'The step had no input of its own. What you write here it reads as this.execution.input.'
+      : 'A requeue runs with this input. Change it if it was the cause.'
   return (
     <Card title="Put it right">
-      <JsonField
-        label="Input"
-        hint={
-          edited
-            ? 'Changed: a requeue runs with this input.'
-            : 'A requeue runs with this input. Change it if it was the cause.'
-        }
-        text={input}
-        change={setInput}
-        rows={10}
-      />
+      <WorkflowInput id={letter.workflowId} copy={letter.input === null ? setInput : null} />
+      <JsonField label="Input" hint={hint} text={input} change={setInput} rows={10} />
       <div className="dialog-actions">
         {mayDiscard && (
           <button type="button" className="grave-quiet" onClick={() => setAsked('discard')}>
@@ -146,5 +142,27 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
         </ActionDialog>
       )}
     </Card>
+  )
+}
+
+interface WorkflowInputProps {
+  readonly id: string
+  /** Takes it as what to begin from; `null` where the step has an input of its own. */
+  readonly copy: ((text: string) => void) | null
+}
+
+function WorkflowInput({ id, copy }: WorkflowInputProps) {
+  const { data } = useWorkflow(id)
+  if (data === undefined || data.input === null) return null
+  return (
+    <details className="field">
+      <summary>Input of the workflow</summary>
+      <JsonView value={data.input} label="Input of the workflow" />
+      {copy && (
+        <button type="button" className="link" onClick={() => copy(pretty(data.input))}>
+          Begin from this
+        </button>
+      )}
+    </details>
   )
 }

@@ -2,8 +2,8 @@
 import type { WorkflowEvent } from '../api/types.ts'
 import { WorkflowLink } from '../ui/link.tsx'
 import { ScrollText } from '../ui/scroll-text.tsx'
-import { Time } from '../ui/time.tsx'
-import { pretty, words } from '../ui/wording.ts'
+import { Moment } from '../ui/time.tsx'
+import { pretty, shortOwner, words } from '../ui/wording.ts'
 
 interface Props {
   readonly events: readonly WorkflowEvent[]
@@ -18,13 +18,13 @@ export function EventList({ events, withWorkflow = false }: Props) {
         const { position, type, at, workflowId, node, attempt, to, by, reason, payload } = event
         return (
           <li key={position}>
-            <Time at={at} />
+            <Moment at={at} />
             <code className="event-type">{type}</code>
             <span className="event-text">
               {node && <strong>{node}</strong>}{' '}
               {attempt !== null && attempt > 1 && <span className="muted">attempt {attempt}</span>}{' '}
               {to !== null && words(event.outcome ?? to)}
-              {by && <span className="muted"> by {by}</span>}
+              {by && <span className="muted"> by {shortOwner(by)}</span>}
               {reason && <span>: {reason}</span>}
               {withWorkflow && <WorkflowLink id={workflowId} />}
             </span>

@@ -3,7 +3,7 @@ import { NodeActions } from '../actions/node-actions.tsx'
 import { useNodeHistory } from '../api/queries.ts'
 import type { GraphNode, WorkflowDetail } from '../api/types.ts'
 import { StateBar } from '../charts/state-bar.tsx'
-import { stateOf } from '../graph/describe-node.ts'
+import { nodeName, stateOf } from '../graph/describe-node.ts'
 import { href } from '../routing/route.ts'
 import { Answer } from '../ui/answer.tsx'
 import { ProgressBar } from '../ui/progress-bar.tsx'
@@ -23,7 +23,7 @@ export function NodeDetail({ workflow, node, close, expand }: Props) {
   return (
     <div className="node-detail">
       <div className="card-head">
-        <h2>{node.name}</h2>
+        <h2>{nodeName(node)}</h2>
         <button type="button" className="quiet" aria-label={`Close ${node.name}`} onClick={close}>
           ×
         </button>

@@ -25,7 +25,7 @@ export function OverviewCharts({ series }: { readonly series: readonly SeriesPoi
           lines={[
             { name: 'started', tone: 'busy', values: series.map(point => point.started) },
             { name: 'finished', tone: 'good', values: series.map(point => point.finished), filled: true },
-            { name: 'failed', tone: 'bad', values: series.map(point => point.failed), dashed: true },
+            { name: 'failures', tone: 'bad', values: series.map(point => point.failed), dashed: true },
           ]}
         />
       </Card>

@@ -45,7 +45,7 @@ function tilesOf(facts: Overview): Tile[] {
     },
     { name: 'Finished', value: shortCount(sum('finished')), note: stretch, address: list('finished') },
     {
-      name: 'Failed',
+      name: 'Failures',
       value: shortCount(sum('failed')),
       note: stretch,
       address: list('failed'),
@@ -74,7 +74,7 @@ function tilesOf(facts: Overview): Tile[] {
     {
       name: 'Oldest due',
       value: late === null ? '–' : shortSpan(late),
-      note: late === null ? 'nothing waits for a worker' : 'waits for a worker',
+      note: late === null ? 'nothing waits' : 'waits for a worker',
       address: href('queues'),
       alarm: late !== null && late > 60_000,
     },

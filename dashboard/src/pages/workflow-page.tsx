@@ -14,6 +14,7 @@ import { AttemptsTab } from './attempts-tab.tsx'
 import { DataTab } from './data-tab.tsx'
 import { EventsTab } from './events-tab.tsx'
 import { GraphTab } from './graph-tab.tsx'
+import { ProgressStrip } from './progress-strip.tsx'
 import { TimelineTab } from './timeline-tab.tsx'
 import { WaitingCard } from './waiting-card.tsx'
 
@@ -42,6 +43,7 @@ export function WorkflowPage({ id, query }: Props) {
         {detail => (
           <>
             <WaitingCard workflow={detail} />
+            <ProgressStrip id={id} />
             <Tabs
               label="About this workflow"
               chosen={query.get('tab') ?? 'graph'}

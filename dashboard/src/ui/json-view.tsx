@@ -12,7 +12,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
   const cut = !whole && text.length > shown
   return (
     <div className="json">
-      <ScrollText label={label} text={cut ? `${text.slice(0, shown)}…` : text} />
+      <ScrollText label={`${label} as JSON`} text={cut ? `${text.slice(0, shown)}…` : text} />
       {cut && (
         <button type="button" className="link" onClick={() => setWhole(true)}>
           Show all {count(text.length)} characters

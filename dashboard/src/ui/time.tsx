@@ -1,6 +1,6 @@
 /** A moment, relative to now, with the exact time on hover and for machines. */
 import { useNow } from './now.ts'
-import { dateText, relative, span } from './wording.ts'
+import { dateText, momentText, relative, span } from './wording.ts'
 
 export function Time({ at }: { readonly at: string | null | undefined }) {
   const now = useNow()
@@ -8,6 +8,16 @@ export function Time({ at }: { readonly at: string | null | undefined }) {
   return (
     <time dateTime={at} title={dateText(at)}>
       {relative(at, now)}
+    </time>
+  )
+}
+
+/** A moment in a record, where the order and the exact time matter. */
+export function Moment({ at }: { readonly at: string }) {
+  const now = useNow()
+  return (
+    <time dateTime={at} title={`${relative(at, now)}, ${at}`}>
+      {momentText(at, now)}
     </time>
   )
 }

@@ -2,6 +2,7 @@
 
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+const clocks = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' })
 const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function count(value: number): string {
@@ -19,6 +20,12 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 
 export function dateText(iso: string): string {
   return dates.format(new Date(iso))
+}
+
+/** The time of day, with the date where it is not today's. */
+export function momentText(iso: string, now: number): string {
+  const date = new Date(iso)
+  return date.toDateString() === new Date(now).toDateString() ? clocks.format(date) : dates.format(date)
 }
 
 const units = [
@@ -66,6 +73,11 @@ export function words(name: string): string {
 /** A payload as it is stored, laid out for reading. Text stays text: it is never made into anything else. */
 export function pretty(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value, null, 2)
+}
+
+/** Workers are known by long random names: the beginning is enough to tell them apart. */
+export function shortOwner(by: string): string {
+  return /^[0-9a-f]{32}$/.test(by) ? `worker ${by.slice(0, 8)}` : by
 }
 
 /** The last characters of a long id: what tells one from another. */

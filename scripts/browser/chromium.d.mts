@@ -1,0 +1,3 @@
+/** Types of chromium.mjs, for the tests. */
+export const launchArguments: string[]
+export function chromiumProgram(): Promise<string>

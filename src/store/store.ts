@@ -263,6 +263,8 @@ export interface Store extends EventStore {
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>
   history(workflowId: string): Promise<EndedExecution[]>
   events(workflowId: string): Promise<EventRecord[]>
+  /** Several workflows at once, each with the output of what it completed last. */
+  findEnds(ids: readonly string[]): Promise<Map<string, EndOfWorkflow>>
   /** The latest completed attempt of the node, or of whatever node completed last. */
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
@@ -285,6 +287,11 @@ export interface Store extends EventStore {
   readonly schedules: ScheduleStore<StartOrder>
   readonly limits: LimitStore
   readonly housekeeping: HousekeepingStore
+}
+
+export interface EndOfWorkflow {
+  readonly workflow: WorkflowRecord
+  readonly output: string | null
 }
 
 export interface WorkflowSnapshot {

@@ -3,6 +3,7 @@
  * answers before them wherever their text does not depend on those.
  */
 import { createHash } from 'node:crypto'
+import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
@@ -167,6 +168,25 @@ class PostgresDatabase implements Database {
   }
 }
 
+/** What `pg` has, but does not declare. */
+interface WithStream {
+  readonly connection?: { readonly stream?: Writable }
+}
+
+const gathering = new WeakSet<object>()
+
+/** Statements that are sent in one turn leave in one packet: each write costs more than what it carries. */
+function gatherWrites(client: pg.PoolClient): void {
+  const stream = (client as unknown as WithStream).connection?.stream
+  if (stream === undefined || gathering.has(stream)) return
+  gathering.add(stream)
+  stream.cork()
+  process.nextTick(() => {
+    gathering.delete(stream)
+    stream.uncork()
+  })
+}
+
 /** Values stay text: the records decide what a column means. */
 const textOnly = { getTypeParser: () => (value: string) => value }
 
@@ -189,6 +209,7 @@ class PostgresSession implements Executor {
   }
 
   send(statement: Sql): Promise<pg.QueryResult> {
+    gatherWrites(this.#client)
     const { text, values } = render(statement, postgresDialect.placeholder)
     const name = values.length > 0 ? this.#names?.nameOf(text) : undefined
     const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }

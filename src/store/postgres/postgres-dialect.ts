@@ -12,10 +12,25 @@ function arrayType(type: ColumnType, keyType: KeyType): string {
   return type === 'int' ? 'bigint' : 'text'
 }
 
+const special = /[\\"]/
+
+/** One column as the text of an array. The driver would write the same, but look at every value much longer. */
+function arrayLiteral(rows: RowSet['rows'], column: number): string {
+  let text = '{'
+  for (let index = 0; index < rows.length; index++) {
+    const value = rows[index]?.[column]
+    if (index > 0) text += ','
+    if (value === null || value === undefined) text += 'NULL'
+    else if (typeof value === 'number') text += value
+    else text += special.test(value) ? `"${value.replaceAll(/[\\"]/g, '\\$&')}"` : `"${value}"`
+  }
+  return `${text}}`
+}
+
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
   const columns = Object.entries(set.columns)
   const arrays = columns.map(
-    ([, type], index) => sql`${set.rows.map(row => row[index] ?? null)}::${raw(arrayType(type, keyType))}[]`,
+    ([, type], index) => sql`${arrayLiteral(set.rows, index)}::${raw(arrayType(type, keyType))}[]`,
   )
   const names = columns.map(([name]) => name)
   const select = columns.map(([name, type]) => (type === 'json' ? `u.${name}::json as ${name}` : `u.${name}`))
@@ -74,7 +89,8 @@ export const postgresDialect: Dialect = {
   jsonParam: text => sql`${text}::json`,
 
   rows,
-  among: (column, ids, keyType) => sql`${column} = any(${ids}::${raw(keyType)}[])`,
+  // Ids have no character that an array would have to quote.
+  among: (column, ids, keyType) => sql`${column} = any(${`{${ids.join(',')}}`}::${raw(keyType)}[])`,
   insertNew: (table, columns, select) =>
     sql`insert into ${table} (${raw(columns.join(', '))}) ${select} on conflict do nothing`,
   updateFrom: (table, set, on, assignments) =>

@@ -210,6 +210,10 @@ export class SqlStore implements Store {
   countEvents(workflowIds: readonly string[]) {
     return countEvents(this.#context, workflowIds)
   }
+  findEnds(ids: readonly string[]) {
+    return reads.findEnds(this.#context, ids)
+  }
+
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)
   }

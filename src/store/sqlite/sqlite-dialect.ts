@@ -39,7 +39,8 @@ function valueParts(alias: string, names: readonly string[], length: number): re
   const width = names.length + 1
   const parts = Array.from({ length: length * width + 1 }, (_, index) => {
     if (index === 0) return `(select ${columns.join(', ')} from (values (`
-    if (index === length * width) return `)) where column${width} = 1) ${alias}`
+    // The sign keeps the planner from making an index over what is the same in all rows.
+    if (index === length * width) return `)) where +column${width} = 1) ${alias}`
     return index % width === 0 ? '), (' : ', '
   })
   if (knownParts.size < mostKnown) knownParts.set(key, parts)

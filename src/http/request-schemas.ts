@@ -61,6 +61,7 @@ export const graphQuery = z.strictObject({
   expand: z.string().min(1).max(400).optional(),
   foldAt: z.coerce.number().int().min(2).max(1_000_000).optional(),
 })
+export const explainQuery = z.strictObject({ open: z.coerce.number().int().min(0).max(1000).optional() })
 export const historyQuery = z.strictObject({ ...pageQuery.shape, node: short.optional() })
 export const eventsQuery = z.strictObject({
   after: z

@@ -8,6 +8,8 @@ import { address } from './request.ts'
 export type LiveState = 'connecting' | 'live' | 'broken'
 
 const everyMs = 1000
+/** Looking again may take no more than so much of the time: a large graph is read anew less often. */
+const share = 5
 
 /** Calls `tell` when the stream comes and goes. Returns what ends it. */
 export function followChanges(
@@ -43,10 +45,18 @@ export function followChanges(
   function look(): void {
     if (!due || timer !== null || document.hidden) return
     due = false
-    void client.invalidateQueries({ predicate: query => query.meta?.still !== true })
+    const begun = performance.now()
+    rest(everyMs)
+    void client.invalidateQueries({ predicate: query => query.meta?.still !== true }).then(() => {
+      if (timer !== null) rest(Math.max(0, begun + everyMs - performance.now(), (performance.now() - begun) * share))
+    })
+  }
+
+  function rest(ms: number): void {
+    if (timer !== null) clearTimeout(timer)
     timer = setTimeout(() => {
       timer = null
       look()
-    }, everyMs)
+    }, ms)
   }
 }

@@ -87,7 +87,7 @@ export function useEvents(id: string, after: string | null) {
 export function useExplanation(id: string) {
   return useQuery({
     queryKey: ['workflow', id, 'explain'],
-    queryFn: () => get<api.Explanation>(`workflows/${encodeURIComponent(id)}/explain`),
+    queryFn: () => get<api.Explanation>(`workflows/${encodeURIComponent(id)}/explain`, { open: 20 }),
     refetchInterval,
   })
 }

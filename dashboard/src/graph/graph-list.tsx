@@ -6,7 +6,7 @@ import { ProgressBar } from '../ui/progress-bar.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { kindIcon } from '../ui/state-look.ts'
 import { count, words } from '../ui/wording.ts'
-import { foldText, nodeName, stateOf } from './describe-node.ts'
+import { describeNode, foldText, nodeName, stateOf } from './describe-node.ts'
 
 interface Props {
   readonly view: GraphView
@@ -18,16 +18,27 @@ const atOnce = 200
 
 export function GraphList({ view, chosen, choose }: Props) {
   const [shown, setShown] = useState(atOnce)
+  const [text, setText] = useState('')
   const names = new Map(view.nodes.map(node => [node.id, nodeName(node)]))
   const before = new Map<string, string[]>()
   for (const { from, to, label } of view.edges) {
-    const text = `${names.get(from) ?? from}${label ? ` (${label})` : ''}`
-    before.set(to, [...(before.get(to) ?? []), text])
+    const told = `${names.get(from) ?? from}${label ? ` (${label})` : ''}`
+    const known = before.get(to)
+    if (known) known.push(told)
+    else before.set(to, [told])
   }
+  const wanted = text.trim().toLowerCase()
+  const found = view.nodes.filter(node => wanted === '' || describeNode(node).toLowerCase().includes(wanted))
   return (
-    <>
+    <div>
+      {view.nodes.length > atOnce && (
+        <label className="inline-field">
+          <span>Find by name or state</span>
+          <input type="search" value={text} onChange={event => setText(event.target.value)} />
+        </label>
+      )}
       <ol className="graph-list">
-        {view.nodes.slice(0, shown).map(node => {
+        {found.slice(0, shown).map(node => {
           const state = stateOf(node)
           const after = before.get(node.id) ?? []
           return (
@@ -50,11 +61,11 @@ export function GraphList({ view, chosen, choose }: Props) {
           )
         })}
       </ol>
-      {view.nodes.length > shown && (
+      {found.length > shown && (
         <button type="button" onClick={() => setShown(shown + atOnce)}>
-          Show more of {count(view.nodes.length)} nodes
+          Show more of {count(found.length)} nodes
         </button>
       )}
-    </>
+    </div>
   )
 }

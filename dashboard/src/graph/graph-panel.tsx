@@ -13,8 +13,13 @@ interface Props {
   readonly aside?: ReactNode
 }
 
+/** More than this would be a picture that nobody can read, and a browser that hangs. */
+const drawLimit = 1000
+
 export function GraphPanel({ view, about, aside }: Props) {
-  const [asList, setAsList] = useState(false)
+  const [wantsList, setAsList] = useState(false)
+  const tooMany = view.nodes.length > drawLimit
+  const asList = wantsList || tooMany
   const [chosen, setChosen] = useState<string | null>(null)
   const node = view.nodes.find(({ id }) => id === chosen) ?? null
   if (view.nodes.length === 0) return <Empty title="This graph has no nodes." />
@@ -24,7 +29,13 @@ export function GraphPanel({ view, about, aside }: Props) {
         <fieldset className="choice">
           <legend className="unseen">Show the graph as</legend>
           <label>
-            <input type="radio" name="graph-form" checked={!asList} onChange={() => setAsList(false)} />
+            <input
+              type="radio"
+              name="graph-form"
+              checked={!asList}
+              disabled={tooMany}
+              onChange={() => setAsList(false)}
+            />
             Drawing
           </label>
           <label>
@@ -35,6 +46,7 @@ export function GraphPanel({ view, about, aside }: Props) {
         <span className="muted">
           {count(view.nodes.length)} {view.nodes.length === 1 ? 'box' : 'boxes'}
           {view.folded && ', siblings folded'}
+          {tooMany && ': too many to draw'}
         </span>
         {aside}
       </div>

@@ -6,38 +6,33 @@ import { lookOf } from '../ui/state-look.ts'
 import { dateText, words } from '../ui/wording.ts'
 
 const ends = ['finished', 'failed', 'canceled', 'aborted']
-const atMost = 50
 
 export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail }) {
   const { data } = useExplanation(workflow.id)
   if (data === undefined) return null
-  const open = data.nodes.filter(({ reasons }) => reasons.some(({ kind }) => !quiet.includes(kind)))
+  const { nodes } = data
   return (
     <section className={`waiting tone-${lookOf(workflow.state).tone}`} aria-label="Why it is waiting">
       <p className="waiting-sentence">
         <span className="waiting-label">{ends.includes(workflow.state) ? 'How it ended' : 'Why is it waiting?'}</span>
         <span aria-live="polite">{data.sentence}</span>
       </p>
-      {open.length > 0 && !ends.includes(workflow.state) && (
+      {nodes.length > 0 && !ends.includes(workflow.state) && (
         <details>
           <summary>Node by node</summary>
           <ul className="reasons">
-            {open.slice(0, atMost).map(node => (
+            {nodes.map(node => (
               <li key={node.id}>
                 <strong>{node.name}</strong> <StateBadge state={node.state} />{' '}
                 {node.reasons.map(reason => reasonText(reason)).join('; ')}
               </li>
             ))}
-            {open.length > atMost && <li className="muted">and {open.length - atMost} more</li>}
           </ul>
         </details>
       )}
     </section>
   )
 }
-
-/** Reasons that say nothing to a person who asks what it waits for. */
-const quiet = ['done', 'left_out', 'ended']
 
 /** The kind in words, and the facts that go with it. */
 function reasonText({ kind, ...facts }: { readonly kind: string } & Readonly<Record<string, unknown>>): string {

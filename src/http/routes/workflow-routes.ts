@@ -8,6 +8,9 @@ import { given, viewOptionsFrom } from '../wire-values.ts'
 
 const one = { resource: 'workflow::id', role: 'reader', method: 'GET' } as const
 
+/** Of ten thousand nodes a page wants those that somebody can still do something about. */
+const over = ['done', 'left_out', 'ended']
+
 export const workflowRoutes: readonly Route[] = [
   route({
     method: 'GET',
@@ -80,9 +83,15 @@ export const workflowRoutes: readonly Route[] = [
     ...one,
     path: '/workflows/:id/explain',
     action: 'workflow.read',
-    summary: 'What it waits for, in a sentence and node by node.',
+    summary: 'What it waits for, in a sentence and node by node; with `open`, so many nodes that are not over.',
+    query: ask.explainQuery,
     answer: wire.explanation,
-    run: ({ geneva, params: { id = '' } }) => geneva.explain(id),
+    run: async ({ geneva, params: { id = '' }, query: { open } }) => {
+      const explanation = await geneva.explain(id)
+      if (open === undefined) return explanation
+      const waits = explanation.nodes.filter(({ reasons }) => reasons.some(({ kind }) => !over.includes(kind)))
+      return { ...explanation, nodes: waits.slice(0, open) }
+    },
   }),
   route({
     ...one,

@@ -41,10 +41,7 @@ describe('without a reload', () => {
   })
 })
 
-/** How long a small workflow takes to be drawn from nothing, page and all, on two cores with nothing else to do. */
-const usualMs = 500
-
-/** The best of three, from nothing. */
+/** The best of three, from nothing, page and all. */
 async function timeToDraw(id: string, box: string): Promise<number> {
   await go(`workflows/${id}`)
   const times: number[] = []
@@ -57,6 +54,14 @@ async function timeToDraw(id: string, box: string): Promise<number> {
   return Math.min(...times)
 }
 
+/** How much longer than it should anything takes here, because others use this machine as well: 1 where nobody does. */
+function slowdown(): number {
+  const spinMs = 200
+  const [begun, before] = [performance.now(), process.cpuUsage()]
+  while (process.cpuUsage(before).user < spinMs * 1000) Math.hypot(begun, Math.random())
+  return Math.max(1, (performance.now() - begun) / spinMs)
+}
+
 describe('a graph', () => {
   it('of 10,000 nodes is drawn folded within two seconds, and its members can be looked at', async () => {
     const { geneva } = dashboard
@@ -67,17 +72,16 @@ describe('a graph', () => {
       w.node('last', { job: touch, args: { at: -2 }, dependsOn: all })
     })
     const workflow = await geneva.startGraph(graph)
-    const small = await timeToDraw((await geneva.start(Payout, { input: { account: 'right' } })).id, '.node-box')
-    const large = await timeToDraw(workflow.id, '.node-box.is-folded')
-    // Two seconds, where a graph of two nodes takes what it takes on a machine that nobody else uses.
-    expect(large).toBeLessThan(2000 * Math.max(1, small / usualMs))
+    const slow = slowdown()
+    const took = await timeToDraw(workflow.id, '.node-box.is-folded')
+    expect(took).toBeLessThan(2000 * Math.max(slow, slowdown()))
     await sees(page, '× 9,998')
     expect(await page.locator('.graph-canvas').getAttribute('data-nodes')).toBe('3')
     await page.locator('.node-box.is-folded').click()
     await page.getByRole('button', { name: 'Show 9,998 members' }).click()
-    await sees(page, '10,000 boxes: too many to draw')
-    await page.getByLabel('Find by name or state').fill('part_9876')
-    expect(await page.locator('.graph-list li').allInnerTexts()).toEqual([expect.stringContaining('part_9876')])
+    await sees(page, '1,003 boxes, siblings folded: too many to draw')
+    await page.getByLabel('Find by name or state').fill('part_876')
+    expect(await page.locator('.graph-list li').allInnerTexts()).toEqual([expect.stringContaining('part_876')])
     await page.getByRole('button', { name: 'Fold again' }).click()
     await page.locator('.graph-canvas[data-nodes="3"]').waitFor()
     await geneva.abort(workflow.id)

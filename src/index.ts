@@ -15,6 +15,7 @@ export type { ImportOptions, RequestOptions, ResolveOptions } from './client/req
 export type { RequeueOptions } from './client/requeue-letter.ts'
 export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
 export type { ScheduleStatus } from './client/schedules.ts'
+export type { Schema } from './client/schema.ts'
 export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
@@ -148,6 +149,7 @@ export type {
   Outcome,
   WorkflowState,
 } from './store/records.ts'
+export type { SchemaPlan } from './store/store.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

@@ -8,6 +8,14 @@ export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dea
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export type { ExplainFilter } from './client/explain-many.ts'
 export { Geneva } from './client/geneva.ts'
+export type {
+  Authorize,
+  Caller,
+  FetchHandler,
+  HandlerOptions,
+  Role,
+  RouteClaim,
+} from './client/handler-options.ts'
 export type { Health, HealthStatus } from './client/health.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { QueueStatus, Queues } from './client/queues.ts'
@@ -16,9 +24,22 @@ export type { RequeueOptions } from './client/requeue-letter.ts'
 export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
 export type { ScheduleStatus } from './client/schedules.ts'
 export type { Schema } from './client/schema.ts'
+export type { NamedStart, NamedStartOptions } from './client/start-by-name.ts'
 export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
+export type { Approval } from './client/views/approvals.ts'
+export type { AttemptOptions, AttemptView, EventOptions, EventView } from './client/views/attempt-view.ts'
+export type { GraphView, GraphViewEdge, GraphViewNode } from './client/views/graph-view.ts'
+export type { HeroPage } from './client/views/hero-page.ts'
+export type { Change } from './client/views/live-changes.ts'
+export type { Overview } from './client/views/overview.ts'
+export type { DefinitionDetail, DefinitionStatus, WorkerStatus } from './client/views/process-views.ts'
+export type { SeriesPoint } from './client/views/series.ts'
+export type { Page, PageOptions as ViewPageOptions, ViewOptions } from './client/views/view-options.ts'
+export type { Views } from './client/views/views.ts'
+export type { DecisionView, WorkflowDetail } from './client/views/workflow-detail.ts'
+export type { CappedCount, HeroName, WorkflowSummary } from './client/views/workflow-summary.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { Branch, ConditionBranches, DescribeBranch } from './definition/branch.ts'
@@ -102,6 +123,7 @@ export type { DrawnState, Picture, PictureNode, StateWord } from './drawing/pict
 export type { CheckFinding, CheckReport, CheckVerdict } from './engine/check-deploy.ts'
 export type { Explanation } from './engine/explain-workflows.ts'
 export type { FinalizingDecision } from './engine/finalizing.ts'
+export type { RollbackStep } from './engine/preview-rollback.ts'
 export type { NodeReadiness } from './engine/readiness.ts'
 export type { GraphStart } from './engine/start-graphs.ts'
 export type { StartOptions } from './engine/start-orders.ts'

@@ -30,6 +30,7 @@ import type {
 } from './records.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
+import type { ViewStore } from './view-store.ts'
 
 export interface StartCall {
   /** The application's own transaction. */
@@ -299,6 +300,7 @@ export interface Store extends EventStore {
   readonly schedules: ScheduleStore<StartOrder>
   readonly limits: LimitStore
   readonly housekeeping: HousekeepingStore
+  readonly views: ViewStore
 }
 
 export interface WorkflowSnapshot {

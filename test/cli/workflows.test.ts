@@ -3,7 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { attempt, explanation, graph, page, schedule, workflowDetail, workflowSummary } from '../../src/http/wire-schemas.ts'
+import {
+  attempt,
+  explanation,
+  graph,
+  page,
+  schedule,
+  workflowDetail,
+  workflowSummary,
+} from '../../src/http/wire-schemas.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 import { followGeneva, libraryUrl, runGeneva } from '../support/run-geneva.ts'
 
@@ -109,7 +117,8 @@ function forDatabase(database: TestDatabase): void {
       { id: waiting, state: 'ready', at: ['approve'] },
       { id: failing, state: 'paused', at: ['charge'] },
     ])
-    const found = async (...args: string[]) => (await app.json('list', ...args)).items.map(({ id }: { id: string }) => id)
+    const found = async (...args: string[]) =>
+      (await app.json('list', ...args)).items.map(({ id }: { id: string }) => id)
     expect(await found('--state', 'paused', 'dlq', '--error', 'declined', '--newer-than', '1 hour')).toEqual([failing])
     expect(await found('--hero', 'Order:2', '--type', 'Order', 'Nightly', '--at', 'approve')).toEqual([waiting])
     expect(await found('--tag', 'vip', '--older-than', '1 hour')).toEqual([])
@@ -139,7 +148,10 @@ function forDatabase(database: TestDatabase): void {
     const dry = await app.run('reattempt', '--tag', 'steered', '--dry-run')
     expect(dry.stdout).toBe(`1 workflow would be reattempted.\n  Order ${id}, paused at charge\n`)
     const unasked = await app.run('reattempt', '--tag', 'steered')
-    expect(unasked).toMatchObject({ code: 2, stderr: expect.stringContaining('Reattempt 1 workflow? Nobody can be asked') })
+    expect(unasked).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Reattempt 1 workflow? Nobody can be asked'),
+    })
     const many = await app.json('reattempt', '--tag', 'steered', '--yes', '--by', 'ann')
     expect(many).toEqual({ found: 1, changed: 1, refused: [] })
     await app.work()
@@ -153,7 +165,9 @@ function forDatabase(database: TestDatabase): void {
     const preview = await app.run('cancel', id, '--dry-run')
     expect(preview.stdout).toContain('Would be undone, in this order:\n  1. reserve: release\n')
     expect((await app.run('cancel', id)).code).toBe(2)
-    expect((await app.run('cancel', id, '--yes', '--by', 'ann')).stdout).toContain(`Order ${id}: canceled, now rolling_back.`)
+    expect((await app.run('cancel', id, '--yes', '--by', 'ann')).stdout).toContain(
+      `Order ${id}: canceled, now rolling_back.`,
+    )
     await app.work()
     const { workflow } = await app.json('show', id)
     expect(workflow.state).toBe('canceled')
@@ -181,7 +195,10 @@ function forDatabase(database: TestDatabase): void {
     await app.work()
     // It ends by itself, with the workflow.
     expect(await watching.ended).toBe(0)
-    const lines = watching.printed.stdout.trim().split('\n').map(line => JSON.parse(line))
+    const lines = watching.printed.stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
     expect(lines.length).toBeGreaterThan(1)
     expect(lines.at(-1).workflow).toMatchObject({ state: 'finished', output: { signedBy: 'Bob' } })
   }, 60_000)

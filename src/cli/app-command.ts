@@ -1,6 +1,6 @@
 /**
  * A command that works on workflows: it knows where they are, prints JSON on request, and says in its help how it is used.
- * A module may be named by `--app` or as the first argument: ids and names never look like one.
+ * A module may be named by `--app` or among the arguments: ids and names do not look like one.
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { databaseUrlForms, type Geneva } from '../index.ts'
@@ -45,11 +45,11 @@ export class AppCommand extends Command {
 
   override parseOptions(args: string[]): { operands: string[]; unknown: string[] } {
     const { operands, unknown } = super.parseOptions(args)
-    const [first, ...rest] = operands
     const takesModule = this.options.some(({ long }) => long === '--app') && this.getOptionValue('app') === undefined
-    if (first === undefined || !takesModule || !looksLikeModule(first)) return { operands, unknown }
-    this.setOptionValue('app', first)
-    return { operands: rest, unknown }
+    const at = takesModule ? operands.findIndex(looksLikeModule) : -1
+    if (at === -1) return { operands, unknown }
+    this.setOptionValue('app', operands[at])
+    return { operands: operands.toSpliced(at, 1), unknown }
   }
 }
 

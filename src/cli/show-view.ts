@@ -3,7 +3,7 @@
  * attempt ran. Pure: it is given all that it shows, and cuts every line to the width.
  */
 import { grouped } from '../drawing/box-label.ts'
-import { cutTo, padTo, printable, widthOf } from '../drawing/printable-text.ts'
+import { cutTo, padTo, printable, widthOf, wrapped } from '../drawing/printable-text.ts'
 import { lookOf } from '../drawing/state-look.ts'
 import type { Execution, Explanation, HeroReference, StepProgress } from '../index.ts'
 import { shortSpan, timeText } from './time-text.ts'
@@ -50,7 +50,7 @@ function factLines({ hero, createdAt, endedAt }: ShownWorkflow, { width, now, fa
 }
 
 function sentenceLines({ explanation, endedAt }: ShownWorkflow, { width }: ViewOptions): string[] {
-  return endedAt !== null ? [] : [cutTo(printable(explanation.sentence), width, '…')]
+  return endedAt !== null ? [] : wrapped(printable(explanation.sentence).split(' '), width)
 }
 
 function progressLines({ history }: ShownWorkflow, options: ViewOptions): string[] {
@@ -108,7 +108,7 @@ function timelineLines(shown: ShownWorkflow, options: ViewOptions): string[] {
   const first = Math.min(...visible.map(({ from }) => from))
   const last = Math.max(...visible.map(({ until }) => until), first + 1)
   const names = columnOf(visible.map(({ name }) => name))
-  const room = Math.max(10, Math.min(60, options.width - names - 40))
+  const room = Math.max(10, Math.min(40, options.width - names - 44))
   const scale = (time: number) => Math.round(((time - first) / (last - first)) * (room - 1))
   const left = rows.length - visible.length
   const heading = `Timeline: ${shortSpan(last - first)} from ${timeText(new Date(first))}${left > 0 ? `, without ${left} earlier attempts` : ''}`
@@ -132,13 +132,13 @@ function timelineRow(
   const until = (endedAt ?? now).getTime()
   const from = Math.min(startedAt.getTime(), until)
   const said = outcome === null || outcome === 'success' ? state : outcome
-  const why = error === null ? '' : ` ${error.className}: ${error.message}`
+  const why = error === null ? said : `${error.className}: ${error.message}`
   return {
     name: attempt > 1 ? `${step} (${attempt})` : step,
     state,
     from,
     until,
-    words: `${shortSpan(until - from)} ${said}${why}`,
+    words: `${shortSpan(until - from)} ${why}`,
   }
 }
 

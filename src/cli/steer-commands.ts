@@ -134,7 +134,7 @@ async function steer(geneva: Geneva, steering: Steering, target: Target): Promis
 }
 
 async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }: Target & { id: string }) {
-  const { verb, past, final } = steering
+  const { verb, past, final, step: about } = steering
   const preview = verb === 'cancel' ? await geneva.previewRollback(id) : []
   if (flags.dryRun) return tellPreview(geneva, id, { preview, json: flags.json === true })
   if (verb === 'cancel' && !flags.json) note(harmless(rollbackText(preview)))
@@ -142,8 +142,9 @@ async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }:
   await ask(geneva, verb, { id, step, flags })
   const workflow = await geneva.views.workflow(id)
   if (flags.json) return printJson(workflow)
-  const what = step === null ? past : `${step} ${past}`
-  say(harmless(`${workflow.type || 'Workflow'} ${id}: ${what}, now ${workflow.state}.`))
+  const name = `${workflow.type || 'Workflow'} ${id}`
+  const done = about === true ? `${name}: ${step ?? 'what had failed'} ${past}. It` : name
+  say(harmless(`${done} is now ${workflow.state}.`))
 }
 
 async function tellPreview(geneva: Geneva, id: string, { preview, json }: { preview: RollbackStep[]; json: boolean }) {

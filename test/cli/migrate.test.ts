@@ -3,14 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
-import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
+import { libraryUrl } from '../support/run-geneva.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-migrate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const geneva = (...args: string[]) => runGeneva(args)
+const shell = new CommandShell(folder, null)
+const geneva = (...args: string[]) => shell.run(...args)
 
 forEachDatabaseAtOnce('geneva migrate', database => {
   it('tells that tables are missing, makes them, and finds them up to date', async () => {

@@ -45,7 +45,8 @@ it('shows hostile names as text, and holds nothing that runs or loads', () => {
     names.map((name, index) => node(`n${index}`, [], { name, state: name })),
     '<b>"title"',
   )
-  expect(drawn).not.toMatch(/<(script|image|b)\b|href=x>|[\u0000-\u0008\u001b\uffff]/)
+  expect(drawn).not.toMatch(/<(script|image|b)\b|href=x>/)
+  for (const character of ['\u0000', '\u001b', '\uffff']) expect(drawn).not.toContain(character)
   expect(drawn).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
   expect(drawn.replace(/<\/?(svg|rect|text|tspan|circle|path|g)\b[^<>]*>/g, '')).not.toMatch(/[<>]/)
 })

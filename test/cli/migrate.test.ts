@@ -49,9 +49,9 @@ forEachDatabaseAtOnce('geneva migrate', database => {
 export const geneva = new Geneva({ database: ${JSON.stringify(url)}, migrate: false })`,
     )
     expect(await geneva('migrate', 'status', module)).toMatchObject({ code: 0 })
-    const plan = JSON.parse((await geneva('migrate', '--dry-run', '--json', '--app', module)).stdout)
+    const plan = JSON.parse((await geneva('migrate', '--dry-run', '--json', '--database', url)).stdout)
     expect(plan).toMatchObject({ keyType: 'uuid', statements: [] })
-    expect(await geneva('health', module)).toMatchObject({ code: 0 })
+    expect(await geneva('health', '--database', url)).toMatchObject({ code: 0 })
   })
 })
 

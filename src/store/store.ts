@@ -6,6 +6,7 @@ import type { StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
+export type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 import type { EventStore } from './event-store.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
@@ -26,11 +27,11 @@ import type {
   SignalRecord,
   WorkerRecord,
   WorkflowRecord,
-  WorkflowState,
 } from './records.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
 import type { ViewStore } from './view-store.ts'
+import type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 export interface StartCall {
   /** The application's own transaction. */
@@ -124,6 +125,13 @@ export interface ChangeCall {
   look?(facts: WorkflowFacts): CloserLook | null
 }
 
+/** Who changes what it knows. */
+export interface AssumedCall {
+  readonly workerId: string
+  /** That of the limits which it goes by; `null`: nothing begins, so they do not matter. */
+  readonly revision: number | null
+}
+
 export interface HeldExecution {
   readonly workflowId: string
   readonly slot: string
@@ -155,17 +163,6 @@ export interface LetterFilter {
   readonly types?: readonly string[]
   readonly node?: string
   readonly reason?: LetterReason
-  readonly before?: string
-  readonly limit: number
-}
-
-export interface WorkflowFilter {
-  readonly types?: readonly string[]
-  readonly states?: readonly WorkflowState[]
-  /** `null`: workflows without a hero. */
-  readonly hero?: HeroKey | null
-  readonly at?: string
-  readonly tag?: string
   readonly before?: string
   readonly limit: number
 }
@@ -224,6 +221,15 @@ export interface Store extends EventStore {
   /** Writes down that user code is about to be called; false if the claim is no longer ours. */
   markStarted(execution: ActiveExecution): Promise<boolean>
   /**
+   * Writes what was decided on facts that the caller knows without a look: workflows with their versions, and rows that it
+   * owns. Answers the time of it, or `null`, and nothing is written, when one of them is not as the caller has it.
+   */
+  changeAssumed(
+    facts: readonly WorkflowFacts[],
+    changes: readonly WorkflowChange[],
+    call: AssumedCall,
+  ): Promise<number | null>
+  /**
    * Locks the workflows in id order, lets `decide` look at each, and applies what it returns. A workflow that does
    * not exist is not shown. Returns what was applied. `revision`: that of the limits, if the worker that reports is alive.
    */
@@ -278,6 +284,8 @@ export interface Store extends EventStore {
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>
   history(workflowId: string): Promise<EndedExecution[]>
   events(workflowId: string): Promise<EventRecord[]>
+  /** Several workflows at once, each with the output of what it completed last. */
+  findEnds(ids: readonly string[]): Promise<Map<string, EndOfWorkflow>>
   /** The latest completed attempt of the node, or of whatever node completed last. */
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
@@ -303,7 +311,7 @@ export interface Store extends EventStore {
   readonly views: ViewStore
 }
 
-export interface WorkflowSnapshot {
+export interface EndOfWorkflow {
   readonly workflow: WorkflowRecord
-  readonly performing: boolean
+  readonly output: string | null
 }

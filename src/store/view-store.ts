@@ -3,7 +3,7 @@
  * read is bounded; what lies beyond a bound is said, never counted. Nothing here changes anything.
  */
 import type { EventRecord, ExecutionKind, ExecutionState, HeroKey, Outcome } from './records.ts'
-import type { WorkflowFilter, WorkflowSnapshot } from './store.ts'
+import type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 /** What a list of workflows may be narrowed by, besides what `WorkflowFilter` has. Times are microseconds. */
 export interface ViewFilter extends Omit<WorkflowFilter, 'limit'> {

@@ -160,7 +160,7 @@ export class ApiClient {
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
     const body = isJson ? JSON.parse(text) : text
     const route = routeOf(method, path)
-    if (response.status !== 200 && response.status !== 503) problem.parse(body)
+    if (response.status !== 200 && !path.startsWith('/health')) problem.parse(body)
     else if (route !== null) route.answer.parse(body)
     return { status: response.status, headers: response.headers, text, body }
   }

@@ -136,11 +136,12 @@ export const systemRoutes: readonly Route[] = [
     action: 'workflow.prune',
     resource: '*',
     role: 'admin',
-    summary: 'Removes workflows that ended long ago, families whole.',
+    summary: 'Removes up to 10,000 workflows that ended long ago, families whole; again while it is not complete.',
     body: ask.pruneBody,
     patienceMs: 120_000,
-    answer: z.looseObject({ pruned: z.number().int() }),
-    run: ({ geneva, body: { olderThanMs, dryRun = false } }) => geneva.prune({ olderThan: olderThanMs, dryRun }),
+    answer: z.strictObject({ workflows: z.number().int(), complete: z.boolean() }),
+    run: ({ geneva, body: { olderThanMs, dryRun = false } }) =>
+      geneva.prune({ olderThan: olderThanMs, dryRun, limit: prunedAtOnce }),
   }),
   route({
     ...look,
@@ -166,6 +167,8 @@ export const systemRoutes: readonly Route[] = [
   }),
 ]
 
+/** So many a request may remove. */
+const prunedAtOnce = 10_000
 const away = 'The database does not answer as it should.'
 
 async function foundSchedule({ geneva, params: { name = '' } }: Call): Promise<object> {

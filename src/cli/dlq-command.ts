@@ -1,6 +1,7 @@
 /** `geneva dlq`: dead letters, to look at and to handle. */
 import { Option } from 'commander'
-import type { DeadLetter, DiscardOptions } from '../index.ts'
+import { wireLetter } from '../http/wire-values.ts'
+import type { DeadLetter, DiscardOptions, Geneva } from '../index.ts'
 import {
   AppCommand,
   type Asker,
@@ -32,7 +33,10 @@ interface ListFlags extends Shared {
   readonly step?: string
   readonly workflow?: string
   readonly limit: number
+  readonly cursor?: string
 }
+
+const mostLetters = 1000
 
 function listCommand(): AppCommand {
   return new AppCommand('list', {
@@ -42,18 +46,23 @@ function listCommand(): AppCommand {
     .option('--all', 'also those that were handled')
     .option('--step <step>', 'only letters of this step')
     .option('--workflow <id>', 'only letters of this workflow')
-    .option('--limit <count>', 'how many at most', wholeNumber(1000), 100)
+    .option('--limit <count>', 'how many at most', wholeNumber(mostLetters - 1), 100)
+    .option('--cursor <cursor>', 'go on where the page before ended')
     .locating()
     .action((flags: ListFlags) =>
       withGeneva(flags, async geneva => {
-        const letters = await geneva.deadLetters({
-          limit: flags.limit,
+        const found = await geneva.deadLetters({
+          limit: Math.min(flags.limit + 1, mostLetters),
+          ...(flags.cursor === undefined ? {} : { before: flags.cursor }),
           ...(flags.all ? { state: 'all' as const } : {}),
           ...(flags.step === undefined ? {} : { step: flags.step }),
           ...(flags.workflow === undefined ? {} : { workflowId: flags.workflow }),
         })
-        if (flags.json) printJson(letters)
+        const letters = found.slice(0, flags.limit)
+        const nextCursor = found.length > flags.limit ? (letters.at(-1)?.id ?? null) : null
+        if (flags.json) printJson({ items: letters.map(wireLetter), nextCursor })
         else say(harmless(letters.length === 0 ? 'No dead letters.' : letters.map(lineOf).join('\n')))
+        if (!flags.json && nextCursor !== null) say(`More: --cursor ${nextCursor}`)
       }),
     )
 }
@@ -67,9 +76,8 @@ function showCommand(): AppCommand {
     .locating()
     .action((id: string, flags: Shared) =>
       withGeneva(flags, async geneva => {
-        const letter = await geneva.deadLetter(id)
-        if (flags.json) printJson(letter)
-        else say(harmless(textOf(letter)))
+        if (flags.json) printJson(await detailOf(geneva, id))
+        else say(harmless(textOf(await geneva.deadLetter(id))))
       }),
     )
 }
@@ -87,7 +95,7 @@ function requeueCommand(): AppCommand {
       withGeneva(flags, async geneva => {
         const input = 'input' in flags ? { input: flags.input } : {}
         for (const id of ids) await geneva.requeue(id, { ...asked(flags), ...input })
-        if (flags.json) printJson({ requeued: ids })
+        if (flags.json) printJson({ items: await Promise.all(ids.map(id => detailOf(geneva, id))) })
         else say(`${ids.length} requeued.`)
       }),
     )
@@ -115,10 +123,16 @@ function discardCommand(): AppCommand {
     .action((ids: string[], flags: DiscardFlags) =>
       withGeneva(flags, async geneva => {
         for (const id of ids) await geneva.discard(id, { ...asked(flags), then: flags.skip ? 'skip' : flags.then })
-        if (flags.json) printJson({ discarded: ids })
+        if (flags.json) printJson({ items: await Promise.all(ids.map(id => detailOf(geneva, id))) })
         else say(`${ids.length} discarded.`)
       }),
     )
+}
+
+/** The same document as the HTTP API has. */
+async function detailOf(geneva: Geneva, id: string): Promise<object> {
+  const letter = await geneva.deadLetter(id)
+  return { ...wireLetter(letter), input: await geneva.views.inputOf(letter.executionId) }
 }
 
 function lineOf({ id, workflowType, workflowId, step, attempt, reason, state, error }: DeadLetter): string {

@@ -2,10 +2,10 @@
 import { Option } from 'commander'
 import type { Geneva, WorkflowSummary } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { type FilterFlags, filterFrom, filtering, spanOf } from './filter-options.ts'
 import { lineWidth, paintState, printJson, say, styled, table } from './terminal.ts'
 import { shortSpan } from './time-text.ts'
 import { type Look, watchScreen } from './watch-screen.ts'
-import { type FilterFlags, filterFrom, filtering, spanOf } from './workflow-filter.ts'
 
 interface Flags extends Shared, FilterFlags {
   readonly limit?: number

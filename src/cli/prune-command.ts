@@ -41,7 +41,7 @@ async function prune(geneva: Geneva, { olderThan, state, limit, dryRun = false, 
     ...(state === undefined ? {} : { states: state }),
     ...(limit === undefined ? {} : { limit }),
   })
-  if (json) return printJson({ ...report, dryRun })
+  if (json) return printJson(report)
   const count = `${report.workflows} ${report.workflows === 1 ? 'workflow' : 'workflows'}`
   const rest = report.complete ? '' : ' The limit was reached; there may be more.'
   say(`${count} ${dryRun ? 'would be removed' : 'removed'}.${rest}`)

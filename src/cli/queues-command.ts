@@ -27,7 +27,7 @@ function listCommand(): AppCommand {
     .action((flags: Flags) =>
       withGeneva(flags, async ({ queues }) => {
         const found = await queues.list()
-        if (flags.json) printJson(found)
+        if (flags.json) printJson({ items: found })
         else say(found.length === 0 ? 'No queues: nothing stands anywhere.' : harmless(found.map(lineOf).join('\n')))
       }),
     )

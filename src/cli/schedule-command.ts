@@ -29,7 +29,7 @@ function listCommand(): AppCommand {
     .action((flags: Shared) =>
       withGeneva(flags, async ({ schedules }) => {
         const found = await schedules.list()
-        if (flags.json) printJson(found)
+        if (flags.json) printJson({ items: found })
         else
           say(
             found.length === 0 ? 'No schedules. Declare them with `new Geneva({ schedules: [...] })`.' : textOf(found),
@@ -78,7 +78,7 @@ function triggerCommand(): AppCommand {
     .action((name: string, flags: Flags) =>
       withApp(flags, async ({ schedules }) => {
         const { id, type } = await schedules.trigger(name)
-        if (flags.json) printJson({ id, type })
+        if (flags.json) printJson({ workflowId: id })
         else say(`Started ${type} ${id}.`)
       }),
     )

@@ -2,12 +2,12 @@
 import { textStyle } from '../drawing/text-style.ts'
 import type { Geneva } from '../index.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { spanOf } from './filter-options.ts'
 import { everyOption } from './list-command.ts'
 import { showView } from './show-view.ts'
 import { findWorkflow } from './tell-commands.ts'
 import { drawingWidth, hasColors, printJson, say, styled } from './terminal.ts'
 import { type Look, watchScreen } from './watch-screen.ts'
-import { spanOf } from './workflow-filter.ts'
 import { documentOf } from './workflow-json.ts'
 
 interface Flags extends Shared {

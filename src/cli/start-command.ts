@@ -2,8 +2,8 @@
 import type { Duration } from '../index.ts'
 import { AppCommand, jsonValue, type Shared, withApp } from './app-command.ts'
 import { failed } from './exit-codes.ts'
+import { heroFrom } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
-import { heroFrom } from './workflow-filter.ts'
 
 interface Flags extends Shared {
   readonly hero?: { readonly type: string; readonly id: string }

@@ -15,8 +15,8 @@ import {
 } from './app-command.ts'
 import { confirmed } from './confirm.ts'
 import { answerIsNo, WrongUsage } from './exit-codes.ts'
+import { type FilterFlags, filterFrom, filtering } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
-import { type FilterFlags, filterFrom, filtering } from './workflow-filter.ts'
 
 export interface SteerFlags extends Shared, Asker, FilterFlags {
   readonly yes?: boolean
@@ -149,7 +149,7 @@ async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }:
 
 async function tellPreview(geneva: Geneva, id: string, { preview, json }: { preview: RollbackStep[]; json: boolean }) {
   const { actions } = await geneva.views.workflow(id)
-  if (json) return printJson({ id, actions, rollback: preview })
+  if (json) return printJson({ steps: preview })
   say(
     harmless(
       `${rollbackText(preview)}\nNothing was changed. It may be asked to ${actions.join(', ') || 'do nothing more'}.`,
@@ -168,7 +168,7 @@ async function steerMany(
   const count = `${found} ${found === 1 ? 'workflow' : 'workflows'}`
   const sample = (await geneva.views.workflows({ state: 'active', ...filter, limit: sampleSize })).items
   if (flags.dryRun || found === 0) {
-    if (flags.json) printJson({ found, changed: 0, refused: [], sample })
+    if (flags.json) printJson({ dryRun: true, count: found, capped: false, sample })
     else say(harmless([`${count} would be ${past}.`, ...sampleOf(sample, found)].join('\n')))
     return
   }
@@ -176,7 +176,7 @@ async function steerMany(
   if (!(await confirmed(`${capital(verb)} ${count}?`, flags))) return saidNo()
   const output = 'output' in flags ? { output: flags.output } : {}
   const report = await bulk[verb]({ ...asked(flags), ...limit, ...output, ...(step === null ? {} : { step }) })
-  if (flags.json) return printJson(report)
+  if (flags.json) return printJson({ dryRun: false, ...report })
   const refused = report.refused.map(({ id, message }) => `  ${id}: ${message}`)
   const apart = refused.length === 0 ? [] : [`${report.found - report.changed} refused:`, ...refused]
   say(harmless([`${report.changed} of ${count} ${past}.`, ...apart].join('\n')))

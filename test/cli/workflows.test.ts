@@ -147,7 +147,7 @@ forEachDatabase('commands', database => {
       stderr: expect.stringContaining('Reattempt 1 workflow? Nobody can be asked'),
     })
     const many = await app.json('reattempt', '--tag', 'steered', '--yes', '--by', 'ann')
-    expect(many).toEqual({ found: 1, changed: 1, refused: [] })
+    expect(many).toEqual({ dryRun: false, found: 1, changed: 1, refused: [] })
     await app.work()
 
     expect((await app.run('pause', id)).stdout).toBe(`Order ${id} is now paused.\n`)
@@ -217,8 +217,8 @@ forEachDatabase('commands', database => {
     const worker = app.follow('worker', '--poll', '20 ms')
     const done = await app.json('start', 'Nightly', '--wait', '20 s')
     expect(workflowDetail.parse(done)).toMatchObject({ state: 'finished', output: 'swept' })
-    const { id } = await app.json('schedule', 'trigger', 'nightly')
-    await watching.says(`"id":"${id}"`)
+    const { workflowId } = await app.json('schedule', 'trigger', 'nightly')
+    await watching.says(`"id":"${workflowId}"`)
     expect(await watching.stop()).toBe(0)
     for (const line of watching.printed.stdout.trim().split('\n')) page(workflowSummary).parse(JSON.parse(line))
     expect(await worker.stop('SIGTERM')).toBe(0)

@@ -3,10 +3,9 @@
  * needed. Only a path that a person has given, or a file in the current folder, is ever imported.
  */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { type DatabaseOptions, databaseUrlForms, Geneva, InvalidArgumentError } from '../index.ts'
+import { type DatabaseOptions, databaseUrlForms, Geneva } from '../index.ts'
 import { WrongUsage } from './exit-codes.ts'
+import { loadGeneva } from './load-geneva.ts'
 
 /** What the options that all commands share say. */
 export interface Where {
@@ -19,8 +18,6 @@ export interface Where {
 /** In the order in which they are looked for. */
 export const configNames = ['ts', 'mts', 'js', 'mjs'].map(ending => `geneva.config.${ending}`)
 
-const typeScript = /\.[cm]?ts$/
-
 /** True for what can only be a module: everything else on a command line is an id or a name. */
 export function looksLikeModule(text: string): boolean {
   return /^\.{0,2}\/|^file:|\.[cm]?[jt]s$/.test(text)
@@ -29,7 +26,7 @@ export function looksLikeModule(text: string): boolean {
 /** The Geneva of the application, with its code. */
 export async function findApp(where: Where): Promise<Geneva> {
   const module = moduleOf(where)
-  if (module !== null && where.database === undefined) return importGeneva(module)
+  if (module !== null && where.database === undefined) return loadGeneva(module)
   throw new WrongUsage(
     `This command needs the code of your workflows. ${remedy}${where.database === undefined ? '' : ' It cannot do with --database alone.'}`,
   )
@@ -42,7 +39,7 @@ export async function findGeneva(where: Where): Promise<Geneva> {
   }
   const database = where.database === undefined ? null : databaseFrom(where.database, where)
   const module = database === null ? moduleOf(where) : null
-  if (module !== null) return importGeneva(module)
+  if (module !== null) return loadGeneva(module)
   const { DATABASE_URL } = process.env
   const url = database ?? (DATABASE_URL ? databaseFrom(DATABASE_URL, where) : null)
   if (url !== null) return new Geneva({ database: url, migrate: false })
@@ -60,35 +57,4 @@ export function databaseFrom(url: string, { prefix, schema }: Where): DatabaseOp
 
 function moduleOf({ app }: Where): string | null {
   return app ?? (process.env.GENEVA_APP || null) ?? configNames.find(name => existsSync(name)) ?? null
-}
-
-async function importGeneva(module: string): Promise<Geneva> {
-  const url = module.startsWith('file:') ? module : pathToFileURL(resolve(module)).href
-  if (!existsSync(new URL(url))) {
-    throw new InvalidArgumentError(`There is no file ${module}. Name the module that makes your Geneva.`)
-  }
-  const exported = (await import(url).catch(error => Promise.reject(explained(module, error)))) as Exports
-  const found = [exported.geneva, exported.default].find(isGeneva)
-  if (found) return found
-  throw new InvalidArgumentError(
-    `${module} exports no Geneva. Write \`export const geneva = new Geneva({ ... })\` there.`,
-  )
-}
-
-interface Exports {
-  readonly geneva?: unknown
-  readonly default?: unknown
-}
-
-function explained(module: string, error: unknown): unknown {
-  const { code } = error as { code?: unknown }
-  if (code !== 'ERR_UNKNOWN_FILE_EXTENSION' || !typeScript.test(module)) return error
-  return new InvalidArgumentError(
-    `Node ${process.versions.node} does not run TypeScript by itself, so ${module} cannot be loaded. Name the compiled module, or use Node 22.18 or newer.`,
-  )
-}
-
-/** Not by class: the application may have another copy of the package. */
-function isGeneva(value: unknown): value is Geneva {
-  return typeof value === 'object' && value !== null && 'check' in value && 'startWorker' in value
 }

@@ -40,7 +40,7 @@ export function setUpReport(project: Project, { plan, written, folder }: Done): 
     keyType: plan?.keyType ?? null,
     files: written,
     warning: plan && migrator ? warningFor(migrator) : null,
-    next: nextSteps(project, folder),
+    next: nextSteps(project, folder, plan !== null),
   }
 }
 

@@ -84,5 +84,7 @@ function linesOf(items: readonly WorkflowSummary[], now: Date): string[] {
 function standing({ at, progress, error, state }: WorkflowSummary): string {
   const done = progress === null ? [] : [`${progress.done} of ${progress.total}`]
   const wrong = error === null || state === 'finished' ? [] : [error]
-  return [...(at.length === 0 ? [] : [at.join(', ')]), ...done, ...wrong].join(' · ')
+  // The error names its step as well.
+  const where = at.length === 0 || error?.startsWith(`${at.join(', ')}: `) ? [] : [at.join(', ')]
+  return [...where, ...done, ...wrong].join(' · ')
 }

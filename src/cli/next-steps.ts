@@ -10,7 +10,8 @@ export interface NextStep {
   readonly command: string
 }
 
-export function nextSteps(project: Project, folder: string): NextStep[] {
+/** `isPlanned`: the database has answered, so a migration could be written where the application has such. */
+export function nextSteps(project: Project, folder: string, isPlanned: boolean): NextStep[] {
   const { migrator, database, databaseUrl } = project
   return [
     ...(folder === '.' ? [] : [{ why: 'in the application', command: `cd ${folder}` }]),
@@ -18,6 +19,9 @@ export function nextSteps(project: Project, folder: string): NextStep[] {
     ...(databaseUrl === null && database.driver !== null
       ? [{ why: 'your own database', command: `export DATABASE_URL=${database.url}` }]
       : []),
+    ...(migrator === null || isPlanned
+      ? []
+      : [{ why: 'once the database answers: this writes the migration', command: 'npx geneva init --yes' }]),
     migrator === null
       ? { why: 'make the tables', command: 'npx geneva migrate' }
       : { why: 'make the tables', command: migrateBy[migrator.tool] },

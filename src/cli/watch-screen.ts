@@ -3,7 +3,8 @@
  * printed whenever it has changed. Ctrl-C, `q` and a closed pipe end it in good order.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { printJson, say } from './terminal.ts'
+import { printJson, say, styled } from './terminal.ts'
+import { timeText } from './time-text.ts'
 
 /** What one look has found. */
 export interface Look {
@@ -60,12 +61,16 @@ async function lookUntil(
   return last
 }
 
-/** Each line is overwritten and what is left of the old one wiped, so that nothing flickers. */
+/** Each line is overwritten and what is left of the old one wiped, so that nothing flickers. The last row says how to leave. */
 function draw(lines: readonly string[]): void {
   const rows = process.stdout.rows || 24
-  const hidden = lines.length - rows
-  const visible = hidden > 0 ? [...lines.slice(0, rows - 1), `… ${hidden + 1} more lines`] : lines
-  process.stdout.write(`\x1b[H${visible.map(line => `${line}\x1b[K`).join('\n')}\x1b[J`)
+  const room = rows - 2
+  const hidden = lines.length - room
+  const visible = hidden > 0 ? lines.slice(0, room) : lines
+  const more = hidden > 0 ? `${hidden} more lines, ` : ''
+  const body = visible.map(line => `${line}\x1b[K`).join('\n')
+  const foot = styled('dim', `${timeText(new Date())}, ${more}q ends it`)
+  process.stdout.write(`\x1b[H${body}\x1b[J\x1b[${rows};1H${foot}\x1b[K`)
 }
 
 function stopOnRequest(stop: () => void): () => void {

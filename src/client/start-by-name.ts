@@ -11,7 +11,10 @@ export interface NamedStart {
   readonly input?: unknown
 }
 
-export type NamedStartOptions = Pick<StartOptions, 'idempotencyKey' | 'tags' | 'delay' | 'at' | 'deadline'>
+export type NamedStartOptions = Pick<
+  StartOptions,
+  'idempotencyKey' | 'tags' | 'delay' | 'at' | 'deadline' | 'by' | 'reason'
+>
 
 /** What `start` takes, with the hero as a reference. Throws `HeroTypeError` for a type that the class does not declare. */
 export async function whatFromNames(

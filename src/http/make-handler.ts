@@ -59,7 +59,6 @@ async function answer(parts: Parts, route: Route, context: Context): Promise<Res
     const call = { ...parts, ...caller, params, query, request, readOnly: settings.readOnly }
     const work = route.run({ ...call, body: parsed(route.body, body, 'body') })
     const result = await inTime(work, route.patienceMs ?? settings.timeoutMs)
-    if (route.method === 'POST') parts.geneva.views.forget()
     return result instanceof Response ? result : answerOf(route, result)
   } catch (error) {
     return refusal(parts, error)

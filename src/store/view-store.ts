@@ -2,7 +2,7 @@
  * What people who look at many workflows need of the store: pages that cost the same however many rows there are. Every
  * read is bounded; what lies beyond a bound is said, never counted. Nothing here changes anything.
  */
-import type { EventRecord, ExecutionKind, ExecutionState, HeroKey, Outcome } from './records.ts'
+import type { DecisionRecord, EventRecord, ExecutionKind, ExecutionState, HeroKey, Outcome } from './records.ts'
 import type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 /** What a list of workflows may be narrowed by, besides what `WorkflowFilter` has. Times are microseconds. */
@@ -147,6 +147,7 @@ export interface ViewStore {
   attempts(read: AttemptRead): Promise<readonly AttemptRecord[]>
   /** Rows that wait for people, messages or other workflows, newest workflow first. */
   waiting(before: string | null, bounds: { readonly limit: number; readonly window: number }): Promise<WaitingPage>
+  decisionsOn(executionIds: readonly string[]): Promise<readonly DecisionRecord[]>
   workers(): Promise<{ readonly now: number; readonly workers: readonly WorkerView[] }>
   /** The newest graph of every type. */
   definitions(): Promise<readonly DefinitionView[]>

@@ -144,7 +144,7 @@ forEachDatabase('looking over HTTP', database => {
         { step: 'prepare', compensation: 'tidy' },
       ])
       const drawing = await api.get(`/workflows/${ids.failing}/drawing?format=mermaid`)
-      expect(drawing.body.drawing).toContain('flowchart')
+      expect(drawing.body.drawing).toContain('graph TD')
     })
 
     it('has events after a position', async () => {

@@ -1,7 +1,13 @@
 /** The handler in other people's servers: plain Node, middleware with a mount path and a body parser, and the dashboard's files. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
+import { mountOnExpress } from '../../examples/mount/express.ts'
+import { mountOnFastify } from '../../examples/mount/fastify.ts'
+import { mountOnHono } from '../../examples/mount/hono.ts'
+import { routeForNext } from '../../examples/mount/next.ts'
+import { serveOnNode } from '../../examples/mount/node-http.ts'
 import { DashboardFiles } from '../../src/http/dashboard-files.ts'
 import { toNodeHandler } from '../../src/http.ts'
 import { databases } from '../support/databases.ts'
@@ -79,6 +85,30 @@ describe.runIf(database !== undefined)('the handler', () => {
     const queues = await under.geneva.queues.list()
     expect(queues).toContainEqual(expect.objectContaining({ name: 'parsed', pauseReason: reason, pausedBy: 'local' }))
     await closed(server)
+  })
+
+  it('is mounted by the examples under a path, for whoever authorize knows', async () => {
+    const authorize = () => ({ role: 'reader', by: 'ann' }) as const
+    const request = () => new Request('http://shop.example/ops/api/me')
+    const expected = { role: 'reader', by: 'ann', readOnly: false }
+    const hono = new Hono()
+    mountOnHono(hono, under.geneva, authorize)
+    expect(await (await hono.fetch(request())).json()).toEqual(expected)
+    expect(await (await routeForNext(under.geneva, authorize).GET(request())).json()).toEqual(expected)
+    for (const mount of [mountOnExpress, mountOnFastify]) {
+      const mounted = new Map<string, Middleware>()
+      mount({ use: (path, handler) => mounted.set(path, handler as Middleware) }, under.geneva, authorize)
+      const [server, url] = await listening((incoming, response) => {
+        const original = incoming.url ?? ''
+        const cut = Object.assign(incoming, { originalUrl: original, url: original.slice('/ops'.length) })
+        mounted.get('/ops')?.(cut, response, () => response.destroy())
+      })
+      expect(await (await fetch(`${url}/ops/api/me`)).json()).toEqual(expected)
+      await closed(server)
+    }
+    const served = await serveOnNode(under.geneva, 39_000)
+    expect((await fetch(`${served.url}/api/me`)).status).toBe(200)
+    await served.close()
   })
 
   it('shows the page of the dashboard under every path that is no file, with its own base, and leads nowhere else', async () => {

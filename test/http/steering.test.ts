@@ -23,6 +23,7 @@ forEachDatabase('steering over HTTP', database => {
       input: { name: 'Bo' },
       idempotencyKey: 'k',
       tags: ['t'],
+      reason: 'by phone',
     }
     const started = await ann().post('/workflows', body)
     expect(started.body).toMatchObject({
@@ -33,6 +34,7 @@ forEachDatabase('steering over HTTP', database => {
     })
     expect((await ann().post('/workflows', body)).body.id).toBe(started.body.id)
     expect((await ann().post('/workflows', { ...body, input: { name: 'Cy' } })).status).toBe(409)
+    expect(await asker(started.body.id, 'workflow.started')).toEqual({ by: 'ann', reason: 'by phone' })
     await under.runDue()
     expect(await (await under.geneva.find(started.body.id))?.hero).toEqual({ type: 'Order', id: 55 })
     expect((await ann().post('/workflows', { type: 'nothing' })).status).toBe(404)
@@ -130,8 +132,9 @@ forEachDatabase('steering over HTTP', database => {
     const paused = await ann().post('/schedules/nightly/pause', { reason: 'holidays' })
     expect(paused.body).toMatchObject({ paused: true, pausedBy: 'ann', pauseReason: 'holidays', nextAt: null })
     expect((await ann().post('/schedules/nightly/resume')).body.paused).toBe(false)
-    const { workflowId } = (await ann().post('/schedules/nightly/trigger')).body
+    const { workflowId } = (await ann().post('/schedules/nightly/trigger', { reason: 'early' })).body
     expect((await ann().get(`/workflows/${workflowId}`)).body.type).toBe('greeting')
+    expect(await asker(workflowId, 'workflow.started')).toEqual({ by: 'ann', reason: 'early' })
     expect((await ann().post('/schedules/none/pause')).status).toBe(404)
     expect((await ann().post('/queues/default/pause', { reason: 'deploy' })).body).toEqual({ ok: true })
     const queue = async () =>

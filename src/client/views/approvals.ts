@@ -49,14 +49,16 @@ export async function listApprovals(engine: Engine, options: PageOptions): Promi
     }
     before = page.next
   } while (before !== null && found.length < limit && performance.now() - begun < patienceMs)
-  const items = await Promise.all(found.map(each => approvalOf(engine, each)))
+  const made = await store.views.decisionsOn(found.map(({ row }) => row.executionId))
+  const decisionsOf = (id: string) => made.filter(({ executionId }) => executionId === id).map(decisionView)
+  const items = found.map(each => ({ ...approvalOf(engine, each), decisions: decisionsOf(each.row.executionId) }))
   return { items, nextCursor: before }
 }
 
-async function approvalOf(
+function approvalOf(
   engine: Engine,
   { row, node, course }: { readonly row: WaitingRow; readonly node: GraphNode; readonly course: Course },
-): Promise<Approval> {
+): Omit<Approval, 'decisions'> {
   const { workflow } = row.snapshot
   const { human } = node
   const onReject = human?.onReject ?? 'abort'
@@ -73,7 +75,6 @@ async function approvalOf(
     assignTo: human?.assignTo ?? [],
     quorum: human?.quorum ?? 1,
     onReject: typeof onReject === 'string' ? onReject : `back to ${onReject.backTo}`,
-    decisions: (await engine.store.decisions({ executionId: row.executionId })).map(decisionView),
     deadline: waitTimeoutMs === null ? null : toDate(row.since + waitTimeoutMs * 1000),
     waitingSince: toDate(row.since),
   }

@@ -4,45 +4,50 @@
  */
 import type { Engine } from '../../engine/engine.ts'
 import type { WorkflowState } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
 import type { QueueStatus, Queues } from '../queues.ts'
 import { listApprovals } from './approvals.ts'
 import { listWorkers, type WorkerStatus } from './process-views.ts'
 import type { Series, SeriesPoint } from './series.ts'
 import { countCap } from './workflow-summary.ts'
 
-export interface Overview {
+/** What is counted: dearer than the charts, and looked at less often where it takes long. */
+export interface Standing {
+  /** When it was counted. */
   readonly at: Date
   readonly states: Readonly<Record<WorkflowState, number>>
   /** Some count has stopped at 10,000; of `finished`, only the newest 40,000 workflows are looked at. */
   readonly capped: boolean
   readonly cappedStates: readonly WorkflowState[]
+  readonly queues: readonly QueueStatus[]
+  readonly deadLetters: number
+  /** Up to 100. */
+  readonly approvals: number
+  /** Of all queues. */
+  readonly oldestDueMs: number | null
+}
+
+export interface Charts {
   /** Over the last minute. */
   readonly throughput: { readonly stepsPerSecond: number; readonly workflowsPerMinute: number }
   /** Over the last hour, as far as it is known. */
   readonly failures: number
-  readonly queues: readonly QueueStatus[]
   readonly workers: readonly WorkerStatus[]
-  readonly deadLetters: number
-  readonly approvals: number
-  /** Of all queues. */
-  readonly oldestDueMs: number | null
   readonly series: readonly SeriesPoint[]
 }
+
+export type Overview = Standing & Charts
 
 const states: readonly WorkflowState[] = ['paused', 'dlq', 'rolling_back', 'finished', 'failed', 'canceled', 'aborted']
 const approvalsCounted = 100
 
-export async function overviewOf(engine: Engine, queues: Queues, series: Series): Promise<Overview> {
-  const { store } = engine
+export async function standingOf(engine: Engine, queues: Queues): Promise<Standing> {
+  const { views } = engine.store
   const counts = {} as Record<WorkflowState, number>
-  for (const state of states) counts[state] = await store.views.countState(state, countCap)
-  const [active, performing] = [
-    await store.views.countState('ready', countCap),
-    await store.views.countPerforming(countCap),
-  ]
+  for (const state of states) counts[state] = await views.countState(state, countCap)
+  const [active, performing] = [await views.countState('ready', countCap), await views.countPerforming(countCap)]
   counts.performing = Math.min(active, performing)
   counts.ready = active - counts.performing
-  const points = await series.look(store)
   const cappedStates = [...states, 'performing' as const].filter(state => counts[state] >= countCap)
   if (active >= countCap) cappedStates.push('ready')
   const standing = await queues.list()
@@ -52,19 +57,25 @@ export async function overviewOf(engine: Engine, queues: Queues, series: Series)
     states: counts,
     capped: cappedStates.length > 0,
     cappedStates,
-    throughput: throughputOf(points),
-    failures: points.reduce((sum, { failed }) => sum + failed, 0),
     queues: standing,
-    workers: await listWorkers(store),
-    deadLetters: await store.views.countOpenLetters(countCap),
+    deadLetters: await views.countOpenLetters(countCap),
     approvals: (await listApprovals(engine, { limit: approvalsCounted })).items.length,
     oldestDueMs: ages.length === 0 ? null : Math.round(Math.max(...ages)),
+  }
+}
+
+export async function chartsOf(store: Store, series: Series): Promise<Charts> {
+  const points = await series.look(store)
+  return {
+    throughput: throughputOf(points),
+    failures: points.reduce((sum, { failed }) => sum + failed, 0),
+    workers: await listWorkers(store),
     series: points,
   }
 }
 
 /** Of the stretch that is over and the one that goes on. */
-function throughputOf(points: readonly SeriesPoint[]): Overview['throughput'] {
+function throughputOf(points: readonly SeriesPoint[]): Charts['throughput'] {
   const last = points.slice(-2)
   const steps = last.reduce((sum, { stepsPerSecond }) => sum + stepsPerSecond, 0) / Math.max(1, last.length)
   return {

@@ -22,7 +22,7 @@ import { encodedJson } from './encoded.ts'
 import { type FoldOptions, type GraphView, graphView } from './graph-view.ts'
 import { type HeroPage, heroPage } from './hero-page.ts'
 import { type Change, LiveChanges } from './live-changes.ts'
-import { type Overview, overviewOf } from './overview.ts'
+import { type Charts, chartsOf, type Overview, type Standing, standingOf } from './overview.ts'
 import {
   type DefinitionDetail,
   type DefinitionStatus,
@@ -46,14 +46,16 @@ import {
 export class Views {
   readonly #open: () => Promise<Opened>
   readonly #live: LiveChanges
-  readonly #overview: SharedLook<Overview>
+  readonly #standing: SharedLook<Standing>
+  readonly #charts: SharedLook<Charts>
   readonly #queues: SharedLook<QueueStatus[]>
 
   constructor(open: () => Promise<Opened>, queues: Queues) {
     this.#open = open
     this.#live = new LiveChanges(async () => (await this.#engine()).store)
     const series = new Series()
-    this.#overview = new SharedLook(async () => overviewOf(await this.#engine(), queues, series))
+    this.#standing = new SharedLook(async () => standingOf(await this.#engine(), queues))
+    this.#charts = new SharedLook(async () => chartsOf((await this.#engine()).store, series))
     this.#queues = new SharedLook(() => queues.list())
   }
 
@@ -131,7 +133,8 @@ export class Views {
 
   /** At most a second old, or as old as twenty times what it takes to look. */
   async overview(): Promise<Overview> {
-    return this.#overview.get()
+    const [standing, charts] = await Promise.all([this.#standing.get(), this.#charts.get()])
+    return { ...standing, ...charts }
   }
 
   /** The same as `geneva.queues.list()`, shared like the overview. */
@@ -141,7 +144,7 @@ export class Views {
 
   /** Something was changed here: the next look is a new one. */
   forget(): void {
-    this.#overview.forget()
+    this.#standing.forget()
     this.#queues.forget()
   }
 

@@ -41,6 +41,7 @@ export interface CappedCount {
 
 /** So long a list may look for what fits before it returns what it has found. */
 const patienceMs = 120
+const quickMs = 15
 const firstWindow = 1000
 const lastWindow = 16_000
 export const countCap = 10_000
@@ -49,7 +50,7 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
   const limit = limitFrom(options.limit)
   const filter = viewFilterFrom(store, options)
   const found: WorkflowSnapshot[] = []
-  const next = await inWindows(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
+  const next = await inWindows(filter, cursorFrom(store, options.cursor), async (stretch, window) => {
     const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
     found.push(...page.found)
     return found.length > limit ? 'enough' : page.next
@@ -63,7 +64,7 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
 export async function countWorkflows(store: Store, options: ViewOptions): Promise<CappedCount> {
   const filter = viewFilterFrom(store, options)
   let count = 0
-  const next = await inWindows(store, filter, null, async (stretch, window) => {
+  const next = await inWindows(filter, null, async (stretch, window) => {
     const page = await store.views.count(stretch, { limit: countCap - count, window })
     count += page.count
     return count >= countCap ? 'enough' : page.next
@@ -73,15 +74,18 @@ export async function countWorkflows(store: Store, options: ViewOptions): Promis
 
 type Look = (filter: ViewFilter, window: number) => Promise<string | null | 'enough'>
 
-/** Looks at one stretch after the other, each larger than the one before. Returns where to go on; `null`: nothing is left. */
-async function inWindows(store: Store, filter: ViewFilter, cursor: string | null, look: Look): Promise<string | null> {
+/** Looks at one stretch after the other, larger while that is quick. Returns where to go on; `null`: nothing is left. */
+async function inWindows(filter: ViewFilter, cursor: string | null, look: Look): Promise<string | null> {
   const begun = performance.now()
   let before = cursor
-  for (let window = firstWindow; ; window = Math.min(window * 4, lastWindow)) {
+  for (let window = firstWindow; ; ) {
+    const since = performance.now()
     const next = await look(before === null ? filter : { ...filter, before }, window)
     if (next === 'enough' || next === null) return null
     before = next
-    if (performance.now() - begun > patienceMs) return store.isId(before) ? before : null
+    const now = performance.now()
+    if (now - begun > patienceMs) return before
+    if (now - since < quickMs) window = Math.min(window * 4, lastWindow)
   }
 }
 

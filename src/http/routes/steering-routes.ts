@@ -73,7 +73,7 @@ export const steeringRoutes: readonly Route[] = [
     run: async call => {
       const { type, hero, input, delayMs, idempotencyKey, tags } = call.body
       const what = given({ hero, input: decodedPayload(input, 'The input') })
-      const options = given({ idempotencyKey, tags, delay: delayMs })
+      const options = { ...asked(call), ...given({ idempotencyKey, tags, delay: delayMs }) }
       const { id } = await call.geneva.startByName(type, what, options)
       return detailOf(call, id)
     },

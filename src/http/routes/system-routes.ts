@@ -63,7 +63,7 @@ export const systemRoutes: readonly Route[] = [
     answer: z.strictObject({ workflowId: z.string() }),
     run: async call => {
       await foundSchedule(call)
-      return { workflowId: (await call.geneva.schedules.trigger(call.params.name ?? '')).id }
+      return { workflowId: (await call.geneva.schedules.trigger(call.params.name ?? '', asked(call))).id }
     },
   }),
   route({
@@ -86,6 +86,7 @@ export const systemRoutes: readonly Route[] = [
       answer: wire.done,
       run: async call => {
         await call.geneva.queues[verb](call.params.name ?? '', asked(call))
+        call.geneva.views.forget()
         return { ok: true }
       },
     }),

@@ -13,6 +13,7 @@ import { join, raw, type Sql, sql } from '../sql.ts'
 /** So many workflows of heroes whose id begins with what is searched for are looked at. */
 const searchLimit = 1000
 const maxHeroTypes = 100
+const mostLookups = 4000
 
 interface Bounds {
   readonly limit: number
@@ -20,12 +21,12 @@ interface Bounds {
 }
 
 export async function scanWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<ScanPage> {
-  const source = await sourceOf(context, filter, bounds.window)
-  const where = within(context, source, filter)
+  const stretch = await stretchOf(context, filter, bounds.window)
+  const where = sql`${stretch.where} and ${viewConditions(context, filter)}`
   const rows = await context.read(sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`)
   const found = rows.map(snapshot)
   if (found.length === bounds.limit) return { found, next: found.at(-1)?.workflow.id ?? null }
-  return { found, next: await endOf(context, source, filter, bounds.window) }
+  return { found, next: await stretch.end() }
 }
 
 /** How many workflows of a stretch fit, up to a limit, and where it ends. */
@@ -34,14 +35,33 @@ export async function countWorkflows(
   filter: ViewFilter,
   bounds: Bounds,
 ): Promise<{ count: number; next: string | null }> {
-  const source = await sourceOf(context, filter, bounds.window)
-  const fitting = sql`select w.id from ${context.tables.workflows} w where ${within(context, source, filter)} limit ${bounds.limit}`
+  const stretch = await stretchOf(context, filter, bounds.window)
+  const fitting = sql`select w.id from ${context.tables.workflows} w
+    where ${stretch.where} and ${viewConditions(context, filter)} limit ${bounds.limit}`
   const [row] = await context.read(sql`select count(*) as total from (${fitting}) f`)
-  return { count: row ? int(row, 'total') : 0, next: await endOf(context, source, filter, bounds.window) }
+  return { count: row ? int(row, 'total') : 0, next: await stretch.end() }
 }
 
-function within(context: SqlContext, source: Sql, filter: ViewFilter): Sql {
-  return sql`w.id in (select c.id from (${source}) c) and ${viewConditions(context, filter)}`
+/** Some of the newest workflows that a filter leaves: what tells them, and where they end; `null`: nothing lies behind. */
+interface Stretch {
+  readonly where: Sql
+  end(): Promise<string | null>
+}
+
+/** Where no index fits a stretch is a range of the key, which every planner reads in order. */
+async function stretchOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Stretch> {
+  // Beyond this a planner would rather read the whole table than look so many up.
+  const few = Math.min(window, mostLookups)
+  const source = await sourceOf(context, filter, few)
+  if (source !== null) {
+    return { where: sql`w.id in (select c.id from (${source}) c)`, end: () => endOf(context, source, filter, few) }
+  }
+  const before = filter.before === undefined ? raw('1 = 1') : sql`w.id < ${context.id(filter.before)}`
+  const [row] = await context.read(
+    sql`select w.id from ${context.tables.workflows} w where ${before} order by w.id desc limit 1 offset ${window - 1}`,
+  )
+  const last = row === undefined ? null : text(row, 'id')
+  return { where: last === null ? raw('1 = 1') : sql`w.id >= ${context.id(last)}`, end: async () => last }
 }
 
 /** Where a stretch ends; `null` if it was not filled, so that nothing lies behind it. */
@@ -54,8 +74,8 @@ async function endOf(context: SqlContext, source: Sql, { search }: ViewFilter, w
   return row === undefined || int(row, 'total') < window ? null : text(row, 'id')
 }
 
-/** A statement that selects up to `window` ids as `id`, newest first. */
-async function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Sql> {
+/** A statement that selects up to `window` ids as `id`, newest first; `null` where no index but the key fits. */
+async function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Sql | null> {
   const { workflows, tags, active } = context.tables
   const before = (column: string) =>
     filter.before === undefined ? raw('') : sql` and ${raw(column)} < ${context.id(filter.before)}`
@@ -75,8 +95,9 @@ async function sourceOf(context: SqlContext, filter: ViewFilter, window: number)
     return sql`${newest(own, 't.workflow_id')} limit ${window}`
   }
   const kinds = sourceKinds(filter)
-  if (kinds === null) return sql`${newest(sql`select w.id from ${workflows} w where 1 = 1`, 'w.id')} limit ${window}`
+  if (kinds === null) return null
   const parts = kinds.map(kind => {
+    if (kind === 'running') return sql`select a.workflow_id as id from ${active} a where a.owner is not null`
     const own =
       kind === 'active'
         ? sql`select distinct a.workflow_id as id from ${active} a where 1 = 1`
@@ -91,7 +112,9 @@ function sourceKinds({ states, at }: ViewFilter): readonly string[] | null {
   const wanted = states ?? (at === undefined ? undefined : ['ready', 'performing', ...rareStates])
   if (wanted === undefined || wanted.includes('finished')) return null
   const rare = wanted.filter(state => rareStates.includes(state))
-  return rare.length === wanted.length ? rare : ['active', ...rare]
+  if (rare.length === wanted.length) return rare
+  // What runs is little, and has an index.
+  return [wanted.includes('ready') ? 'active' : 'running', ...rare]
 }
 
 /** By the key, and by a range of the index of heroes for each type of hero. */

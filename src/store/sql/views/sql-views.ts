@@ -4,6 +4,7 @@ import type { AttemptRead, TallyRead, ViewFilter, ViewStore } from '../../view-s
 import type { SqlContext } from '../context.ts'
 import { text } from '../decode.ts'
 import { sql } from '../sql.ts'
+import { decisionsOn } from '../stored-messages.ts'
 import { countOpenLetters, countPerforming, countState } from './count-states.ts'
 import { readAsides } from './read-asides.ts'
 import { readAttempts } from './read-attempts.ts'
@@ -48,6 +49,10 @@ export class SqlViews implements ViewStore {
   }
   waiting(before: string | null, bounds: Bounds) {
     return readWaiting(this.#context, before, bounds)
+  }
+  async decisionsOn(executionIds: readonly string[]) {
+    if (executionIds.length === 0) return []
+    return decisionsOn(this.#context, statement => this.#context.read(statement), executionIds)
   }
   workers() {
     return readWorkers(this.#context)

@@ -45,9 +45,10 @@ stop()
 await served.close()
 await geneva.close()
 
-/** The usual port, so that the address stays the same; another one if somebody has it. PORT says which one it must be. */
+/** The usual port, so that the address stays the same, or another one if somebody has it. */
 async function serve() {
   const handler = geneva.handler()
-  if (process.env.PORT) return serveHandler(handler, { port: Number(process.env.PORT) })
+  const { GENEVA_DEMO_PORT: port } = process.env
+  if (port) return serveHandler(handler, { port: Number(port) })
   return serveHandler(handler, { port: 4100 }).catch(() => serveHandler(handler, { port: 0 }))
 }

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { chromiumProgram } from './browser/chromium.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const extra = process.argv.slice(2)
@@ -35,6 +36,8 @@ async function runTests() {
   rmSync(report, { force: true })
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const whole = extra.length === 0
+  // Fetched before the tests begin: theirs is not the time to wait for a package.
+  if (whole) await chromiumProgram().catch(error => console.error(error.message))
   const args = ['run', ...reporters, ...(whole ? ['--coverage'] : []), ...extra]
   const code = await phase('tests', 'node_modules/vitest/vitest.mjs', args)
   const result = readResult()

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { waitFor } from '../support/wait-for.ts'
 
 const program = fileURLToPath(new URL('../../.build/examples/main.js', import.meta.url))
 const saga = fileURLToPath(new URL('../../.build/examples/saga.js', import.meta.url))
@@ -22,7 +23,7 @@ afterAll(async () => {
 })
 
 it('the demo kills a worker, recovers its step, ends by itself with a summary, and leaves no file behind', async () => {
-  const { code, stdout, stderr } = await ended(startDemo())
+  const { code, stdout, stderr } = await ended(startDemo(program, '--headless'))
   expect(stderr).toBe('')
   expect(code).toBe(0)
   for (const line of [
@@ -59,8 +60,26 @@ it('the saga undoes the purchases that fail, newest step first, and leaves no fi
   expect(await readdir(folder)).toEqual([])
 })
 
+it('the live demo serves the dashboard over workflows of every kind until it is interrupted', async () => {
+  const demo = startDemo(program)
+  const text = await printed(demo, 'Ctrl-C ends it')
+  const [address = ''] = /http:\S+/.exec(text) ?? []
+  const items = async (path: string) =>
+    ((await (await fetch(`${address}api/${path}`)).json()) as { items: any[] }).items
+  expect(await (await fetch(address)).text()).toContain('<title>Geneva Drive</title>')
+  await waitFor(async () => (await items('approvals')).length === 2)
+  await waitFor(async () => (await items('dead-letters')).length === 1)
+  await waitFor(async () => (await items('workflows?type=OrderSaga&state=failed')).length > 0, 25_000)
+  const started = (await items('workflows?limit=100')).map(({ type }) => type)
+  for (const type of ['Welcome', 'OrderSaga', 'Newsletter', 'BulkImport', 'Expense', 'Payout'])
+    expect(started).toContain(type)
+  demo.kill('SIGINT')
+  expect((await ended(demo)).code).toBe(0)
+  expect(await readdir(folder)).toEqual([])
+}, 60_000)
+
 it('the demo can be interrupted, and removes its database then as well', async () => {
-  const demo = startDemo()
+  const demo = startDemo(program, '--headless')
   await printed(demo, 'welcome')
   expect(await readdir(folder)).toHaveLength(1)
   demo.kill('SIGINT')
@@ -68,9 +87,9 @@ it('the demo can be interrupted, and removes its database then as well', async (
   expect(await readdir(folder)).toEqual([])
 })
 
-function startDemo(path = program) {
-  const env = { PATH: process.env.PATH, TMPDIR: folder, TEMP: folder, GENEVA_DEMO_HURRY: '1' }
-  const child = spawn(process.execPath, [path], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+function startDemo(path = program, ...args: string[]) {
+  const env = { PATH: process.env.PATH, TMPDIR: folder, TEMP: folder, GENEVA_DEMO_HURRY: '1', GENEVA_DEMO_PORT: '0' }
+  const child = spawn(process.execPath, [path, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   running.add(child)
   child.once('close', () => running.delete(child))
   return child
@@ -84,12 +103,12 @@ async function ended(child: ReturnType<typeof startDemo>) {
   return { code: code as number | null, ...output }
 }
 
-function printed(child: ReturnType<typeof startDemo>, text: string): Promise<void> {
+function printed(child: ReturnType<typeof startDemo>, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let seen = ''
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       seen += chunk
-      if (seen.includes(text)) resolve()
+      if (seen.includes(text)) resolve(seen)
     })
     child.once('close', () => reject(new Error(`The demo ended without printing ${text}:\n${seen}`)))
   })

@@ -4,7 +4,7 @@
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-const slow = /\/test\/(crash|simulation|cli|bench|docs)\/|\/examples\.test\.ts$/
+const slow = /\/test\/(crash|simulation|cli|bench|docs|browser)\/|\/examples\.test\.ts$/
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -35,7 +35,8 @@ try {
         await page.goto(`${address}#/${place}`)
         await page.locator('h1').waitFor()
         await pass(600)
-        await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: width === 390 })
+        const clip = { x: 0, y: 0, width, height: width === 390 ? 1500 : 900 }
+        await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true, clip })
       }
       await context.close()
     }

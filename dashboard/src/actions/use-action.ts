@@ -16,6 +16,7 @@ export function useAction() {
   return useMutation({
     mutationFn: ({ path, body }: Deed) => post<unknown>(path, body),
     onSuccess: (_, { done }) => tell(done),
-    onSettled: () => client.invalidateQueries(),
+    // Not waited for: what was asked is done, and the page follows.
+    onSettled: () => void client.invalidateQueries(),
   })
 }

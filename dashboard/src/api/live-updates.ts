@@ -8,6 +8,7 @@ import { address } from './request.ts'
 export type LiveState = 'connecting' | 'live' | 'broken'
 
 const everyMs = 1000
+const reopenMs = 10_000
 /** Looking again may take no more than so much of the time: a large graph is read anew less often. */
 const share = 5
 
@@ -20,20 +21,31 @@ export function followChanges(
   let timer: ReturnType<typeof setTimeout> | null = null
   let due = false
   tell('connecting')
-  const source = new EventSource(address('stream', { workflow: workflowId ?? 'overview' }))
-  source.onopen = () => {
-    tell('live')
-    // What happened while there was no stream is not told again.
-    note()
-  }
-  source.onerror = () => tell('broken')
-  source.addEventListener('change', note)
+  let source = open()
+  let reopening: ReturnType<typeof setTimeout> | null = null
   document.addEventListener('visibilitychange', look)
 
   return () => {
     if (timer !== null) clearTimeout(timer)
     document.removeEventListener('visibilitychange', look)
+    if (reopening !== null) clearTimeout(reopening)
     source.close()
+  }
+
+  function open(): EventSource {
+    const opened = new EventSource(address('stream', { workflow: workflowId ?? 'overview' }))
+    opened.onopen = () => {
+      tell('live')
+      // What happened while there was no stream is not told again.
+      note()
+    }
+    opened.onerror = () => {
+      tell('broken')
+      // A browser goes on by itself after a cut, but not after an answer that was no stream.
+      if (opened.readyState === EventSource.CLOSED) reopening = setTimeout(() => (source = open()), reopenMs)
+    }
+    opened.addEventListener('change', note)
+    return opened
   }
 
   function note(): void {

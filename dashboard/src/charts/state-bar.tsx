@@ -1,6 +1,6 @@
 /** How many of each state, as one bar with its legend. Every part of the legend may lead somewhere. */
 import { StateBadge } from '../ui/state-badge.tsx'
-import { lookOf } from '../ui/state-look.ts'
+import { inOrder, lookOf } from '../ui/state-look.ts'
 import { count } from '../ui/wording.ts'
 
 interface Props {
@@ -11,7 +11,7 @@ interface Props {
 }
 
 export function StateBar({ states, address, capped = false }: Props) {
-  const entries = Object.entries(states).filter(([, amount]) => amount > 0)
+  const entries = inOrder(states)
   return (
     <div className="state-bar">
       <Segments entries={entries} />

@@ -89,14 +89,18 @@ function Legend({ lines, index, format }: Pick<Props, 'lines' | 'format'> & { re
 }
 
 function TimeAxis({ frame, at }: { readonly frame: Frame; readonly at: readonly string[] }) {
-  const marks = [0, Math.floor((at.length - 1) / 2), at.length - 1]
-  const anchors = ['start', 'middle', 'end'] as const
-  if (at.length < 3) return null
+  const middle = Math.floor((at.length - 1) / 2)
+  const marks = [
+    { at: 0, anchor: 'start' },
+    ...(middle > 0 ? [{ at: middle, anchor: 'middle' as const }] : []),
+    { at: at.length - 1, anchor: 'end' },
+  ] as const
+  if (at.length < 2) return null
   return (
     <g className="axis">
-      {marks.map((mark, order) => (
-        <text key={mark} x={placeX(frame, mark, at.length)} y={frame.height - 5} textAnchor={anchors[order]}>
-          {clock(at[mark] ?? '')}
+      {marks.map(mark => (
+        <text key={mark.at} x={placeX(frame, mark.at, at.length)} y={frame.height - 5} textAnchor={mark.anchor}>
+          {clock(at[mark.at] ?? '')}
         </text>
       ))}
     </g>

@@ -5,9 +5,14 @@ import { count, words } from '../ui/wording.ts'
 
 /** How people call it: joins have no name of their own, and folded ones are told by the first and the last. */
 export function nodeName({ name, fold }: Pick<GraphNode, 'name' | 'fold'>): string {
-  const told = name.replace(/#join$/, ' (join)')
+  const told = plainName(name)
   const [first = '', last] = fold === null ? [told] : told.split(' … ')
   return last === undefined ? told : `${first} … ${last.slice(last.lastIndexOf('/') + 1)}`
+}
+
+/** The name of a node as events and attempts have it. */
+export function plainName(name: string): string {
+  return name.replace(/#join$/, ' (join)')
 }
 
 /** The state it is drawn in. That of a definition is none. */

@@ -22,7 +22,7 @@ const mapFrom = 40
 export function GraphCanvas({ view, chosen, choose }: Props) {
   const [ref, width] = useWidth<HTMLDivElement>()
   const shape = shapeOf(view)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the shape stands for nodes and edges, whose states do not matter
+  // The shape stands for nodes and edges: their states do not move anything.
   const arrangement = useMemo(() => (width === 0 ? null : arrange(view, width)), [shape, width])
   const nodes = useMemo(() => boxesOf(view, arrangement, chosen), [view, arrangement, chosen])
   const edges = useMemo(() => view.edges.map(edgeOf), [view.edges])

@@ -1,5 +1,6 @@
 /** One attempt at a node: when, how it ended, with what error, and what went in and came out. */
 import type { Attempt } from '../api/types.ts'
+import { plainName } from '../graph/describe-node.ts'
 import { ErrorText } from '../ui/error-text.tsx'
 import { JsonView } from '../ui/json-view.tsx'
 import { ProgressBar } from '../ui/progress-bar.tsx'
@@ -12,7 +13,7 @@ export function AttemptCard({ attempt }: { readonly attempt: Attempt }) {
   return (
     <li className="attempt">
       <div className="attempt-head">
-        <strong>{kind === 'compensate' ? `undo ${node}` : node}</strong>
+        <strong>{kind === 'compensate' ? `undo ${node}` : plainName(node)}</strong>
         <span className="muted">attempt {attempt.attempt}</span>
         <StateBadge state={state} />
         {outcome && <span className="muted">{words(outcome)}</span>}

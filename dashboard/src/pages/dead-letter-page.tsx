@@ -93,7 +93,7 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
   return (
     <Card title="Put it right">
       <WorkflowInput id={letter.workflowId} copy={letter.input === null ? setInput : null} />
-      <JsonField label="Input" hint={hint} text={input} change={setInput} rows={10} />
+      <JsonField label="Input" hint={hint} text={input} change={setInput} rows={6} />
       <div className="dialog-actions">
         {mayDiscard && (
           <button type="button" className="grave-quiet" onClick={() => setAsked('discard')}>
@@ -155,7 +155,7 @@ function WorkflowInput({ id, copy }: WorkflowInputProps) {
   const { data } = useWorkflow(id)
   if (data === undefined || data.input === null) return null
   return (
-    <details className="field">
+    <details className="field" open>
       <summary>Input of the workflow</summary>
       <JsonView value={data.input} label="Input of the workflow" />
       {copy && (

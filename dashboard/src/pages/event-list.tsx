@@ -1,5 +1,6 @@
 /** Events as lines: when, what, by whom and why. */
 import type { WorkflowEvent } from '../api/types.ts'
+import { plainName } from '../graph/describe-node.ts'
 import { WorkflowLink } from '../ui/link.tsx'
 import { ScrollText } from '../ui/scroll-text.tsx'
 import { Moment } from '../ui/time.tsx'
@@ -21,12 +22,17 @@ export function EventList({ events, withWorkflow = false }: Props) {
             <Moment at={at} />
             <code className="event-type">{type}</code>
             <span className="event-text">
-              {node && <strong>{node}</strong>}{' '}
+              {node && <strong>{plainName(node)}</strong>}{' '}
               {attempt !== null && attempt > 1 && <span className="muted">attempt {attempt}</span>}{' '}
               {to !== null && words(event.outcome ?? to)}
               {by && <span className="muted"> by {shortOwner(by)}</span>}
               {reason && <span>: {reason}</span>}
-              {withWorkflow && <WorkflowLink id={workflowId} />}
+              {withWorkflow && (
+                <span className="muted">
+                  {' '}
+                  in <WorkflowLink id={workflowId} />
+                </span>
+              )}
             </span>
             {payload !== null && (
               <details>

@@ -1,4 +1,5 @@
 /** The form above the list of workflows. Every change is in the address at once, so that it can be shared. */
+import { useState } from 'react'
 import { useDefinitions } from '../api/queries.ts'
 import { href, replaceRoute, withQuery } from '../routing/route.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -78,16 +79,23 @@ interface TextProps {
 
 /** Asked when the person has finished: each letter would be a question to the database. */
 function TextFilter({ label, value, change }: TextProps) {
+  const [typed, setTyped] = useState({ text: value, for: value })
+  // The address has changed under it: by the way back, or because the filter was cleared.
+  const text = typed.for === value ? typed.text : value
   return (
     <label>
       <span>{label}</span>
       <input
-        key={value}
         type="search"
-        defaultValue={value}
-        onBlur={event => event.target.value !== value && change(event.target.value.trim())}
-        onKeyDown={event => event.key === 'Enter' && change(event.currentTarget.value.trim())}
+        value={text}
+        onChange={event => setTyped({ text: event.target.value, for: value })}
+        onBlur={finished}
+        onKeyDown={event => event.key === 'Enter' && finished()}
       />
     </label>
   )
+
+  function finished(): void {
+    if (text.trim() !== value) change(text.trim())
+  }
 }

@@ -1,6 +1,7 @@
 /** When each attempt waited and ran, as bars on one scale, with the same in words. */
 import { useHistory } from '../api/queries.ts'
 import type { Attempt } from '../api/types.ts'
+import { plainName } from '../graph/describe-node.ts'
 import { Answer } from '../ui/answer.tsx'
 import { Empty } from '../ui/notice.tsx'
 import { useNow } from '../ui/now.ts'
@@ -46,7 +47,7 @@ function Bars({ attempts }: { readonly attempts: readonly Attempt[] }) {
         {bars.map(({ attempt, from, began, to }) => (
           <li key={attempt.id}>
             <span className="timeline-name">
-              {attempt.kind === 'compensate' ? `undo ${attempt.node}` : attempt.node}
+              {attempt.kind === 'compensate' ? `undo ${attempt.node}` : plainName(attempt.node)}
               {attempt.attempt > 1 && <span className="muted"> #{attempt.attempt}</span>}
             </span>
             <svg width="100%" height="16" aria-hidden="true" focusable="false">

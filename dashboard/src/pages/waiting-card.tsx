@@ -6,6 +6,11 @@ import { lookOf } from '../ui/state-look.ts'
 import { dateText, words } from '../ui/wording.ts'
 
 const ends = ['finished', 'failed', 'canceled', 'aborted']
+const labels: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(ends.map(state => [state, 'How it ended'])),
+  performing: 'What is it doing?',
+  rolling_back: 'What is it doing?',
+}
 
 export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail }) {
   const { data } = useExplanation(workflow.id)
@@ -14,7 +19,7 @@ export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail })
   return (
     <section className={`waiting tone-${lookOf(workflow.state).tone}`} aria-label="Why it is waiting">
       <p className="waiting-sentence">
-        <span className="waiting-label">{ends.includes(workflow.state) ? 'How it ended' : 'Why is it waiting?'}</span>
+        <span className="waiting-label">{labels[workflow.state] ?? 'Why is it waiting?'}</span>
         <span aria-live="polite">{data.sentence}</span>
       </p>
       {nodes.length > 0 && !ends.includes(workflow.state) && (

@@ -18,12 +18,17 @@ export function WorkersPage() {
             workers={items}
             more={[
               { name: 'Started', cell: ({ startedAt }) => <Time at={startedAt} /> },
-              { name: 'Serves', wide: true, cell: ({ handlers }) => handlers.join(', ') },
-              { name: 'Queues', cell: ({ queues }) => (queues?.length ? queues.join(', ') : 'all') },
+              { name: 'Serves', wide: true, cell: ({ handlers }) => named(handlers) },
+              { name: 'Queues', cell: ({ queues }) => (queues === null ? 'all' : named(queues)) },
             ]}
           />
         )}
       </Answer>
     </Page>
   )
+}
+
+/** Without what the engine has for itself: timers, and the queue that they stand in. */
+function named(names: readonly string[]): string {
+  return names.filter(name => name !== '' && !name.startsWith('#')).join(', ')
 }

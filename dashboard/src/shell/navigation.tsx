@@ -1,4 +1,5 @@
 /** The way to every page, with a number where something waits for a person. */
+import { useEffect, useRef } from 'react'
 import { useOverview } from '../api/queries.ts'
 import type { Route } from '../routing/route.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -26,9 +27,14 @@ const entries: readonly Entry[] = [
 export function Navigation({ route }: { readonly route: Route }) {
   const overview = useOverview()
   const [current = ''] = route.segments
+  const list = useRef<HTMLUListElement>(null)
+  // On a phone it is a strip that is longer than the screen.
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [current])
   return (
     <nav className="navigation" aria-label="Main">
-      <ul>
+      <ul ref={list}>
         {entries.map(({ place, name, icon, waiting }) => {
           const amount = waiting === undefined ? 0 : (overview.data?.[waiting] ?? 0)
           return (

@@ -20,7 +20,7 @@ export function Dialog({ title, close, children }: Props) {
     }
   }, [])
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={close} onCancel={close}>
+    <dialog ref={ref} aria-labelledby={id} onCancel={close}>
       <div className="dialog-head">
         <h2 id={id}>{title}</h2>
         <button type="button" className="quiet" onClick={close} aria-label="Close">

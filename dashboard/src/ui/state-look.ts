@@ -77,6 +77,16 @@ const looks: Readonly<Record<string, StateLook>> = {
   silent: { tone: 'bad', icon: 'cross' },
 }
 
+const order = Object.keys(looks)
+
+/** States in the order in which they are told everywhere; unknown ones last. */
+export function inOrder(states: Readonly<Record<string, number>>): (readonly [string, number])[] {
+  const place = (state: string) => (order.includes(state) ? order.indexOf(state) : order.length)
+  return Object.entries(states)
+    .filter(([, amount]) => amount > 0)
+    .toSorted(([a], [b]) => place(a) - place(b))
+}
+
 export function lookOf(state: string | null): StateLook {
   return looks[state ?? 'pending'] ?? { tone: 'idle', icon: 'dot' }
 }
@@ -95,6 +105,7 @@ const kindIcons: Readonly<Record<string, IconName>> = {
   save_point: 'flag',
   human: 'person',
   signal: 'signal',
+  compensation: 'undo',
 }
 
 export function kindIcon(kind: string): IconName {

@@ -1,0 +1,47 @@
+/** Where the boxes of a drawn graph stand: above and beside each other as they depend on each other, however many there are. */
+import { describe, expect, it } from 'vitest'
+import { arrange, boxSize } from '../../dashboard/src/graph/arrange.ts'
+import { layOut } from '../../dashboard/src/graph/lay-out.ts'
+
+function chain(length: number) {
+  const shapes = Array.from({ length }, (_, at) => ({ id: `n${at}`, ...boxSize }))
+  const lines = shapes.slice(1).map(({ id }, at) => ({ from: `n${at}`, to: id }))
+  return { shapes, lines }
+}
+
+function viewOf({ shapes, lines }: ReturnType<typeof chain>) {
+  const node = { kind: 'step', state: null, outcome: null, attempt: 0, startedAt: null, endedAt: null, error: null }
+  const rest = { fold: null, branchOf: null, compensates: null, progress: null, note: null, actions: [] }
+  return {
+    nodes: shapes.map(({ id }) => ({ id, name: id, ...node, ...rest })),
+    edges: lines.map(line => ({ ...line, kind: 'dependency' as const, label: null })),
+    folded: false,
+    size: shapes.length,
+  }
+}
+
+describe('boxes', () => {
+  it('stand in the order of their dependencies, in a small graph and in a large one', () => {
+    for (const length of [5, 1000]) {
+      const { shapes, lines } = chain(length)
+      const places = layOut(shapes, lines, 'LR')
+      const xs = shapes.map(({ id }) => places.get(id)?.x ?? Number.NaN)
+      expect(xs).toEqual(xs.toSorted((a, b) => a - b))
+      expect(new Set(xs).size).toBe(length)
+    }
+  })
+
+  it('never overlap, not even the thousand siblings of one layer', () => {
+    const shapes = Array.from({ length: 1001 }, (_, at) => ({ id: `n${at}`, ...boxSize }))
+    const lines = shapes.slice(1).map(({ id }) => ({ from: 'n0', to: id }))
+    const taken = new Set([...layOut(shapes, lines, 'TB').values()].map(({ x, y }) => `${x},${y}`))
+    expect(taken.size).toBe(1001)
+  })
+
+  it('go from left to right where that can be read, and down where it cannot', () => {
+    expect(arrange(viewOf(chain(4)), 1100)).toMatchObject({ direction: 'LR', viewport: { zoom: 1 } })
+    expect(arrange(viewOf(chain(9)), 1100).direction).toBe('TB')
+    expect(arrange(viewOf(chain(2)), 360).direction).toBe('TB')
+    expect(arrange(viewOf(chain(60)), 1100).viewport.zoom, 'never too small to read').toBeGreaterThanOrEqual(0.75)
+  })
+})

@@ -68,6 +68,26 @@ export interface AttemptRecord {
   readonly parents: readonly string[]
 }
 
+/** One attempt in a few words. */
+export interface AttemptBrief
+  extends Pick<
+    AttemptRecord,
+    | 'id'
+    | 'node'
+    | 'kind'
+    | 'attempt'
+    | 'state'
+    | 'outcome'
+    | 'dueAt'
+    | 'startedAt'
+    | 'endedAt'
+    | 'completed'
+    | 'total'
+    | 'runs'
+  > {
+  readonly error: { readonly className: string; readonly message: string } | null
+}
+
 export interface AttemptRead {
   readonly workflowId: string
   readonly node?: string
@@ -145,14 +165,16 @@ export interface ViewStore {
   asides(workflowIds: readonly string[], withErrors: readonly string[]): Promise<ReadonlyMap<string, WorkflowAside>>
   /** Ended attempts first, in order, then those under way. */
   attempts(read: AttemptRead): Promise<readonly AttemptRecord[]>
+  /** Every attempt at every node, ended ones first. */
+  briefs(workflowId: string): Promise<readonly AttemptBrief[]>
   /** Rows that wait for people, messages or other workflows, newest workflow first. */
   waiting(before: string | null, bounds: { readonly limit: number; readonly window: number }): Promise<WaitingPage>
   decisionsOn(executionIds: readonly string[]): Promise<readonly DecisionRecord[]>
   workers(): Promise<{ readonly now: number; readonly workers: readonly WorkerView[] }>
   /** The newest graph of every type. */
   definitions(): Promise<readonly DefinitionView[]>
-  /** How many workflows are in a stored state, up to `cap`; `ready` counts those that run as well. */
-  countState(state: string, cap: number): Promise<number>
+  /** How many workflows are in a stored state, up to `cap`; `ready` counts those that run as well. `more`: there may be others. */
+  countState(state: string, cap: number): Promise<{ readonly count: number; readonly more: boolean }>
   /** How many workflows have a row that runs, up to `cap`. */
   countPerforming(cap: number): Promise<number>
   countOpenLetters(cap: number): Promise<number>

@@ -11,10 +11,14 @@ const mostBehind = 100
 
 export class LiveStreams {
   readonly #limit: number
+  readonly #onChange: () => void
   #open = 0
+  #stopListening = () => {}
 
-  constructor(limit: number) {
+  /** `onChange` is called before any stream is told of a change. */
+  constructor(limit: number, onChange: () => void = () => {}) {
     this.#limit = limit
+    this.#onChange = onChange
   }
 
   get size(): number {
@@ -26,7 +30,7 @@ export class LiveStreams {
     if (this.#open >= this.#limit) {
       throw new RequestProblem(429, 'TOO_MANY_STREAMS', `${this.#limit} streams are open already.`, 'Close one.')
     }
-    this.#open++
+    if (this.#open++ === 0) this.#stopListening = views.watch(null, this.#onChange)
     const encoder = new TextEncoder()
     let end = () => {}
     return new ReadableStream<Uint8Array>(
@@ -43,7 +47,7 @@ export class LiveStreams {
             () => end(),
           )
           end = once(() => {
-            this.#open--
+            if (--this.#open === 0) this.#stopListening()
             clearInterval(heartbeat)
             stopWatching()
             signal.removeEventListener('abort', end)

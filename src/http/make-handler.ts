@@ -10,9 +10,10 @@ import { DashboardFiles } from './dashboard-files.ts'
 import { LiveStreams } from './live-stream.ts'
 import { readBody } from './read-body.ts'
 import { problemBody, problemFrom, RequestProblem } from './request-problem.ts'
-import { type Params, paramsOf, type Route, resourceOf } from './route.ts'
+import { type Call, type Params, paramsOf, type Route, resourceOf } from './route.ts'
 import { routeTable } from './route-table.ts'
 import { callerOf, checkOrigin, securityHeaders } from './security.ts'
+import { SharedAnswers } from './shared-answers.ts'
 
 const maxUrlLength = 8192
 const maxParamLength = 400
@@ -23,8 +24,10 @@ export function makeHandler(
   report: (error: unknown) => void,
 ): (request: Request) => Promise<Response> {
   const app = new Hono().basePath(settings.basePath === '' ? '/' : settings.basePath)
-  const parts: Parts = { geneva, settings, report }
-  for (const route of routeTable(new LiveStreams(settings.maxStreams))) {
+  const shared = new SharedAnswers()
+  const streams = new LiveStreams(settings.maxStreams, () => shared.clear())
+  const parts: Parts = { geneva, settings, report, shared, streams }
+  for (const route of routeTable(streams)) {
     app.on(route.method, `/api${route.path}`, context => answer(parts, route, context))
   }
   app.all('/api', context => undeclared(parts, context.req.raw))
@@ -43,6 +46,8 @@ interface Parts {
   readonly geneva: Operations
   readonly settings: HandlerSettings
   readonly report: (error: unknown) => void
+  readonly shared: SharedAnswers
+  readonly streams: LiveStreams
 }
 
 async function answer(parts: Parts, route: Route, context: Context): Promise<Response> {
@@ -57,20 +62,33 @@ async function answer(parts: Parts, route: Route, context: Context): Promise<Res
     const query = parsed(route.query, queryOf(request.url), 'query')
     const body = route.method === 'GET' ? {} : await readBody(request, settings.maxBodyBytes)
     const call = { ...parts, ...caller, params, query, request, readOnly: settings.readOnly }
-    const work = route.run({ ...call, body: parsed(route.body, body, 'body') })
-    const result = await inTime(work, route.patienceMs ?? settings.timeoutMs)
-    return result instanceof Response ? result : answerOf(route, result)
+    const work = answerFor(parts, route, { ...call, body: parsed(route.body, body, 'body') })
+    return await inTime(work, route.patienceMs ?? settings.timeoutMs)
   } catch (error) {
     return refusal(parts, error)
   }
 }
 
-function answerOf({ answerType, action }: Route, result: unknown): Response {
+/** Looked up once for all who ask the same at the same time, while several watch. */
+async function answerFor({ shared, streams }: Parts, route: Route, call: Call): Promise<Response> {
+  const { method, answerType, personal } = route
+  if (method === 'POST') {
+    shared.clear()
+    const result = await route.run(call)
+    shared.clear()
+    return jsonOf(result, 200)
+  }
   if (answerType !== undefined) {
+    const result = await route.run(call)
+    if (result instanceof Response) return result
     return new Response(String(result), { headers: { ...securityHeaders(), 'content-type': answerType } })
   }
-  const down = action === 'health.read' && (result as { ready: boolean }).ready === false
-  return jsonOf(result, down ? 503 : 200)
+  const look = async () => JSON.stringify(await route.run(call))
+  const { pathname, search } = new URL(call.request.url)
+  const isShared = personal !== true && streams.size > 1
+  const text = isShared ? await shared.get(`${call.role} ${pathname}${search}`, look) : await look()
+  const isDown = route.action === 'health.read' && text.includes('"ready":false')
+  return jsonText(text, isDown ? 503 : 200)
 }
 
 /** Whatever is under `/api` and not in the table. */
@@ -80,9 +98,8 @@ function undeclared(parts: Parts, request: Request): Response {
   } catch (error) {
     return refusal(parts, error)
   }
-  const path = new URL(request.url).pathname
   const problem = new RequestProblem(403, 'NOT_DECLARED', 'There is no such route.', 'GET api/openapi.json lists all.')
-  return path.length > 0 ? jsonOf(problemBody(problem), 403) : refusal(parts, problem)
+  return jsonOf(problemBody(problem), 403)
 }
 
 /** The dashboard holds nothing that is not public, but it is shown only to those who may look. */
@@ -109,8 +126,12 @@ function refusal({ report }: Parts, error: unknown): Response {
 }
 
 function jsonOf(value: unknown, status: number): Response {
+  return jsonText(JSON.stringify(value), status)
+}
+
+function jsonText(text: string, status: number): Response {
   const headers = { ...securityHeaders(), 'content-type': 'application/json; charset=utf-8' }
-  return new Response(JSON.stringify(value), { status, headers })
+  return new Response(text, { status, headers })
 }
 
 function notFound(): RequestProblem {

@@ -33,6 +33,8 @@ interface Declaration<Query extends z.ZodType, Body extends z.ZodType> {
   readonly answer: z.ZodType
   /** Default: JSON. */
   readonly answerType?: string
+  /** The answer is about who asks, so it is not shared. */
+  readonly personal?: boolean
   /** It may take longer than other requests. */
   readonly patienceMs?: number
   /** What is returned is sent as JSON; a Response as it is. */

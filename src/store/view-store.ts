@@ -151,8 +151,8 @@ export interface ViewStore {
   workers(): Promise<{ readonly now: number; readonly workers: readonly WorkerView[] }>
   /** The newest graph of every type. */
   definitions(): Promise<readonly DefinitionView[]>
-  /** How many workflows are in a stored state, up to `cap`; `ready` counts those that run as well. */
-  countState(state: string, cap: number): Promise<number>
+  /** How many workflows are in a stored state, up to `cap`; `ready` counts those that run as well. `more`: there may be others. */
+  countState(state: string, cap: number): Promise<{ readonly count: number; readonly more: boolean }>
   /** How many workflows have a row that runs, up to `cap`. */
   countPerforming(cap: number): Promise<number>
   countOpenLetters(cap: number): Promise<number>

@@ -53,6 +53,18 @@ describe.runIf(database !== undefined)('the handler', () => {
     await closed(server)
   })
 
+  it('gives the place of a stream back when its reader goes, and none to one that reads nothing', async () => {
+    const [server, url] = await listening(toNodeHandler(under.geneva.handler({ maxStreams: 1 })))
+    for (let i = 0; i < 3; i++) {
+      expect((await fetch(`${url}/api/stream`, { method: 'HEAD' })).status).toBe(200)
+      let stream = await fetch(`${url}/api/stream`)
+      while (stream.status === 429) stream = await fetch(`${url}/api/stream`)
+      expect(stream.status).toBe(200)
+      await stream.body?.cancel()
+    }
+    await closed(server)
+  })
+
   it('answers as middleware that is mounted under a path, behind a parser that has read the body', async () => {
     const handle = toNodeHandler(under.geneva.handler({ basePath: '/ops' })) as Middleware
     const parse: Middleware = (request, _, next) => {

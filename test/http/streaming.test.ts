@@ -60,6 +60,35 @@ forEachDatabase('live updates', database => {
     await third.body?.cancel()
   })
 
+  it('leave the same question of many who watch to one look, which is taken anew after a hint', async () => {
+    const api = new ApiClient(under.geneva)
+    const { id } = await under.geneva.start(Wide)
+    const streams = [await stream(api, id), await stream(api, id)]
+    const { geneva } = under
+    const explain = geneva.explain
+    let looks = 0
+    geneva.explain = which => {
+      looks++
+      return explain.call(geneva, which)
+    }
+    try {
+      await readUntil(streams[0] as never, /event: change/)
+      const states = await Promise.all(
+        Array.from({ length: 20 }, async () => (await api.get(`/workflows/${id}/explain`)).body.state),
+      )
+      expect(new Set(states)).toEqual(new Set(['ready']))
+      expect(looks).toBeLessThan(20)
+      await geneva.pause(id)
+      await readUntil(streams[0] as never, /workflow\.paused/)
+      expect((await api.get(`/workflows/${id}/explain`)).body.state).toBe('paused')
+      await api.post(`/workflows/${id}/resume`)
+      expect((await api.get(`/workflows/${id}/explain`)).body.state).toBe('ready')
+    } finally {
+      geneva.explain = explain
+    }
+    await Promise.all(streams.map(reader => reader.cancel()))
+  })
+
   it('end when the instance is closed', async () => {
     const geneva = under.another(everything)
     const reader = await stream(new ApiClient(geneva), 'overview')

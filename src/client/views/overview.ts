@@ -16,7 +16,7 @@ export interface Standing {
   /** When it was counted. */
   readonly at: Date
   readonly states: Readonly<Record<WorkflowState, number>>
-  /** Some count has stopped at 10,000; of `finished`, only the newest 40,000 workflows are looked at. */
+  /** Some count has stopped: at 10,000, and for `finished` after the newest 40,000 workflows. Those are at least so many. */
   readonly capped: boolean
   readonly cappedStates: readonly WorkflowState[]
   readonly queues: readonly QueueStatus[]
@@ -44,12 +44,17 @@ const approvalsCounted = 100
 export async function standingOf(engine: Engine, queues: Queues): Promise<Standing> {
   const { views } = engine.store
   const counts = {} as Record<WorkflowState, number>
-  for (const state of states) counts[state] = await views.countState(state, countCap)
+  const cappedStates: WorkflowState[] = []
+  for (const state of states) {
+    const { count, more } = await views.countState(state, countCap)
+    counts[state] = count
+    if (more) cappedStates.push(state)
+  }
   const [active, performing] = [await views.countState('ready', countCap), await views.countPerforming(countCap)]
-  counts.performing = Math.min(active, performing)
-  counts.ready = active - counts.performing
-  const cappedStates = [...states, 'performing' as const].filter(state => counts[state] >= countCap)
-  if (active >= countCap) cappedStates.push('ready')
+  counts.performing = Math.min(active.count, performing)
+  counts.ready = active.count - counts.performing
+  if (active.more) cappedStates.push('ready')
+  if (performing >= countCap) cappedStates.push('performing')
   const standing = await queues.list()
   const ages = standing.filter(({ due }) => due > 0).map(({ ageMs }) => ageMs)
   return {

@@ -1,7 +1,7 @@
 /**
  * What happened over the last hour, in stretches of half a minute, kept in this process while somebody looks. It is read
  * from the record of events, each event once, and no more than the newest hundred thousand at a time: charts cost the same
- * however much history there is, and nothing while nobody looks.
+ * however much history there is, and nothing while nobody looks. What commits late, below what was read, is left out.
  */
 import { toDate } from '../../primitives/to-date.ts'
 import type { Store } from '../../store/store.ts'

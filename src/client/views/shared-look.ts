@@ -15,6 +15,7 @@ export class SharedLook<Seen> {
   readonly #look: () => Promise<Seen>
   #seen: { readonly value: Seen; readonly at: number; readonly tookMs: number } | null = null
   #looking: Promise<Seen> | null = null
+  #round = 0
 
   constructor(look: () => Promise<Seen>) {
     this.#look = look
@@ -25,26 +26,29 @@ export class SharedLook<Seen> {
     const seen = this.#seen
     if (seen !== null && now - seen.at < Math.max(freshMs, seen.tookMs * restFactor)) return seen.value
     this.#looking ??= this.#lookAgain()
-    if (seen === null || now - seen.at > staleMs) return this.#looking
-    return Promise.race([this.#looking, after(patienceMs, seen.value)])
+    const looking = this.#looking
+    if (seen === null || now - seen.at > staleMs) return looking
+    return Promise.race([looking, after(patienceMs, seen.value)])
   }
 
   /** Something was changed here: the next one to ask sees it. */
   forget(): void {
+    this.#round++
     this.#seen = null
     this.#looking = null
   }
 
   async #lookAgain(): Promise<Seen> {
     const begun = performance.now()
-    const looking = this.#look()
+    const round = this.#round
     try {
-      const value = await looking
+      const value = await this.#look()
       const at = performance.now()
-      this.#seen = { value, at, tookMs: at - begun }
+      // What was forgotten meanwhile was seen before the change.
+      if (round === this.#round) this.#seen = { value, at, tookMs: at - begun }
       return value
     } finally {
-      this.#looking = null
+      if (round === this.#round) this.#looking = null
     }
   }
 }

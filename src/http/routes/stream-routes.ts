@@ -20,6 +20,8 @@ export function streamRoutes(streams: LiveStreams): readonly Route[] {
       run: async ({ geneva, query: { workflow = 'overview' }, request }) => {
         const id = workflow === 'overview' ? null : (await geneva.views.workflow(workflow)).id
         const headers = { ...securityHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
+        // Nobody would read it, so it would never end.
+        if (request.method === 'HEAD') return new Response(null, { headers })
         return new Response(streams.open(geneva.views, id, request.signal), { headers })
       },
     }),

@@ -15,6 +15,7 @@ export const systemRoutes: readonly Route[] = [
     path: '/me',
     action: 'me.read',
     summary: 'Who asks, and what they may do.',
+    personal: true,
     answer: z.strictObject({ role: z.enum(['reader', 'operator', 'admin']), by: z.string(), readOnly: z.boolean() }),
     run: async ({ role, by, readOnly }) => ({ role, by, readOnly }),
   }),

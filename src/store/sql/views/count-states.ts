@@ -7,24 +7,28 @@ import { raw, type Sql, sql } from '../sql.ts'
 /** How many of the newest workflows are looked at for a state that has no index. */
 const lookedAt = 4
 
-export async function countState(context: SqlContext, state: string, cap: number): Promise<number> {
+export async function countState(
+  context: SqlContext,
+  state: string,
+  cap: number,
+): Promise<{ count: number; more: boolean }> {
   const { workflows, active } = context.tables
   const word = raw(`'${state.replace(/[^a-z_]/g, '')}'`)
   if (rareStates.includes(state)) {
-    return counted(
-      context,
-      sql`select 1 as one from ${workflows} w where w.state = ${word} and w.${raw(rareStateCondition)} limit ${cap}`,
-    )
+    const rows = sql`select 1 as one from ${workflows} w where w.state = ${word} and w.${raw(rareStateCondition)} limit ${cap}`
+    const count = await counted(context, rows)
+    return { count, more: count >= cap }
   }
-  if (state === 'ready') {
-    const rows = sql`select distinct a.workflow_id from ${active} a limit ${cap}`
-    return counted(
-      context,
-      sql`select 1 as one from ${workflows} w where w.state = 'ready' and w.id in (select r.workflow_id from (${rows}) r)`,
-    )
-  }
-  const newest = sql`select w.state from ${workflows} w order by w.id desc limit ${cap * lookedAt}`
-  return counted(context, sql`select 1 as one from (${newest}) n where n.state = ${word} limit ${cap}`)
+  const newest =
+    state === 'ready'
+      ? sql`select distinct a.workflow_id as id from ${active} a limit ${cap}`
+      : sql`select w.id from ${workflows} w order by w.id desc limit ${cap * lookedAt}`
+  const [row] = await context.read(
+    sql`select count(*) as total, coalesce(sum(case when w.state = ${word} then 1 else 0 end), 0) as fitting
+      from (${newest}) n join ${workflows} w on w.id = n.id`,
+  )
+  const [total, fitting] = row === undefined ? [0, 0] : [int(row, 'total'), int(row, 'fitting')]
+  return { count: Math.min(cap, fitting), more: total >= (state === 'ready' ? cap : cap * lookedAt) || fitting >= cap }
 }
 
 export function countPerforming(context: SqlContext, cap: number): Promise<number> {

@@ -30,10 +30,13 @@ export function eventsCommand(): AppCommand {
 
 async function events(flags: Options): Promise<void> {
   const { after, type, workflow, follow = false } = flags
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   await withGeneva(flags, async geneva => {
     const options = {
       follow,
       after,
+      signal: stop.signal,
       ...(type === undefined ? {} : { types: type }),
       ...(workflow === undefined ? {} : { workflow }),
     }

@@ -1,6 +1,6 @@
 /** `geneva list`: workflows, newest first, by whatever one knows of them; with `--watch` as they move. */
 import { Option } from 'commander'
-import type { Geneva, WorkflowSummary } from '../index.ts'
+import type { Geneva, Page, ViewOptions, WorkflowSummary } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
 import { type FilterFlags, filterFrom, filtering, spanOf } from './filter-options.ts'
 import { lineWidth, paintState, printJson, say, styled, table } from './terminal.ts'
@@ -54,14 +54,30 @@ async function list(geneva: Geneva, flags: Flags): Promise<void> {
 async function lookAt(geneva: Geneva, flags: Flags): Promise<Look> {
   const onScreen = process.stdout.isTTY === true && flags.watch === true
   const limit = flags.limit ?? (onScreen ? Math.max(1, Math.min(500, (process.stdout.rows || 24) - 4)) : 50)
-  const filter = filterFrom(flags) ?? {}
-  const page = await geneva.views.workflows({
-    ...filter,
-    limit,
-    ...(flags.cursor === undefined ? {} : { cursor: flags.cursor }),
-  })
+  const page = await wholePage(geneva, { ...filterFrom(flags), limit }, flags)
   const more = page.nextCursor === null ? [] : ['', styled('dim', `More: --cursor ${page.nextCursor}`)]
   return { lines: [...linesOf(page.items, new Date()), ...(flags.watch ? [] : more)], json: page, isLast: false }
+}
+
+/** A page may be short because looking has its time. Who does not watch would rather wait until it is full, or all was seen. */
+async function wholePage(
+  geneva: Geneva,
+  filter: ViewOptions & { readonly limit: number },
+  { cursor: first, watch }: Flags,
+): Promise<Page<WorkflowSummary>> {
+  const items: WorkflowSummary[] = []
+  let cursor: string | null = first ?? null
+  do {
+    const limit = filter.limit - items.length
+    const page: Page<WorkflowSummary> = await geneva.views.workflows({
+      ...filter,
+      limit,
+      ...(cursor === null ? {} : { cursor }),
+    })
+    items.push(...page.items)
+    cursor = page.nextCursor
+  } while (!watch && cursor !== null && items.length < filter.limit)
+  return { items, nextCursor: cursor }
 }
 
 function linesOf(items: readonly WorkflowSummary[], now: Date): string[] {

@@ -25,11 +25,17 @@ export function nextSteps(project: Project, folder: string, isPlanned: boolean):
     migrator === null
       ? { why: 'make the tables', command: 'npx geneva migrate' }
       : { why: 'make the tables', command: migrateBy[migrator.tool] },
+    ...(project.language === 'ts' ? [forTypeScript] : []),
     ...startFrom(project),
     { why: 'start a workflow', command: `npx geneva start Welcome --input '{"name":"Ann"}'` },
     { why: 'run what is due; leave it running, in a terminal of its own', command: 'npx geneva worker' },
     { why: 'look at it', command: 'npx geneva list' },
   ]
+}
+
+const forTypeScript: NextStep = {
+  why: 'in tsconfig.json: Node runs these files as they are, so they name each other with their endings',
+  command: '"allowImportingTsExtensions": true, "noEmit": true,',
 }
 
 const migrateBy: Readonly<Record<Migrator['tool'], string>> = {

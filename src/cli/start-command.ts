@@ -1,11 +1,11 @@
 /** `geneva start`: starts one workflow by the stored name of its class. It needs the code: the input is checked before. */
 import type { Duration } from '../index.ts'
-import { AppCommand, jsonValue, type Shared, withApp } from './app-command.ts'
+import { AppCommand, type Asker, asked, asking, jsonValue, type Shared, withApp } from './app-command.ts'
 import { failed } from './exit-codes.ts'
 import { heroFrom } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 
-interface Flags extends Shared {
+interface Flags extends Shared, Asker {
   readonly hero?: { readonly type: string; readonly id: string }
   readonly input?: unknown
   readonly key?: string
@@ -15,7 +15,7 @@ interface Flags extends Shared {
 }
 
 export function startCommand(): AppCommand {
-  return new AppCommand('start', {
+  const command = new AppCommand('start', {
     description: 'start a workflow by the name of its class',
     examples: [
       [`start Welcome --input '{"name":"Ann"}'`, 'with an input'],
@@ -34,8 +34,7 @@ export function startCommand(): AppCommand {
     .option('--tag <tag...>', 'words to find it by')
     .option('--delay <duration>', "how long the first step waits, like '10 min'")
     .option('--wait [duration]', 'wait until it has finished, or for so long')
-    .locating(true)
-    .action(start)
+  return asking(command).locating(true).action(start)
 }
 
 async function start(type: string, flags: Flags): Promise<void> {
@@ -45,6 +44,7 @@ async function start(type: string, flags: Flags): Promise<void> {
       type,
       { ...(hero === undefined ? {} : { hero }), ...(input === undefined ? {} : { input }) },
       {
+        ...asked(flags),
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(tag === undefined ? {} : { tags: tag }),
         ...(delay === undefined ? {} : { delay: delay as Duration }),

@@ -2,7 +2,7 @@
  * Runs one command line after the other in one process, for tests that would otherwise start Node a hundred times. Each run has
  * outputs and an exit code of its own, and loads the application anew, as a process of its own would.
  */
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, existsSync } from 'node:fs'
 import { runCommandLine } from '../../src/cli/run-command-line.ts'
 
 export interface CommandRequest {
@@ -27,7 +27,7 @@ process.on('message', (request: CommandRequest) => {
 process.send?.('ready')
 
 async function run({ number, args }: CommandRequest): Promise<void> {
-  if (config !== undefined) {
+  if (config !== undefined && existsSync(config)) {
     // A module is loaded once, and its Geneva is closed when a command is done with it.
     process.env.GENEVA_APP = `./app-${number}.mjs`
     copyFileSync(config, process.env.GENEVA_APP)

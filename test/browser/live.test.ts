@@ -94,7 +94,7 @@ describe('a graph', () => {
     await page.getByText('List', { exact: true }).click()
     const list = page.locator('.graph-list')
     await list.getByRole('button', { name: /shrink not taken/ }).waitFor()
-    await list.getByRole('button', { name: /mail\/0 … 39.*40 items: 40 completed/ }).click()
+    await list.getByRole('button', { name: /mail\/0…39.*40 items: 40 completed/ }).click()
     await page.getByRole('complementary').getByRole('button', { name: 'Show 40 members' }).waitFor()
     expect(await barriersOn(page)).toEqual([])
   })

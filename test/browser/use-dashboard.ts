@@ -17,7 +17,7 @@ import { samples } from './sample-workflows.ts'
 const built = fileURLToPath(new URL('../../dist/dashboard/index.html', import.meta.url))
 /** Chromium may have to be fetched first, and a busy machine takes its time to start it. */
 const patienceMs = 180_000
-const stepMs = 10_000
+const stepMs = 20_000
 
 export class DashboardUnderTest {
   readonly under: GenevaUnderTest

@@ -7,7 +7,7 @@ import { count, words } from '../ui/wording.ts'
 export function nodeName({ name, fold }: Pick<GraphNode, 'name' | 'fold'>): string {
   const told = plainName(name)
   const [first = '', last] = fold === null ? [told] : told.split(' … ')
-  return last === undefined ? told : `${first} … ${last.slice(last.lastIndexOf('/') + 1)}`
+  return last === undefined ? told : `${first}…${last.slice(last.lastIndexOf('/') + 1)}`
 }
 
 /** The name of a node as events and attempts have it. */
@@ -15,10 +15,10 @@ export function plainName(name: string): string {
   return name.replace(/#join$/, ' (join)')
 }
 
-/** The state it is drawn in. That of a definition is none. */
+/** The state it is drawn in: of a fold, what needs an eye first. That of a definition is none. */
 export function stateOf(node: GraphNode): string | null {
   if (node.fold === null) return node.state
-  return node.state ?? tellingState(node.fold.states)
+  return tellingState(node.fold.states)
 }
 
 export function describeNode(node: GraphNode): string {

@@ -30,7 +30,7 @@ export function NodeDetail({ workflow, node, close, expand }: Props) {
       </div>
       <p>
         {state !== null && <StateBadge state={state} />} <span className="muted">{words(node.kind)}</span>
-        {node.outcome && <span className="muted">, {words(node.outcome)}</span>}
+        {node.outcome && node.fold === null && <span className="muted">, {words(node.outcome)}</span>}
         {node.note && <span className="muted">, {node.note}</span>}
         {node.compensates && <span className="muted">, undoes {node.compensates}</span>}
       </p>

@@ -3,7 +3,7 @@ import { useExplanation } from '../api/queries.ts'
 import type { WorkflowDetail } from '../api/types.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { lookOf } from '../ui/state-look.ts'
-import { dateText, words } from '../ui/wording.ts'
+import { reasonText } from './reason-text.ts'
 
 const ends = ['finished', 'failed', 'canceled', 'aborted']
 const labels: Readonly<Record<string, string>> = {
@@ -28,8 +28,7 @@ export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail })
           <ul className="reasons">
             {nodes.map(node => (
               <li key={node.id}>
-                <strong>{node.name}</strong> <StateBadge state={node.state} />{' '}
-                {node.reasons.map(reason => reasonText(reason)).join('; ')}
+                <strong>{node.name}</strong> <StateBadge state={node.state} /> {node.reasons.map(reasonText).join('; ')}
               </li>
             ))}
           </ul>
@@ -37,21 +36,4 @@ export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail })
       )}
     </section>
   )
-}
-
-/** The kind in words, and the facts that go with it. */
-function reasonText({ kind, ...facts }: { readonly kind: string } & Readonly<Record<string, unknown>>): string {
-  const told = Object.entries(facts).flatMap(([name, value]) => {
-    const text = factText(value)
-    return text === null ? [] : [`${words(name)} ${text}`]
-  })
-  return told.length === 0 ? words(kind) : `${words(kind)} (${told.join(', ')})`
-}
-
-function factText(value: unknown): string | null {
-  if (value === null || value === undefined || value === '') return null
-  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT/.test(value) ? dateText(value) : value
-  if (Array.isArray(value)) return value.length === 0 ? null : value.slice(0, 5).map(factText).join(' and ')
-  if (typeof value === 'object') return 'message' in value ? String(value.message) : JSON.stringify(value)
-  return String(value)
 }

@@ -60,7 +60,7 @@ const looks: Readonly<Record<string, StateLook>> = {
   scheduled: { tone: 'busy', icon: 'clock' },
   in_progress: { tone: 'busy', icon: 'play' },
   suspended: { tone: 'wait', icon: 'half' },
-  waiting: { tone: 'wait', icon: 'person' },
+  waiting: { tone: 'wait', icon: 'clock' },
   completed: { tone: 'good', icon: 'check' },
   skipped: { tone: 'off', icon: 'skip' },
   not_taken: { tone: 'off', icon: 'none' },

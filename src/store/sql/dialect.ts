@@ -16,6 +16,8 @@ export type ColumnType = 'id' | 'text' | 'int' | 'json'
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>
   readonly rows: readonly (readonly (string | number | null)[])[]
+  /** The values of a column, by its place, where they can be had without making rows of them first. */
+  column?(index: number): readonly (string | number | null)[]
 }
 
 /** What a failed statement means for the caller. */

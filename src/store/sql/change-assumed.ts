@@ -24,7 +24,10 @@ export async function changeAssumed(
   const slots = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row.slot] as const)))
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
-    transaction.commitIf(guards(context, facts, call), now => changeStatements(context.at(now), changes, slots)),
+    transaction.commitIf(now => [
+      ...guards(context, facts, call),
+      ...changeStatements(context.at(now), changes, slots),
+    ]),
   )
   if (time === null) return null
   failpoint?.('finish.after-commit')

@@ -36,6 +36,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
+import { Openings } from './openings.ts'
 import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
@@ -60,6 +61,8 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** Room in the workers of this process. */
+  readonly openings = new Openings()
   /** `null` while nobody traces. */
   readonly tracing: Tracing | null
 

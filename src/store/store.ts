@@ -38,6 +38,8 @@ export interface StartCall {
   readonly check?: (results: readonly StartResult[]) => void
   /** An earlier call with these orders may have been committed without its answer arriving. */
   readonly repeated?: boolean
+  /** That of the limits under which rows may begin in progress. */
+  readonly revision?: number
 }
 
 export interface ClaimSource {

@@ -2,7 +2,6 @@
  * Many executions over time: claims what is due, runs it, records it, keeps its lease, and takes over what dead workers
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
-
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
 import { timerQueue } from '../engine/plan.ts'
@@ -10,6 +9,7 @@ import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
+import type { DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { type ClaimRequest, StaleLimits } from '../store/store.ts'
@@ -35,6 +35,8 @@ export interface WorkerParts {
   readonly maxOutputBytes: number
   readonly retention: RetentionAges
   readonly watch?: WorkerWatch | null
+  /** For a thread that opens the same database. */
+  readonly database?: DatabaseOptions
 }
 
 export interface DrainOptions {
@@ -106,8 +108,8 @@ export class Worker {
 
   /** Begins to work and returns. */
   async start(): Promise<void> {
-    await this.#begin()
     this.#resident = true
+    await this.#begin()
     this.#tell('started')
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
@@ -177,8 +179,10 @@ export class Worker {
       serves: plan.served,
       onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
       onLost: (workerId, nextId) => this.#parts.watch?.tell({ kind: 'lease lost', workerId, nextId }),
+      onFailure: error => this.#parts.onError.report(error, null),
+      database: this.#parts.database,
     })
-    await lease.begin()
+    await lease.begin(!this.#resident)
     this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
     this.#plan = plan
     this.#lease = lease

@@ -6,7 +6,7 @@ import { forEachDatabase } from '../support/databases.ts'
 import { type GenevaUnderTest, quickly, useGeneva } from '../support/use-geneva.ts'
 import { type Gate, gate, waitFor } from '../support/wait-for.ts'
 
-const backlog = 1000
+const backlog = 600
 const concurrency = 10
 /** For timers and nodes without code, whatever the concurrency. */
 const mostBeyond = 100

@@ -89,7 +89,7 @@ export class Connection {
   readonly #limits: readonly LimitDeclaration[]
   readonly #agingRate: number | null | undefined
   readonly #options: GenevaOptions
-  readonly #database: DatabaseOptions
+  readonly database: DatabaseOptions
   readonly #onOpen: (store: Store) => void
   #opened: Promise<Opened> | null = null
   #ready = false
@@ -99,8 +99,8 @@ export class Connection {
   constructor(options: GenevaOptions, onOpen: (store: Store) => void = () => {}) {
     this.#options = options
     this.#onOpen = onOpen
-    this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
-    openerFor(this.#database?.url)
+    this.database = typeof options.database === 'string' ? { url: options.database } : options.database
+    openerFor(this.database?.url)
     checkLimits(options.limits)
     if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
       throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
@@ -136,7 +136,7 @@ export class Connection {
 
   /** Opening may have to write, and would then wait for a transaction that waits for it. */
   openFor(options: { readonly transaction?: object } | null): Promise<Opened> {
-    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.#database.url))
+    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.database.url))
       return this.open()
     throw new InvalidArgumentError(
       'The database must be open before the transaction begins: `await geneva.migrate()` when the application starts.',
@@ -146,7 +146,7 @@ export class Connection {
   /** A store of its own for a while, without making the code of this process known. */
   async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
     if (this.#closed) throw new ClosedError()
-    const store = await openerFor(this.#database.url)(this.#database)
+    const store = await openerFor(this.database.url)(this.database)
     try {
       await store.checkSchema()
       return await work(store)
@@ -192,7 +192,7 @@ export class Connection {
   }
 
   async #openDatabase(): Promise<Opened> {
-    const store = await openerFor(this.#database.url)(this.#database)
+    const store = await openerFor(this.database.url)(this.database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
       const engine = this.#engineOn(store)

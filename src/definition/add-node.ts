@@ -80,7 +80,8 @@ export function addNode(
     condition: conditionIn(options, where),
     onException: Object.freeze(own ?? inherited),
     retry: retry === undefined ? null : normalizeRetry(retry, where),
-    timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
+    // That of a child says how long it is waited for.
+    timeoutMs: timeout === undefined || kind === 'child' ? null : definedTimeout(timeout, where),
     queue: queue === undefined ? null : definedQueue(queue, where),
     priority: priority === undefined ? null : definedPriority(priority, where),
   })

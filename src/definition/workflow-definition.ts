@@ -63,6 +63,8 @@ export interface ChildSettings {
   /** Asked when the node runs, because classes may refer to each other. */
   workflowClass(): unknown
   readonly start: (workflow: any) => unknown
+  /** How long its end is waited for; `null`: for ever. */
+  readonly timeoutMs: number | null
 }
 
 /** The method that undoes a node, and how it is called. */

@@ -16,8 +16,15 @@ import type {
   Test,
   WorkflowDefinition,
 } from '../definition/workflow-definition.ts'
-import { ChildNotFinishedError, InvalidArgumentError, isGenevaError, StepMissingError } from '../errors.ts'
+import {
+  ChildNotFinishedError,
+  InvalidArgumentError,
+  isGenevaError,
+  NothingCameError,
+  StepMissingError,
+} from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
+import { describeSpan } from '../primitives/describe-span.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
@@ -209,9 +216,11 @@ async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkf
 /** Before the wait a report that begins it; after it what the method receives. */
 async function runChild(
   { claimed: { execution }, children }: StepJob,
-  { workflowClass, start }: ChildSettings,
+  { workflowClass, start, timeoutMs }: ChildSettings,
   workflow: AnyWorkflow,
 ): Promise<StepReport | { readonly argument: Child }> {
+  if (cameIn(execution.input)?.came === 'nothing')
+    throw new NothingCameError(execution.workflowId, execution.node, describeSpan(timeoutMs ?? 0))
   const key = execution.input === null ? null : childKey(execution.input)
   if (key !== null) {
     const { workflow: ended, child } = await children.read(key.workflowId)

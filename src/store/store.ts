@@ -258,6 +258,8 @@ export interface Store extends EventStore {
   registerWorker(worker: WorkerRecord): Promise<void>
   /** Renews the lease. `null` when it was lost: everything that the worker held belongs to others. */
   heartbeat(workerId: string, leaseMs: number): Promise<HeldExecution[] | null>
+  /** Renews the lease and looks at nothing else; false when it was lost. */
+  renewLease(workerId: string, leaseMs: number): Promise<boolean>
   /** Rows claimed by the worker, to adopt a claim whose answer was lost. */
   heldBy(workerId: string): Promise<ClaimedExecution[]>
   retireWorker(workerId: string): Promise<void>

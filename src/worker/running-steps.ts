@@ -144,7 +144,9 @@ export class RunningSteps {
   }
 
   #count(queue: string, by: number): void {
-    this.#perQueue.set(queue, this.inQueue(queue) + by)
+    const count = this.inQueue(queue) + by
+    if (count === 0) this.#perQueue.delete(queue)
+    else this.#perQueue.set(queue, count)
   }
 }
 

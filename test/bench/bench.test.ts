@@ -69,6 +69,14 @@ describe('npm run bench', () => {
     expect(results.every(result => result.median > 0)).toBe(true)
   }, 30_000)
 
+  it('measures what a worker keeps of the steps that it has run, and that is next to nothing', async () => {
+    const { stdout } = await bench('memory', '--tiny', '--json', '--databases', 'sqlite')
+    const { results } = JSON.parse(stdout) as { results: { case: string; median: number; unit: string }[] }
+    const heap = results.find(result => result.case === 'a million steps: highest growth of the heap since')
+    expect(heap).toMatchObject({ unit: 'MB' })
+    expect(heap?.median).toBeLessThan(3)
+  }, 60_000)
+
   it('runs a large graph in a process of its own, and tells its memory', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'geneva-bench-test-'))
     const database = JSON.stringify({ url: `sqlite:${join(folder, 'bench.db')}` })

@@ -46,7 +46,7 @@ import { startInside } from './start-workflows.ts'
 import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
 import { watch } from './watches.ts'
-import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
+import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, renewLease, retireWorker } from './workers.ts'
 
 export class SqlStore implements Store {
   readonly #context: SqlContext
@@ -161,6 +161,9 @@ export class SqlStore implements Store {
   }
   heartbeat(workerId: string, leaseMs: number) {
     return heartbeat(this.#context, workerId, leaseMs)
+  }
+  renewLease(workerId: string, leaseMs: number) {
+    return renewLease(this.#context, workerId, leaseMs)
   }
   heldBy(workerId: string) {
     return heldBy(this.#context, workerId)

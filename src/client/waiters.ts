@@ -24,6 +24,7 @@ export class Waiters {
   readonly #waiting = new Map<string, Set<Done>>()
   #timer: NodeJS.Timeout | null = null
   #pollMs = firstPollMs
+  #lookAt = 0
 
   /** Many that end at once are read at once. */
   readonly #ends: Batcher<string, EndOfWorkflow | null>
@@ -78,8 +79,12 @@ export class Waiters {
     if (all?.size === 0) this.#waiting.delete(id)
   }
 
+  /** The sooner of two looks is enough. */
   #schedule(ms: number): void {
+    const at = performance.now() + ms
+    if (this.#timer !== null && this.#lookAt <= at) return
     if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#lookAt = at
     this.#timer = setTimeout(() => void this.#look(), ms)
   }
 

@@ -307,11 +307,10 @@ function isEmpty(change: WorkflowChange): boolean {
 
 /** The row is still what it was when it was found: same attempt, same claim. */
 export function holds(facts: WorkflowFacts, row: ActiveExecution): boolean {
-  return facts.active.some(
-    active =>
-      active.id === row.id &&
-      active.state === 'in_progress' &&
-      active.fence === row.fence &&
-      active.owner === row.owner,
-  )
+  return facts.active.some(active => active.id === row.id && isSameClaim(active, row))
+}
+
+/** The row is still under the claim that it was under then. */
+export function isSameClaim(now: ActiveExecution, then: ActiveExecution): boolean {
+  return now.state === 'in_progress' && now.fence === then.fence && now.owner === then.owner
 }

@@ -9,7 +9,7 @@ import { assumedFacts } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
-import { type Engine, holds } from './engine.ts'
+import { type Engine, isSameClaim } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
 import { closerLook, mostFollowers, needsHealing, targetFor } from './finish-targets.ts'
 import { withEnoughIds } from './id-pool.ts'
@@ -175,11 +175,12 @@ function decideGroup(
   const { workerId, results } = call
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
+  const rows = new Map(facts.active.map(row => [row.id, row]))
   let recorded = false
   for (const request of group.requests) {
     const { execution } = request.claimed
-    const found = facts.active.find(active => active.id === execution.id)
-    if (!found || !holds(facts, execution) || draft.rowIn(found.slot)?.id !== found.id) {
+    const found = rows.get(execution.id)
+    if (!found || !isSameClaim(found, execution) || draft.rowIn(found.slot)?.id !== found.id) {
       results.set(request, settle(facts, request, workerId))
       continue
     }

@@ -24,6 +24,8 @@ export interface StartOrder {
    * begins in progress if that worker is alive and nothing else stands in the way, else it is scheduled.
    */
   readonly first: readonly NewExecution[]
+  /** Who started it, and why, where somebody said so. */
+  readonly asked?: { readonly by: string | null; readonly reason: string | null }
   /** Where in a trace it was started, for those who trace. */
   readonly trace?: string | null
   /** When it must have ended. The row of the timer for that is among the first. */

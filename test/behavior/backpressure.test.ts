@@ -120,7 +120,7 @@ forEachDatabase('a worker on a slow database', database => {
     await under.geneva.startMany(Bulk, times(100, {}))
     await under.geneva.startMany(Sleeper, times(mostBeyond + 2 * concurrency + 30, {}), { deadline: '1 day' })
     const store = await under.geneva.openedStore()
-    const { claim, change, findAbandoned } = store
+    const { claim, change, changeAssumed, findAbandoned } = store
     const open: Gate = gate()
     const seen = { claimed: 0, upkeep: 0, changes: 0 }
     const slow: Partial<Store> = {
@@ -133,6 +133,11 @@ forEachDatabase('a worker on a slow database', database => {
         seen.changes++
         await open.passed
         return change.apply(store, given).finally(() => seen.changes--)
+      },
+      changeAssumed: async (...given) => {
+        seen.changes++
+        await open.passed
+        return changeAssumed.apply(store, given).finally(() => seen.changes--)
       },
       findAbandoned: (...given) => {
         seen.upkeep++

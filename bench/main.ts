@@ -12,18 +12,18 @@ const fewestRuns = 3
 /** Ten times as many as in the tables that they are compared with. */
 const fewestFinished = 10_000
 const system = 'geneva-drive'
-const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'postgres', 'mysql']
+const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'sqlite-normal', 'postgres', 'mysql']
 const usualDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres']
 const folder = new URL('workloads/', import.meta.url)
 const workloadNames = readdirSync(folder)
   .filter(file => file.endsWith('.js'))
   .map(file => file.slice(0, -'.js'.length))
 
-const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases sqlite,postgres,mysql] [--finished N] [--tiny]
+const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases NAME,...] [--finished N] [--tiny]
 
 workloads: ${workloadNames.join(', ')}
 --runs N      how often each case is measured, at least ${fewestRuns}
---databases   which ones; ${usualDatabases.join(' and ')} if nothing is said
+--databases   of ${databaseNames.join(', ')}; ${usualDatabases.join(' and ')} if nothing is said
 --finished N  for growth: how many executions have ended in the larger tables; a million if nothing is said
 --tiny        small sizes, only to see that everything works; the numbers mean nothing`
 

@@ -89,7 +89,7 @@ class Grown {
     const own = { ...database, options: { ...database.options, prefix: `g${finished}_`, keyType: 'bigint' as const } }
     const geneva = new Geneva({ database: own.options, workflows })
     await geneva.migrate()
-    const plain = await connectPlainly(own.name, own.options.url)
+    const plain = await connectPlainly(own.kind, own.options.url)
     const history = await seedHistory({ geneva, database: own, plain }, finished)
     const { explained, ended, due } = size
     const whats = (count: number) => Array.from({ length: count }, () => ({}))

@@ -1,0 +1,58 @@
+/**
+ * Steps per second of many workflows of five steps that do nothing, from the first start to the last durable end, with
+ * one worker in the same process. Each run has tables of its own; afterwards every step must be recorded once.
+ */
+
+import type { Geneva } from '../../src/index.ts'
+import { inFreshPlace } from '../databases.ts'
+import {
+  checkNothingLost,
+  FiveSteps,
+  runMany,
+  startEach,
+  stepsOfFive,
+  withEngine,
+  workerOptions,
+} from '../five-steps.ts'
+import type { Case, Size, Workload } from '../workload.ts'
+
+const tiny = 40
+/** Before the clock starts, so that code is compiled and connections are open. */
+const warmUp: Readonly<Record<Size, number>> = { full: 500, tiny: 10 }
+
+function throughput(name: string, workflows: number, start: typeof startEach): Case {
+  return {
+    name,
+    measure: (database, size) =>
+      inFreshPlace(database, place =>
+        withEngine(place, async bench => {
+          const count = size === 'full' ? workflows : tiny
+          await bench.geneva.startWorker(workerOptions)
+          await runMany(bench, warmUp[size], start)
+          const ms = await runMany(bench, count, start)
+          await checkNothingLost(bench.plain, warmUp[size] + count)
+          return [{ value: (count * stepsOfFive * 1000) / ms, unit: 'steps/s' }]
+        }),
+      ),
+  }
+}
+
+const atOnce = 500
+
+async function startInSets(geneva: Geneva, workflows: number): Promise<void> {
+  for (let left = workflows; left > 0; left -= atOnce) {
+    await geneva.startMany(
+      FiveSteps,
+      Array.from({ length: Math.min(left, atOnce) }, () => ({})),
+    )
+  }
+}
+
+export const workload: Workload = {
+  about: 'Steps per second of 2,000 and of 20,000 workflows of five steps that do nothing.',
+  cases: [
+    throughput('2,000 workflows', 2_000, startEach),
+    throughput('2,000 workflows, startMany', 2_000, startInSets),
+    throughput('20,000 workflows', 20_000, startEach),
+  ],
+}

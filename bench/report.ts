@@ -78,7 +78,8 @@ export function asTable(machine: Machine, results: readonly Result[]): string {
 }
 
 function number(value: number): string {
-  const digits = Math.abs(value) >= 100 ? 0 : 1
-  const rounded = Math.abs(value) < 0.05 ? 0 : value
+  const size = Math.abs(value)
+  const digits = size >= 100 ? 0 : size >= 1 ? 1 : 3
+  const rounded = size < 0.0005 ? 0 : value
   return rounded.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

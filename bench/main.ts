@@ -4,14 +4,16 @@
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type BenchDatabase, type BenchDatabaseName, openDatabases } from './databases.ts'
-import { asTable, currentLoad, describeMachine, type Result, resultOf } from './report.ts'
-import type { Measurement, Size, Workload } from './workload.ts'
+import { compare } from './bars.ts'
+import { type BenchDatabaseName, openDatabases, serverSettings } from './databases.ts'
+import { measureAll } from './measure.ts'
+import { installPeers } from './peer-cases.ts'
+import { asTable, currentLoad, describeMachine } from './report.ts'
+import type { Size, Workload } from './workload.ts'
 
 const fewestRuns = 3
 /** Ten times as many as in the tables that they are compared with. */
 const fewestFinished = 10_000
-const system = 'geneva-drive'
 const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'sqlite-normal', 'postgres', 'mysql']
 const usualDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres']
 const folder = new URL('workloads/', import.meta.url)
@@ -19,12 +21,15 @@ const workloadNames = readdirSync(folder)
   .filter(file => file.endsWith('.js'))
   .map(file => file.slice(0, -'.js'.length))
 
-const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases NAME,...] [--finished N] [--tiny]
+const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases NAME,...] [--peers]
+                       [--finished N] [--seconds N] [--tiny]
 
 workloads: ${workloadNames.join(', ')}
 --runs N      how often each case is measured, at least ${fewestRuns}
 --databases   of ${databaseNames.join(', ')}; ${usualDatabases.join(' and ')} if nothing is said
+--peers       other engines and queues as well, for the workloads that they can do; installed when first asked for
 --finished N  for growth: how many executions have ended in the larger tables; a million if nothing is said
+--seconds N   for bloat and contention: how long the load lasts; 300 if nothing is said
 --tiny        small sizes, only to see that everything works; the numbers mean nothing`
 
 class UsageError extends Error {}
@@ -36,6 +41,8 @@ interface Order {
   readonly databases: readonly BenchDatabaseName[]
   readonly size: Size
   readonly finished: number
+  readonly seconds: number
+  readonly peers: boolean
 }
 
 try {
@@ -48,40 +55,30 @@ try {
 
 async function main(order: Order): Promise<void> {
   const { workload } = (await import(new URL(`${order.workload}.js`, folder).href)) as { workload: Workload }
+  if (order.peers) await installPeers()
   const loadBefore = currentLoad()
   const databases = await openDatabases(order.databases)
   try {
-    const results = await measure(workload, order, databases.all)
+    const { finished, seconds, runs, size } = order
+    const cases = [...workload.cases, ...(order.peers ? (workload.peers ?? []) : [])]
+    const plan = {
+      workload: order.workload,
+      cases,
+      databases: databases.all,
+      runs,
+      size,
+      limits: { finished, seconds },
+    }
+    const { results, failures } = await measureAll(plan)
+    const comparisons = compare(order.workload, results)
     const machine = describeMachine(databases.onDisk, loadBefore)
-    const document = { ...order, about: workload.about, machine, results }
-    process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(machine, results)}\n`)
+    const measured = { machine, results, comparisons, failures }
+    const document = { ...order, about: workload.about, settings: serverSettings, ...measured }
+    process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(measured)}\n`)
     await workload.stop?.()
   } finally {
     await databases.stop()
   }
-}
-
-async function measure(workload: Workload, order: Order, databases: readonly BenchDatabase[]): Promise<Result[]> {
-  const measured = new Map<string, { head: Parameters<typeof resultOf>[0]; values: number[] }>()
-  const note = (name: string, database: string, { what, value, unit }: Measurement) => {
-    const label = what === undefined ? name : `${name}: ${what}`
-    const key = `${database}\n${label}`
-    const head = { workload: order.workload, case: label, system, database, unit }
-    const known = measured.get(key) ?? { head, values: [] }
-    known.values.push(value)
-    measured.set(key, known)
-  }
-  for (const database of databases) {
-    for (const each of workload.cases) await each.measure(database, 'tiny', order.finished)
-    for (let run = 1; run <= order.runs; run++) {
-      for (const each of workload.cases) {
-        process.stderr.write(`${database.name}, run ${run} of ${order.runs}: ${each.name}\n`)
-        const measured = await each.measure(database, order.size, order.finished)
-        for (const measurement of measured) note(each.name, database.name, measurement)
-      }
-    }
-  }
-  return [...measured.values()].map(({ head, values }) => resultOf(head, values))
 }
 
 function orderFrom(args: readonly string[]): Order {
@@ -100,7 +97,10 @@ function orderFrom(args: readonly string[]): Order {
   if (!Number.isSafeInteger(finished) || finished < fewestFinished || finished % 1000 !== 0) {
     throw new UsageError(`--finished must be a multiple of 1,000, and at least ${fewestFinished}.`)
   }
-  return { finished, workload, json: values.json, runs, databases, size: values.tiny ? 'tiny' : 'full' }
+  const seconds = Number(values.seconds)
+  if (!Number.isSafeInteger(seconds) || seconds < 1) throw new UsageError('--seconds must be a whole number above 0.')
+  const { json, peers } = values
+  return { finished, seconds, workload, json, peers, runs, databases, size: values.tiny ? 'tiny' : 'full' }
 }
 
 function parsed(args: readonly string[]) {
@@ -112,6 +112,8 @@ function parsed(args: readonly string[]) {
         json: { type: 'boolean', default: false },
         runs: { type: 'string', default: String(fewestRuns) },
         databases: { type: 'string', default: usualDatabases.join(',') },
+        peers: { type: 'boolean', default: false },
+        seconds: { type: 'string', default: '300' },
         finished: { type: 'string', default: '1000000' },
         tiny: { type: 'boolean', default: false },
       },

@@ -218,7 +218,7 @@ function middle(values: readonly number[]): number {
 
 const history: Case = {
   name: 'history',
-  async measure(database, size, finished) {
+  async measure(database, size, { finished }) {
     const { small, rounds, explained } = amounts[size]
     const large = size === 'full' ? finished : small * 10
     const both = [await grown(database, small, size), await grown(database, large, size)] as const

@@ -5,6 +5,8 @@
 import type { Geneva } from '../../src/index.ts'
 import { inFreshPlace } from '../databases.ts'
 import { FiveSteps, withEngine, workerOptions } from '../five-steps.ts'
+import { limitCases } from '../limit-cases.ts'
+import { peerCases } from '../peer-cases.ts'
 import { besideWorkers } from '../worker-processes.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
 
@@ -18,16 +20,20 @@ const amounts: Readonly<Record<Size, Amounts>> = {
   tiny: { warmUp: 2, measured: 10 },
 }
 
-async function oneByOne(geneva: Geneva, size: Size): Promise<Measurement[]> {
+async function oneByOne(runOne: () => Promise<unknown>, size: Size): Promise<Measurement[]> {
   const { warmUp, measured } = amounts[size]
   const times: number[] = []
   for (let index = -warmUp; index < measured; index++) {
     const begun = performance.now()
-    const workflow = await geneva.start(FiveSteps)
-    await workflow.waitUntilFinished({ timeout: '1 min' })
+    await runOne()
     if (index >= 0) times.push(performance.now() - begun)
   }
   return spread(times)
+}
+
+async function startAndWait(geneva: Geneva): Promise<void> {
+  const workflow = await geneva.start(FiveSteps)
+  await workflow.waitUntilFinished({ timeout: '1 min' })
 }
 
 /** The median and what one in a hundred exceeds. */
@@ -46,7 +52,7 @@ const sameProcess: Case = {
     inFreshPlace(database, place =>
       withEngine(place, async ({ geneva }) => {
         await geneva.startWorker(workerOptions)
-        return oneByOne(geneva, size)
+        return oneByOne(() => startAndWait(geneva), size)
       }),
     ),
 }
@@ -55,11 +61,24 @@ const separateProcesses: Case = {
   name: 'separate processes',
   measure: (database, size) =>
     inFreshPlace(database, place =>
-      withEngine(place, async ({ geneva }) => (await besideWorkers(place, 1, () => oneByOne(geneva, size))).result),
+      withEngine(place, async ({ geneva }) => {
+        const { result } = await besideWorkers(place, 1, () => oneByOne(() => startAndWait(geneva), size))
+        return result
+      }),
     ),
 }
 
+const limits = limitCases(sameProcess.name, async ({ engine, check }, size) => {
+  const measured = await oneByOne(() => engine.runMany(1), size)
+  await check(amounts[size].warmUp + amounts[size].measured)
+  return measured
+})
+
 export const workload: Workload = {
   about: 'Milliseconds from start to end of one workflow of five steps at a time, on an idle system.',
-  cases: [sameProcess, separateProcesses],
+  cases: [sameProcess, ...limits, separateProcesses],
+  peers: peerCases('latency', sameProcess.name, {
+    full: { warmUp: amounts.full.warmUp, workflows: amounts.full.measured },
+    tiny: { warmUp: amounts.tiny.warmUp, workflows: amounts.tiny.measured },
+  }),
 }

@@ -14,6 +14,8 @@ import {
   withEngine,
   workerOptions,
 } from '../five-steps.ts'
+import { limitCases } from '../limit-cases.ts'
+import { peerCases } from '../peer-cases.ts'
 import type { Case, Size, Workload } from '../workload.ts'
 
 const tiny = 40
@@ -48,11 +50,28 @@ async function startInSets(geneva: Geneva, workflows: number): Promise<void> {
   }
 }
 
+const usual = '2,000 workflows'
+const counts: Readonly<Record<Size, number>> = { full: 2_000, tiny }
+
+const limits = limitCases(usual, async ({ engine, check }, size) => {
+  await engine.runMany(warmUp[size])
+  const begun = performance.now()
+  await engine.runMany(counts[size])
+  const ms = performance.now() - begun
+  await check(warmUp[size] + counts[size])
+  return [{ value: (counts[size] * stepsOfFive * 1000) / ms, unit: 'steps/s' }]
+})
+
 export const workload: Workload = {
   about: 'Steps per second of 2,000 and of 20,000 workflows of five steps that do nothing.',
   cases: [
-    throughput('2,000 workflows', 2_000, startEach),
+    throughput(usual, counts.full, startEach),
+    ...limits,
     throughput('2,000 workflows, startMany', 2_000, startInSets),
     throughput('20,000 workflows', 20_000, startEach),
   ],
+  peers: peerCases('throughput', usual, {
+    full: { warmUp: warmUp.full, workflows: counts.full },
+    tiny: { warmUp: warmUp.tiny, workflows: counts.tiny },
+  }),
 }

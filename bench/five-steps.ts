@@ -56,6 +56,8 @@ const startsInFlight = 500
 export interface Bench {
   readonly geneva: Geneva
   readonly plain: PlainConnection
+  /** Where the tables hold others as well: what their names begin with, and the greatest id of those others. */
+  readonly beside?: { readonly prefix: string; readonly lastId: string }
 }
 
 /** An engine on tables that are there and empty, and a connection of its own to look at them. */
@@ -71,22 +73,30 @@ export async function withEngine<T>(place: BenchDatabase, work: (bench: Bench) =
 }
 
 /** Calls `start` for each, so many at once. */
-export async function startEach(geneva: Geneva, workflows: number, inFlight: number = startsInFlight): Promise<void> {
+export async function startEach(geneva: Geneva, workflows: number): Promise<void> {
   let left = workflows
   const caller = async () => {
     while (left-- > 0) await geneva.start(FiveSteps)
   }
-  await Promise.all(Array.from({ length: Math.min(inFlight, workflows) }, caller))
+  await Promise.all(Array.from({ length: Math.min(startsInFlight, workflows) }, caller))
+}
+
+/** Starts so many in one call, which is one transaction. */
+export async function startSet(geneva: Geneva, workflows: number): Promise<void> {
+  await geneva.startMany(
+    FiveSteps,
+    Array.from({ length: workflows }, () => ({})),
+  )
 }
 
 /** Starts so many with a worker in this process, from the first start to the last durable end: milliseconds. */
-export async function runMany({ geneva, plain }: Bench, workflows: number, start = startEach): Promise<number> {
-  const before = await finishedCount(plain)
+export async function runMany(bench: Bench, workflows: number, start = startEach): Promise<number> {
+  const before = await finishedCount(bench)
   const allRan = lastSteps.more(workflows)
   const begun = performance.now()
-  await start(geneva, workflows)
+  await start(bench.geneva, workflows)
   await allRan
-  await untilFinished(plain, before + workflows)
+  await untilFinished(bench, before + workflows)
   return performance.now() - begun
 }
 
@@ -94,29 +104,31 @@ const lookMs = 2
 const patienceMs = 600_000
 
 /** Waits until the database says that so many workflows have finished, in all. */
-export async function untilFinished(plain: PlainConnection, workflows: number, everyMs: number = lookMs) {
+export async function untilFinished(bench: Bench, workflows: number, everyMs: number = lookMs): Promise<void> {
   const begun = performance.now()
   for (;;) {
-    const finished = await finishedCount(plain)
+    const finished = await finishedCount(bench)
     if (finished >= workflows) return
     if (performance.now() - begun > patienceMs) throw new Error(`Only ${finished} of ${workflows} have finished.`)
     await delay(everyMs)
   }
 }
 
-export async function finishedCount(plain: PlainConnection): Promise<number> {
-  const [row] = await plain.query(`select count(*) as count from geneva_drive_workflows where state = 'finished'`)
+export async function finishedCount({ plain, beside }: Bench): Promise<number> {
+  const table = `${beside?.prefix ?? 'geneva_drive_'}workflows`
+  const after = beside === undefined ? '' : ` and id > ${beside.lastId}`
+  const [row] = await plain.query(`select count(*) as count from ${table} where state = 'finished'${after}`)
   return Number(row?.count)
 }
 
 /** Throws unless each step of each workflow was recorded once and nothing is left to do. */
-export async function checkNothingLost(plain: PlainConnection, workflows: number): Promise<void> {
+export async function checkNothingLost(bench: Bench, workflows: number): Promise<void> {
   const count = async (table: string, where: string) => {
-    const [row] = await plain.query(`select count(*) as count from geneva_drive_${table} where ${where}`)
+    const [row] = await bench.plain.query(`select count(*) as count from geneva_drive_${table} where ${where}`)
     return Number(row?.count)
   }
   const found = {
-    finished: await finishedCount(plain),
+    finished: await finishedCount(bench),
     completed: await count('step_executions', `state = 'completed'`),
     active: await count('active_executions', `kind <> 'timer'`),
   }

@@ -71,7 +71,7 @@ export function asTable({ machine, results, comparisons, failures }: Measured): 
         result.case,
         result.system,
         result.database,
-        ...[result.median, result.low, result.high].map(number),
+        ...[result.median, result.low, result.high].map(value => number(value)),
         result.unit,
         String(result.runs.length),
       ]),
@@ -104,7 +104,7 @@ function columns(head: readonly string[], rows: readonly (readonly string[])[]):
 
 function number(value: number, usual = 1): string {
   const size = Math.abs(value)
+  if (size < 0.0005) return '0'
   const digits = size >= 100 ? 0 : size >= 1 ? usual : 3
-  const rounded = size < 0.0005 ? 0 : value
-  return rounded.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

@@ -7,9 +7,9 @@ import type { Geneva } from '../../src/index.ts'
 import { inFreshPlace } from '../databases.ts'
 import {
   checkNothingLost,
-  FiveSteps,
   runMany,
   startEach,
+  startSet,
   stepsOfFive,
   withEngine,
   workerOptions,
@@ -32,7 +32,7 @@ function throughput(name: string, workflows: number, start: typeof startEach): C
           await bench.geneva.startWorker(workerOptions)
           await runMany(bench, warmUp[size], start)
           const ms = await runMany(bench, count, start)
-          await checkNothingLost(bench.plain, warmUp[size] + count)
+          await checkNothingLost(bench, warmUp[size] + count)
           return [{ value: (count * stepsOfFive * 1000) / ms, unit: 'steps/s' }]
         }),
       ),
@@ -42,12 +42,7 @@ function throughput(name: string, workflows: number, start: typeof startEach): C
 const atOnce = 500
 
 async function startInSets(geneva: Geneva, workflows: number): Promise<void> {
-  for (let left = workflows; left > 0; left -= atOnce) {
-    await geneva.startMany(
-      FiveSteps,
-      Array.from({ length: Math.min(left, atOnce) }, () => ({})),
-    )
-  }
+  for (let left = workflows; left > 0; left -= atOnce) await startSet(geneva, Math.min(left, atOnce))
 }
 
 const usual = '2,000 workflows'

@@ -58,12 +58,18 @@ describe('npm run bench', () => {
     for (const [what, unit] of [
       ['explain 20 (bound 1.5)', 'ms'],
       ['claim 10 (bound 1.5)', 'ms'],
-      ['throughput', 'executions/s'],
-      ['start to end, three steps', 'ms'],
     ]) {
       expect(unitOf.get(`history: ${what}, 50 ended`)).toBe(unit)
       expect(unitOf.get(`history: ${what}, 500 ended`)).toBe(unit)
       expect(unitOf.get(`history: ${what}, many against few`)).toBe('times')
+    }
+    for (const [what, unit] of [
+      ['throughput', 'steps/s'],
+      ['start to end of one', 'ms'],
+    ]) {
+      expect(unitOf.get(`history: ${what}, none ended`)).toBe(unit)
+      expect(unitOf.get(`history: ${what}, 500 ended`)).toBe(unit)
+      expect(unitOf.get(`history: ${what}, many against none`)).toBe('times')
     }
     expect(unitOf.get('history: disk, 500 ended')).toBe('MB')
     expect(results.every(result => result.median > 0)).toBe(true)

@@ -32,16 +32,18 @@ export async function changeWorkflows(
     const [locked, revision, now] = await Promise.all([
       lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
       call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
-      context.observer === null ? [] : transaction.query(sql`select ${context.now} as now`),
+      transaction.query(sql`select ${context.leaseNow} as now`),
     ])
-    const facts = await lookCloser(context, transaction, locked, noting(call, orders))
+    const clock = now[0] ? int(now[0], 'now') : 0
+    const timed = locked.map(fact => ({ ...fact, now: clock + context.clockOffset }))
+    const facts = await lookCloser(context, transaction, timed, noting(call, orders))
     const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
     if (changes.length > 0) {
       failpoint?.('finish.before-commit')
-      await transaction.commitWith(changeStatements(context, changes))
+      await transaction.commitWith(changeStatements(context.at(context.dialect.timeParam(clock)), changes))
       failpoint?.('finish.after-commit')
     }
-    return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
+    return { changes, facts, orders, now: clock + context.clockOffset }
   })
   context.tell(() => [
     ...startEvents(orders, [...(facts[0]?.started.values() ?? [])]),
@@ -64,7 +66,7 @@ function noting(call: ChangeCall, orders: StartOrder[]): ChangeCall {
   }
 }
 
-function eventsIn(
+export function eventsIn(
   changes: readonly WorkflowChange[],
   facts: readonly WorkflowFacts[],
   at: number,

@@ -8,10 +8,10 @@ import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { InvalidArgumentError } from '../../errors.ts'
 import { pauseFor } from '../../primitives/pause-for.ts'
-import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
+import type { Database, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
-import { raw, render, type Sql } from '../sql/sql.ts'
+import { raw, render, type Sql, sql } from '../sql/sql.ts'
 import type { UserTransaction } from '../store.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -264,5 +264,18 @@ class SqliteTransaction implements Transaction {
     for (const statement of statements) await this.#session.run(statement)
     await this.#session.run(raw('commit'))
     this.ended = true
+  }
+
+  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
+    for (const { select, count } of guards) {
+      if ((await this.#session.query(select)).length === count) continue
+      this.ended = true
+      await this.#session.run(raw('rollback'))
+      return null
+    }
+    const [row] = await this.#session.query(sql`select ${sqliteDialect.now} as now`)
+    const now = Number(row?.now)
+    await this.commitWith(statements(sql`${now}`))
+    return now
   }
 }

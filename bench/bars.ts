@@ -100,7 +100,8 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   ],
 }
 
-export function compare(workload: string, results: readonly Result[]): Comparison[] {
+export function compare(workload: string, all: readonly Result[]): Comparison[] {
+  const results = all.filter(result => result.workload === workload)
   const barred = (rules[workload] ?? []).flatMap(rule => compared(rule, results))
   const known = new Set(barred.map(({ what }) => what))
   return [...barred, ...others(results).filter(({ what }) => !known.has(what))]

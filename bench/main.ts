@@ -16,18 +16,23 @@ const fewestRuns = 3
 const fewestFinished = 10_000
 const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'sqlite-normal', 'postgres', 'mysql']
 const usualDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres']
+/** What is measured if only `--peers` is said: all that others can do, and what it costs us. */
+const comparedWorkloads = ['throughput', 'latency', 'fan', 'cost']
+const comparedDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres', 'mysql']
 const folder = new URL('workloads/', import.meta.url)
 const workloadNames = readdirSync(folder)
   .filter(file => file.endsWith('.js'))
   .map(file => file.slice(0, -'.js'.length))
 
-const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases NAME,...] [--peers]
-                       [--finished N] [--seconds N] [--tiny]
+const usage = `usage: npm run bench -- WORKLOAD ... [--json] [--runs N] [--databases NAME,...] [--peers]
+                       [--only NAME] [--finished N] [--seconds N] [--tiny]
 
 workloads: ${workloadNames.join(', ')}
 --runs N      how often each case is measured, at least ${fewestRuns}
 --databases   of ${databaseNames.join(', ')}; ${usualDatabases.join(' and ')} if nothing is said
---peers       other engines and queues as well, for the workloads that they can do; installed when first asked for
+--peers       other engines and queues as well, installed when first asked for; without a workload it means
+              ${comparedWorkloads.join(', ')} on ${comparedDatabases.join(', ')}
+--only NAME   only what is called so in the second column of the table: --only '2,000 workflows'
 --finished N  for growth: how many executions have ended in the larger tables; a million if nothing is said
 --seconds N   for bloat and contention: how long the load lasts; 300 if nothing is said
 --tiny        small sizes, only to see that everything works; the numbers mean nothing`
@@ -35,7 +40,7 @@ workloads: ${workloadNames.join(', ')}
 class UsageError extends Error {}
 
 interface Order {
-  readonly workload: string
+  readonly workloads: readonly string[]
   readonly json: boolean
   readonly runs: number
   readonly databases: readonly BenchDatabaseName[]
@@ -43,6 +48,8 @@ interface Order {
   readonly finished: number
   readonly seconds: number
   readonly peers: boolean
+  /** The name of the cases that are measured; all if it is `null`. */
+  readonly only: string | null
 }
 
 try {
@@ -54,42 +61,50 @@ try {
 }
 
 async function main(order: Order): Promise<void> {
-  const { workload } = (await import(new URL(`${order.workload}.js`, folder).href)) as { workload: Workload }
+  const workloads = await Promise.all(order.workloads.map(name => chosen(name, order)))
   if (order.peers) await installPeers()
   const loadBefore = currentLoad()
   const databases = await openDatabases(order.databases)
   try {
     const { finished, seconds, runs, size } = order
-    const cases = [...workload.cases, ...(order.peers ? (workload.peers ?? []) : [])]
-    const plan = {
-      workload: order.workload,
-      cases,
-      databases: databases.all,
-      runs,
-      size,
-      limits: { finished, seconds },
+    const plan = { databases: databases.all, runs, size, limits: { finished, seconds } }
+    const all = []
+    for (const { name, cases } of workloads) all.push(await measureAll({ ...plan, workload: name, cases }))
+    const results = all.flatMap(each => each.results)
+    const measured = {
+      machine: describeMachine(databases.onDisk, loadBefore),
+      results,
+      comparisons: order.workloads.flatMap(name => compare(name, results)),
+      failures: all.flatMap(each => each.failures),
     }
-    const { results, failures } = await measureAll(plan)
-    const comparisons = compare(order.workload, results)
-    const machine = describeMachine(databases.onDisk, loadBefore)
-    const measured = { machine, results, comparisons, failures }
-    const document = { ...order, about: workload.about, settings: serverSettings, ...measured }
+    const about = Object.fromEntries(workloads.map(({ name, workload }) => [name, workload.about]))
+    const document = { ...order, about, settings: serverSettings, ...measured }
     process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(measured)}\n`)
-    await workload.stop?.()
   } finally {
+    for (const { workload } of workloads) await workload.stop?.()
     await databases.stop()
   }
 }
 
+async function chosen(name: string, { peers, only }: Order) {
+  const { workload } = (await import(new URL(`${name}.js`, folder).href)) as { workload: Workload }
+  const all = [...workload.cases, ...(peers ? (workload.peers ?? []) : [])]
+  const cases = only === null ? all : all.filter(each => each.name === only)
+  if (cases.length === 0) throw new UsageError(`Nothing in ${name} is called ${only}.`)
+  return { name, workload, cases }
+}
+
 function orderFrom(args: readonly string[]): Order {
   const { values, positionals } = parsed(args)
-  const [workload, ...more] = positionals
-  if (workload === undefined || more.length > 0 || !workloadNames.includes(workload)) {
-    throw new UsageError(workload === undefined ? 'Name a workload.' : `There is no workload ${positionals.join(' ')}.`)
-  }
+  const workloads = positionals.length === 0 && values.peers ? comparedWorkloads : positionals
+  const stranger = workloads.find(name => !workloadNames.includes(name))
+  if (stranger !== undefined) throw new UsageError(`There is no workload ${stranger}.`)
+  if (workloads.length === 0) throw new UsageError('Name a workload.')
   const runs = Number(values.runs)
-  if (!Number.isSafeInteger(runs) || runs < fewestRuns) throw new UsageError(`--runs must be at least ${fewestRuns}.`)
-  const names = values.databases.split(',')
+  const fewest = values.tiny ? 1 : fewestRuns
+  if (!Number.isSafeInteger(runs) || runs < fewest) throw new UsageError(`--runs must be at least ${fewest}.`)
+  const usual = positionals.length === 0 ? comparedDatabases : usualDatabases
+  const names = values.databases?.split(',') ?? usual
   const unknown = names.find(name => !databaseNames.some(known => known === name))
   if (unknown !== undefined) throw new UsageError(`There is no database ${unknown}.`)
   const databases = databaseNames.filter(name => names.includes(name))
@@ -99,8 +114,8 @@ function orderFrom(args: readonly string[]): Order {
   }
   const seconds = Number(values.seconds)
   if (!Number.isSafeInteger(seconds) || seconds < 1) throw new UsageError('--seconds must be a whole number above 0.')
-  const { json, peers } = values
-  return { finished, seconds, workload, json, peers, runs, databases, size: values.tiny ? 'tiny' : 'full' }
+  const { json, peers, only = null } = values
+  return { finished, seconds, workloads, json, peers, only, runs, databases, size: values.tiny ? 'tiny' : 'full' }
 }
 
 function parsed(args: readonly string[]) {
@@ -111,8 +126,9 @@ function parsed(args: readonly string[]) {
       options: {
         json: { type: 'boolean', default: false },
         runs: { type: 'string', default: String(fewestRuns) },
-        databases: { type: 'string', default: usualDatabases.join(',') },
+        databases: { type: 'string' },
         peers: { type: 'boolean', default: false },
+        only: { type: 'string' },
         seconds: { type: 'string', default: '300' },
         finished: { type: 'string', default: '1000000' },
         tiny: { type: 'boolean', default: false },

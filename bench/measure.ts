@@ -50,7 +50,7 @@ export async function measureAll(plan: Plan): Promise<{ results: Result[]; failu
       return []
     }
   }
-  for (const turn of turns) await attempt(turn, 'tiny')
+  if (plan.size !== 'tiny') for (const turn of turns) await attempt(turn, 'tiny')
   for (let run = 1; run <= plan.runs; run++) {
     for (const turn of turns) {
       const { system, database } = turn.head

@@ -97,7 +97,7 @@ describe('npm run bench', () => {
     const failures = await Promise.all(wrong.map(args => bench(...args).catch(error => error)))
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: 2, stdout: '' })
-      expect(failure.stderr).toMatch(/usage: npm run bench -- WORKLOAD.*workloads: checkpoints/s)
+      expect(failure.stderr).toMatch(/usage: npm run bench -- WORKLOAD.*workloads: bloat, checkpoints/s)
     }
   })
 

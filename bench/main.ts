@@ -65,6 +65,9 @@ async function main(order: Order): Promise<void> {
   if (order.peers) await installPeers()
   const loadBefore = currentLoad()
   const databases = await openDatabases(order.databases)
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => void databases.stop().finally(() => process.exit(130)))
+  }
   try {
     const { finished, seconds, runs, size } = order
     const plan = { databases: databases.all, runs, size, limits: { finished, seconds } }

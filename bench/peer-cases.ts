@@ -65,8 +65,8 @@ async function runPeer(
 ): Promise<Measurement[]> {
   const node = existsSync(newerNode) ? newerNode : process.execPath
   const args = [`${folder}${peer.program}.mjs`, workload, JSON.stringify(amount)]
-  const env = { ...process.env, PEER_DATABASE_URL: options.url, PEER_VARIANT: peer.variant ?? '' }
-  const { stdout } = await run(node, args, { env, timeout: patienceMs })
+  const peerEnv = { PEER_DATABASE_URL: options.url, PEER_VARIANT: peer.variant ?? '', PEER_HAS_PARENT: '1' }
+  const { stdout } = await run(node, args, { env: { ...process.env, ...peerEnv }, timeout: patienceMs })
   const lines = stdout.split('\n').filter(line => line.startsWith('{'))
   if (lines.length === 0) throw new Error(`${peer.program} printed no result.`)
   return lines.map(line => {

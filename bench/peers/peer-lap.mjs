@@ -17,6 +17,8 @@ export const url = process.env.PEER_DATABASE_URL ?? ''
 
 /** @param {() => Promise<Peer>} open */
 export async function measure(open) {
+  // Whoever asked for it may be interrupted; then nobody wants the answer, and a server must not be left behind.
+  if (process.env.PEER_HAS_PARENT) process.stdin.resume().once('close', () => process.exit(1))
   const [workload = '', amount = '{}'] = process.argv.slice(2)
   const peer = await open()
   try {

@@ -32,7 +32,7 @@ interface Rule {
   readonly never?: true
 }
 
-const runsOn = 'limit, runs on'
+const runsOn = 'limit (runs on)'
 const many = '2,000 workflows'
 const p50 = 'same process: p50'
 const fan = '1,000 wide'

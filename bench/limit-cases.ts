@@ -9,9 +9,9 @@ import type { Case, Measurement } from './workload.ts'
 
 /** What the limit is called, by how its steps are come by. */
 export const limitNames: Readonly<Record<Claims, string>> = {
-  each: 'limit, claims each step',
-  first: 'limit, runs on',
-  none: 'limit, starts claimed',
+  each: 'limit (claims each step)',
+  first: 'limit (runs on)',
+  none: 'limit (starts claimed)',
 }
 
 async function openLimit({ kind, options }: BenchDatabase): Promise<LimitStore> {

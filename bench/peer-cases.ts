@@ -4,6 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type BenchDatabase, inFreshPlace } from './databases.ts'
@@ -35,11 +36,26 @@ const newerNode = `${folder}node_modules/n24/bin/node`
 
 const run = promisify(execFile)
 
+/** Why there are no peers, if they could not be installed; each of them tells it then. */
+let installError: Error | null = null
+
 /** Scripts of packages are not run; `--force` because one of them is for one platform only. */
 export async function installPeers(): Promise<void> {
-  if (existsSync(`${folder}node_modules/.package-lock.json`)) return
-  process.stderr.write('installing the peers, once\n')
-  await run('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--force', '--no-audit', '--no-fund'])
+  const installedAt = await changedAt('node_modules/.package-lock.json')
+  if (installedAt >= (await changedAt('package-lock.json'))) return
+  process.stderr.write('installing the peers\n')
+  try {
+    await run('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--force', '--no-audit', '--no-fund'])
+  } catch (error) {
+    installError = error as Error
+  }
+}
+
+async function changedAt(file: string): Promise<number> {
+  return stat(`${folder}${file}`).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  )
 }
 
 /** One line of the table each, under the name of the case that they are compared with. */
@@ -63,6 +79,7 @@ async function runPeer(
   [workload, amount]: readonly [string, object],
   { options }: BenchDatabase,
 ): Promise<Measurement[]> {
+  if (installError !== null) throw installError
   const node = existsSync(newerNode) ? newerNode : process.execPath
   const args = [`${folder}${peer.program}.mjs`, workload, JSON.stringify(amount)]
   const peerEnv = { PEER_DATABASE_URL: options.url, PEER_VARIANT: peer.variant ?? '', PEER_HAS_PARENT: '1' }

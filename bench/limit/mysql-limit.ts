@@ -31,10 +31,9 @@ export function openMysqlLimit(url: string): LimitStore {
     async claim(limit) {
       const connection = await pool.getConnection()
       try {
-        await connection.query('start transaction')
-        const [rows] = await connection.query<RowDataPacket[]>(
-          `select id, workflow_id, step from limit_executions where state = ${due} order by id limit ${limit}
-           for update skip locked`,
+        const [[, rows = []]] = await connection.query<RowDataPacket[][]>(
+          `start transaction; select id, workflow_id, step from limit_executions where state = ${due} order by id
+           limit ${limit} for update skip locked`,
         )
         const ids = rows.map(({ id }) => id)
         const take = `update limit_executions set state = ${claimed} where id in (${ids})`

@@ -22,7 +22,7 @@ describe('the workloads', () => {
       ...['throughput', 'latency', 'cost', 'fan', '--databases', 'sqlite'],
     )
     const ours = 'geneva-drive'
-    const limits = ['limit, claims each step', 'limit, runs on', 'limit, starts claimed']
+    const limits = ['limit (claims each step)', 'limit (runs on)', 'limit (starts claimed)']
     for (const system of [ours, ...limits]) {
       expect(unitOf(results, system, '2,000 workflows')).toBe('steps/s')
       expect(unitOf(results, system, 'same process: p50')).toBe('ms')

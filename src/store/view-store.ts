@@ -68,6 +68,26 @@ export interface AttemptRecord {
   readonly parents: readonly string[]
 }
 
+/** One attempt in a few words. */
+export interface AttemptBrief
+  extends Pick<
+    AttemptRecord,
+    | 'id'
+    | 'node'
+    | 'kind'
+    | 'attempt'
+    | 'state'
+    | 'outcome'
+    | 'dueAt'
+    | 'startedAt'
+    | 'endedAt'
+    | 'completed'
+    | 'total'
+    | 'runs'
+  > {
+  readonly error: { readonly className: string; readonly message: string } | null
+}
+
 export interface AttemptRead {
   readonly workflowId: string
   readonly node?: string
@@ -145,6 +165,8 @@ export interface ViewStore {
   asides(workflowIds: readonly string[], withErrors: readonly string[]): Promise<ReadonlyMap<string, WorkflowAside>>
   /** Ended attempts first, in order, then those under way. */
   attempts(read: AttemptRead): Promise<readonly AttemptRecord[]>
+  /** Every attempt at every node, ended ones first. */
+  briefs(workflowId: string): Promise<readonly AttemptBrief[]>
   /** Rows that wait for people, messages or other workflows, newest workflow first. */
   waiting(before: string | null, bounds: { readonly limit: number; readonly window: number }): Promise<WaitingPage>
   decisionsOn(executionIds: readonly string[]): Promise<readonly DecisionRecord[]>

@@ -99,7 +99,10 @@ class GraphViewMaker {
   }
 
   make({ foldAt = defaultFoldAt, expand }: FoldOptions): GraphView {
-    const drawn = this.#states === null ? undefined : new Map([...this.#known].map(([id, node]) => [id, node]))
+    const drawn =
+      this.#states === null
+        ? undefined
+        : new Map([...this.#known].map(([id, { state, attempt }]) => [id, { state, attempt }]))
     const boxes = foldPicture(pictureOf(this.#graph, drawn), foldAt)
     const shown = new Map(boxes.map(box => [box, this.#shown(box, expand)]))
     const nodes = [...shown.values()].flat()

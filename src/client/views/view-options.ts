@@ -12,7 +12,7 @@ export interface ViewOptions {
   readonly type?: string | readonly string[]
   readonly hero?: { readonly type: string; readonly id: string }
   readonly tag?: string
-  /** The step that the workflow stands at, or that has failed. */
+  /** The step that the workflow stands at, or that has failed. Without a state, of those that are active. */
   readonly at?: string
   /**
    * A part of the message or class of an error of a step. Without a state it is looked for where an error is likely to
@@ -45,7 +45,7 @@ const maxText = 191
 
 export function viewFilterFrom(store: Store, options: ViewOptions): ViewFilter {
   const { type, hero, tag, at, error, createdAfter, createdBefore, q, parent } = options
-  const state = options.state ?? (error === undefined ? undefined : errorStates)
+  const state = options.state ?? (at !== undefined ? 'active' : error === undefined ? undefined : errorStates)
   if (parent !== undefined && !store.isId(parent)) throw new InvalidArgumentError(`${JSON.stringify(parent)} is no id.`)
   return {
     ...(state === undefined ? {} : { states: statesFrom(state) }),

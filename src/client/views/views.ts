@@ -19,6 +19,7 @@ import {
   listWorkflowEvents,
 } from './attempt-view.ts'
 import { encodedJson } from './encoded.ts'
+import { graphStates } from './graph-states.ts'
 import { type FoldOptions, type GraphView, graphView } from './graph-view.ts'
 import { type HeroPage, heroPage } from './hero-page.ts'
 import { type Change, LiveChanges } from './live-changes.ts'
@@ -76,15 +77,10 @@ export class Views {
 
   /** The graph with the states of its nodes, large fan-outs folded. Throws `WorkflowNotFoundError`. */
   async graph(id: string, options?: FoldOptions): Promise<GraphView> {
-    const opened = await this.#open()
-    const snapshot = await foundWorkflow(opened.engine.store, id)
-    const course = (await opened.engine.courses.of([snapshot.workflow])).get(id)
-    const handle = opened.wrap(snapshot)
-    const states = {
-      history: await handle.history(),
-      compensations: await handle.compensations(),
-      goesOn: !isEnd(snapshot.workflow.state),
-    }
+    const { courses, store } = await this.#engine()
+    const { workflow } = await foundWorkflow(store, id)
+    const course = (await courses.of([workflow])).get(id)
+    const states = await graphStates(store, id, !isEnd(workflow.state))
     if (course === undefined) return { nodes: [], edges: [], folded: false, size: 0 }
     return graphView(course.graph, states, options)
   }

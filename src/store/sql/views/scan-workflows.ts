@@ -108,8 +108,7 @@ async function sourceOf(context: SqlContext, filter: ViewFilter, window: number)
 }
 
 /** Which indexes hold all that a filter can find; `null`: only the key itself does. */
-function sourceKinds({ states, at }: ViewFilter): readonly string[] | null {
-  const wanted = states ?? (at === undefined ? undefined : ['ready', 'performing', ...rareStates])
+function sourceKinds({ states: wanted }: ViewFilter): readonly string[] | null {
   if (wanted === undefined || wanted.includes('finished')) return null
   const rare = wanted.filter(state => rareStates.includes(state))
   if (rare.length === wanted.length) return rare

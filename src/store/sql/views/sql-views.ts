@@ -8,6 +8,7 @@ import { decisionsOn } from '../stored-messages.ts'
 import { countOpenLetters, countPerforming, countState } from './count-states.ts'
 import { readAsides } from './read-asides.ts'
 import { readAttempts } from './read-attempts.ts'
+import { readBriefs } from './read-briefs.ts'
 import { readDefinitions, readWorkers } from './read-processes.ts'
 import { readWaiting } from './read-waiting.ts'
 import { countWorkflows, heroTypes, scanWorkflows } from './scan-workflows.ts'
@@ -46,6 +47,9 @@ export class SqlViews implements ViewStore {
   }
   attempts(read: AttemptRead) {
     return readAttempts(this.#context, read)
+  }
+  briefs(workflowId: string) {
+    return readBriefs(this.#context, workflowId)
   }
   waiting(before: string | null, bounds: Bounds) {
     return readWaiting(this.#context, before, bounds)

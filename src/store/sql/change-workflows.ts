@@ -9,6 +9,7 @@ import type { CommittedEvent } from '../event-store.ts'
 import type { ChangeCall, ChangeTarget, StartOrder } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
+import type { Transaction } from './dialect.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
 import { runTransaction } from './run-transaction.ts'
@@ -26,28 +27,56 @@ export async function changeWorkflows(
   call: ChangeCall = {},
 ): Promise<WorkflowChange[]> {
   if (targets.length === 0) return []
-  const { changes, facts, orders, now } = await runTransaction(context.database, async (transaction, attempt) => {
-    const orders: StartOrder[] = []
-    // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
-    const [locked, revision, now] = await Promise.all([
-      lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
-      call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
-      context.observer === null ? [] : transaction.query(sql`select ${context.now} as now`),
-    ])
-    const facts = await lookCloser(context, transaction, locked, noting(call, orders))
-    const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
-    if (changes.length > 0) {
-      failpoint?.('finish.before-commit')
-      await transaction.commitWith(changeStatements(context, changes))
-      failpoint?.('finish.after-commit')
-    }
-    return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
-  })
+  const changed = await runTransaction(context.database, (transaction, attempt) =>
+    changeInside(context, transaction, { targets, decide, call, attempt }),
+  )
+  tellChanges(context, changed)
+  return changed.changes
+}
+
+export interface ChangeWork {
+  readonly targets: readonly ChangeTarget[]
+  readonly decide: Decide
+  readonly call: ChangeCall
+  /** The number of the try, from 1: an earlier one may have been committed. */
+  readonly attempt: number
+}
+
+interface Changed {
+  readonly changes: WorkflowChange[]
+  readonly facts: readonly WorkflowFacts[]
+  readonly orders: readonly StartOrder[]
+  readonly now: number
+}
+
+export async function changeInside(
+  context: SqlContext,
+  transaction: Transaction,
+  { targets, decide, call, attempt }: ChangeWork,
+): Promise<Changed> {
+  const orders: StartOrder[] = []
+  // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
+  const [locked, revision, now] = await Promise.all([
+    lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
+    call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
+    context.observer === null ? [] : transaction.query(sql`select ${context.now} as now`),
+  ])
+  const facts = await lookCloser(context, transaction, locked, noting(call, orders))
+  const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
+  if (changes.length > 0) {
+    failpoint?.('finish.before-commit')
+    await transaction.commitWith(changeStatements(context, changes))
+    failpoint?.('finish.after-commit')
+  }
+  return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
+}
+
+/** After the commit. */
+export function tellChanges(context: SqlContext, { changes, facts, orders, now }: Changed): void {
   context.tell(() => [
     ...startEvents(orders, [...(facts[0]?.started.values() ?? [])]),
     ...eventsIn(changes, facts, now),
   ])
-  return changes
 }
 
 /** Keeps the orders that a second look carries out. */

@@ -85,6 +85,9 @@ export interface StatementDialect {
   /** Selects as `highest` a number of the table that no committed row is above; `null` where there never was one. */
   highestNumber(table: Sql): Sql
 
+  /** Whether a transaction goes by the state that it saw first, so that its writes miss rows which came later. */
+  keepsSnapshot(transaction: Executor): Promise<boolean>
+
   /** Reserves blocks of ids; each block is `idBlockSize` long. */
   allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>
 }
@@ -141,6 +144,18 @@ export interface Transaction extends Executor {
   commitWith(statements: readonly Sql[]): Promise<void>
 }
 
+/** A transaction of ours in which code of the application runs. It sees what others have committed meanwhile. */
+export interface OpenUserTransaction {
+  readonly transaction: UserTransaction
+  readonly executor: Executor
+  /** The application's code is through. Rejects if the transaction is not open any more; from here on locks are held. */
+  closing(): Promise<void>
+  /** Runs the statements in order, up to the first that fails. */
+  runAll(statements: readonly Sql[]): Promise<void>
+  /** The code was left behind: the connection is not used again. */
+  abandon(): void
+}
+
 export interface Database extends Executor {
   readonly dialect: Dialect
   /** One attempt at a transaction: commits when `work` returns, rolls back when it throws. */
@@ -150,7 +165,7 @@ export interface Database extends Executor {
   /** One connection for a while, outside a transaction, for what only a session can do. */
   session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
   /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */
-  userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T>
+  userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
   borrow(handle: unknown): Executor
   /** Missing where there is no pool of connections. */

@@ -8,11 +8,18 @@ import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { InvalidArgumentError } from '../../errors.ts'
 import { pauseFor } from '../../primitives/pause-for.ts'
-import type { Database, Executor, Row, Transaction } from '../sql/dialect.ts'
+import {
+  type Database,
+  type Executor,
+  type OpenUserTransaction,
+  type Row,
+  runAll,
+  type Transaction,
+} from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
-import type { UserTransaction } from '../store.ts'
+import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
 import { openSqliteHandle, type SqliteHandle, type SqliteLibrary, type SqliteStatement } from './sqlite-driver.ts'
@@ -91,7 +98,7 @@ class SqliteConnection implements Executor {
   }
 }
 
-type UserWork<T> = (transaction: UserTransaction, executor: Executor) => Promise<T>
+type UserWork<T> = (opened: OpenUserTransaction) => Promise<T>
 
 class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect
@@ -172,16 +179,19 @@ class SqliteDatabase implements Database {
     await setImmediate()
     await connection.run(raw('begin immediate'))
     const began = performance.now()
-    const query = async (text: string, values: readonly unknown[] = []) =>
-      connection.handle.prepare(text).all(...values) as Record<string, unknown>[]
+    let abandoned = false
     const limit = new TimeLimit(this.#options.userTransactionMs ?? defaultUserTransactionMs)
     try {
-      const result = await Promise.race([work({ query, handle: connection.handle }, connection), limit.passed])
+      await connection.run(setStepMark)
+      const opened = openUser(connection, () => {
+        abandoned = true
+      })
+      const result = await Promise.race([work(opened), limit.passed])
       await connection.run(raw('commit'))
       return { result }
     } catch (error) {
       await connection.run(raw('rollback')).catch(() => {})
-      if (limit.isOver) this.#giveUpUser(connection)
+      if (limit.isOver || abandoned) this.#giveUpUser(connection)
       return { error }
     } finally {
       limit.end()
@@ -218,6 +228,24 @@ class SqliteDatabase implements Database {
     this.#user?.handle.close()
     this.#reader.handle.close()
     this.#writer.handle.close()
+  }
+}
+
+function openUser(connection: SqliteConnection, abandon: () => void): OpenUserTransaction {
+  const query = async (text: string, values: readonly unknown[] = []) => {
+    const statement = connection.handle.prepare(text)
+    // better-sqlite3 refuses to read from what returns nothing.
+    if (statement.reader === false) statement.run(...values)
+    return (statement.reader === false ? [] : statement.all(...values)) as Record<string, unknown>[]
+  }
+  return {
+    transaction: { query, handle: connection.handle },
+    executor: connection,
+    closing: async () => {
+      await connection.run(findStepMark)
+    },
+    runAll: statements => runAll(connection, statements),
+    abandon,
   }
 }
 

@@ -112,6 +112,8 @@ export const sqliteDialect: Dialect = {
   settle: async (_session, _table, { upTo }) => ({ settled: upTo, memory: null }),
   highestNumber: table => sql`select max(id) as highest from ${table}`,
 
+  // Nobody else writes while it is open.
+  keepsSnapshot: async () => false,
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(sql`update ${counter} set next = next + ${count} returning next`)
     const next = found[0] ? int(found[0], 'next') : 0

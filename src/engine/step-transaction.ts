@@ -3,6 +3,7 @@
  * writes and what the step came to are committed together, or neither is. A claim that is lost undoes both.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { failpoint } from '../primitives/failpoint.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { WorkflowChange } from '../store/change.ts'
 import type { ClaimedExecution } from '../store/records.ts'
@@ -39,6 +40,8 @@ export class StepTransaction implements CallTransaction {
   #opened: Opened | null = null
   #end: (ending: Ending) => void = () => {}
   #calls = 0
+  /** Resolves when the code has ended, in whatever way. */
+  #running: Promise<unknown> = Promise.resolve()
   /** What went wrong with the transaction itself, not in the code that ran in it. */
   trouble: { readonly error: unknown } | null = null
 
@@ -57,6 +60,11 @@ export class StepTransaction implements CallTransaction {
   /** The step has got as far as that. */
   get hasBegun(): boolean {
     return this.#done !== null
+  }
+
+  /** It was opened, so the code may have been called. */
+  get wasOpened(): boolean {
+    return this.#opened !== null
   }
 
   /** Ids are reserved before: where only one can write, nobody could get any while the transaction is open. */
@@ -87,19 +95,23 @@ export class StepTransaction implements CallTransaction {
     const running = this.#opened === null ? call() : this.#opened.run(call)
     this.#calls++
     const settled = running.finally(() => this.#calls--)
-    settled.catch(() => {})
+    this.#running = settled.catch(() => {})
     return Promise.race([settled, this.#failure()])
   }
 
-  /** Undoes what the code has written. Never rejects. */
+  /**
+   * Undoes what the code has written. Never rejects. Code that was left behind may go on, but not outside of a transaction: its
+   * connection is given up, or, where it belongs to the application, kept until the code has ended.
+   */
   async undo(): Promise<void> {
+    const leftBehind = this.#calls === 0 ? null : this.#running
     this.#end(async transaction => {
-      // Code that was not waited for may go on, but not on a connection that others get next.
-      if (this.#calls > 0) transaction.abandon()
+      if (leftBehind !== null && !transaction.abandon()) await leftBehind
       throw undone
     })
     // One that still waits for its turn is undone when that comes.
-    if (this.#opened !== null) await this.#done?.catch(() => {})
+    const waits = this.#opened !== null && (leftBehind === null || this.#opened.transaction.abandon())
+    if (waits) await this.#done?.catch(() => {})
   }
 
   /**
@@ -119,6 +131,7 @@ export class StepTransaction implements CallTransaction {
     })
     try {
       const result = (await this.#done) ?? { kind: 'refused' }
+      failpoint?.('finish.after-commit')
       ends.noteAll(written.changes ?? [])
       return result
     } catch (error) {

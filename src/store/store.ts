@@ -179,8 +179,11 @@ export interface OpenedTransaction {
   /** As in the store, but nothing is committed yet, and nobody hears of it before that. */
   readonly change: Store['change']
   readonly checkpoint: Store['checkpoint']
-  /** The code was left behind and may still use the connection: it is given up, with whatever it is about to do. */
-  abandon(): void
+  /**
+   * The code was left behind and may still use the connection, which is given up, with whatever it is about to do. False where
+   * the connection is the application's: then the transaction must stay open until the code has ended.
+   */
+  abandon(): boolean
   /** Tells those who listen. Called by `transact`, and by who has found out that a commit without an answer has happened. */
   committed(): void
 }

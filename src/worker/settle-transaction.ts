@@ -28,7 +28,13 @@ export interface SettledRun {
 
 /** How often the code is called before a conflict counts as its failure. */
 const maxCalls = 10
-const longestPauseMs = 2000
+/** How often a transaction is asked for in vain, for about as long as other writes wait for a busy database. */
+const maxOpenings = 150
+
+/** A conflict is over soon; a server that is away may take a while. */
+function pauseMs({ engine: { store } }: TransactionalCall, count: number, error: unknown): number {
+  return store.isTransient(error) ? Math.min(5 * 2 ** count, 250) : Math.min(50 * 2 ** count, 5000)
+}
 
 export async function settleTransaction(
   call: TransactionalCall,
@@ -37,11 +43,14 @@ export async function settleTransaction(
 ): Promise<SettledRun> {
   let run = first
   let current = transaction
+  let calls = 0
   for (let count = 1; ; count++) {
     const settled = await settleOnce(call, run, current)
     if (!('again' in settled)) return settled
-    if (count >= maxCalls || call.step.abort.signal.aborted) return failedWith(run, settled.again)
-    await pauseFor(jittered(Math.min(10 * 2 ** count, longestPauseMs), 1), call.step.abort.signal)
+    if (current.wasOpened) calls++
+    const isTooMuch = calls >= maxCalls || count - calls >= maxOpenings
+    if (isTooMuch || call.step.abort.signal.aborted) return failedWith(run, settled.again)
+    await pauseFor(jittered(pauseMs(call, count, settled.again), 1), call.step.abort.signal)
     current = current.again()
     run = await call.execute(current)
     if (!current.hasBegun) return { run, result: null }

@@ -140,4 +140,5 @@ export const postgresDialect: Dialect = {
   migrationLock,
   alreadyDone: () => false,
   classify,
+  lostTransaction: error => ['25P01', '25P02', '3B001'].includes(String((error as { code?: unknown }).code)),
 }

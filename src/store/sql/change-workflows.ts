@@ -30,6 +30,7 @@ export async function changeWorkflows(
   const changed = await runTransaction(context.database, (transaction, attempt) =>
     changeInside(context, transaction, { targets, decide, call, attempt }),
   )
+  if (changed.changes.length > 0) failpoint?.('finish.after-commit')
   tellChanges(context, changed)
   return changed.changes
 }
@@ -66,7 +67,6 @@ export async function changeInside(
   if (changes.length > 0) {
     failpoint?.('finish.before-commit')
     await transaction.commitWith(changeStatements(context, changes))
-    failpoint?.('finish.after-commit')
   }
   return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
 }

@@ -118,6 +118,8 @@ export interface SchemaDialect {
 
 export interface Dialect extends StatementDialect, SchemaDialect {
   classify(error: unknown): Failure
+  /** True for the answer to a savepoint that is gone with its transaction, or stands in one that has failed. */
+  lostTransaction(error: object): boolean
 }
 
 /** One process at a time changes the tables. Where DDL is transactional the lock opens a transaction. */

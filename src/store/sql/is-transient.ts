@@ -18,6 +18,11 @@ export class StaleSnapshot extends Error {
   }
 }
 
+/** The transaction that was begun is not open any more, or has failed. */
+export function hasLostTransaction(dialect: Dialect, error: unknown): boolean {
+  return some(error, maxDepth, cause => dialect.lostTransaction(asDriverError(cause)))
+}
+
 export function isTransient(dialect: Dialect, error: unknown): boolean {
   return some(error, maxDepth, cause => {
     const { code, kind } = cause as { code?: unknown; kind?: unknown }

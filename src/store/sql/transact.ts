@@ -8,7 +8,7 @@ import { changeInside, tellChanges } from './change-workflows.ts'
 import { writeProgress } from './checkpoint.ts'
 import type { SqlContext } from './context.ts'
 import type { Executor, OpenUserTransaction, Transaction } from './dialect.ts'
-import { isTransient } from './is-transient.ts'
+import { hasLostTransaction, isTransient } from './is-transient.ts'
 import { ReadingElsewhere } from './reading-elsewhere.ts'
 import type { Sql } from './sql.ts'
 import { findStepMark, setStepMark } from './step-mark.ts'
@@ -41,7 +41,10 @@ function inOwn<Result>(context: SqlContext, telling: Telling, work: Work<Result>
     try {
       return await work({
         handle: guarded,
-        abandon: () => own.abandon(),
+        abandon: () => {
+          own.abandon()
+          return true
+        },
         committed: telling.committed,
         async change(targets, decide, call = {}) {
           await guarded.close(own)
@@ -79,7 +82,7 @@ function inBorrowed<Result>(
     const closing = once(() => stillOpen(context, executor))
     return work({
       handle,
-      abandon: () => {},
+      abandon: () => false,
       committed: telling.committed,
       async change(targets, decide, call = {}) {
         await closing()
@@ -112,7 +115,7 @@ async function stillOpen(context: SqlContext, executor: Executor): Promise<void>
   try {
     await executor.run(findStepMark)
   } catch (error) {
-    throw isTransient(context.dialect, error) ? error : ended(error)
+    throw hasLostTransaction(context.dialect, error) ? ended(error) : error
   }
 }
 
@@ -178,7 +181,7 @@ class GuardedTransaction implements UserTransaction {
     try {
       await own.closing()
     } catch (error) {
-      throw this.#context.dialect.classify(error) === 'lasting' ? ended(error) : error
+      throw hasLostTransaction(this.#context.dialect, error) ? ended(error) : error
     }
   }
 

@@ -190,7 +190,7 @@ class SqliteDatabase implements Database {
       await connection.run(raw('commit'))
       return { result }
     } catch (error) {
-      await connection.run(raw('rollback')).catch(() => {})
+      undoUser(connection)
       if (limit.isOver || abandoned) this.#giveUpUser(connection)
       return { error }
     } finally {
@@ -228,6 +228,15 @@ class SqliteDatabase implements Database {
     this.#user?.handle.close()
     this.#reader.handle.close()
     this.#writer.handle.close()
+  }
+}
+
+/** At once: code that was left behind must not get a turn between the end of the transaction and that of its connection. */
+function undoUser({ handle }: SqliteConnection): void {
+  try {
+    handle.exec('rollback')
+  } catch {
+    // The transaction is over already.
   }
 }
 

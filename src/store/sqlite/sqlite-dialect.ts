@@ -150,4 +150,5 @@ export const sqliteDialect: Dialect = {
   migrationLock,
   alreadyDone: () => false,
   classify,
+  lostTransaction: error => /no such savepoint/i.test(String((error as { message?: unknown }).message)),
 }

@@ -38,6 +38,9 @@ export class StepTransaction implements CallTransaction {
   /** Settles when the transaction has ended; `null` before it was asked for. */
   #done: Promise<FinishResult> | null = null
   #opened: Opened | null = null
+  #hasBegun = false
+  /** Nobody waits for the code any more. It may be on its way here still. */
+  #isOver = false
   #end: (ending: Ending) => void = () => {}
   #calls = 0
   /** Resolves when the code has ended, in whatever way. */
@@ -59,7 +62,7 @@ export class StepTransaction implements CallTransaction {
 
   /** The step has got as far as that. */
   get hasBegun(): boolean {
-    return this.#done !== null
+    return this.#hasBegun
   }
 
   /** It was opened, so the code may have been called. */
@@ -69,29 +72,36 @@ export class StepTransaction implements CallTransaction {
 
   /** Ids are reserved before: where only one can write, nobody could get any while the transaction is open. */
   async begin(): Promise<unknown> {
-    const { store, transactions } = this.#engine
-    await reserveFor(this.#engine, this.#claimed, this.#ids)
-    const ending = new Promise<Ending>(resolve => {
-      this.#end = resolve
-    })
-    let done: Promise<FinishResult> | undefined
+    this.#hasBegun = true
     try {
-      return await new Promise<unknown>((resolve, reject) => {
-        done = store.transact(transactions, async transaction => {
-          this.#opened = { transaction, run: AsyncLocalStorage.snapshot() }
-          resolve(transaction.handle)
-          return (await ending)(transaction)
-        })
-        this.#done = done
-        done.catch(reject)
-      })
+      if (this.#isOver) throw undone
+      await reserveFor(this.#engine, this.#claimed, this.#ids)
+      return await this.#open()
     } catch (error) {
       this.trouble = { error }
       throw error
     }
   }
 
+  #open(): Promise<unknown> {
+    const { store, transactions } = this.#engine
+    // Nobody would come to end what is opened now.
+    if (this.#isOver) return Promise.reject(undone)
+    const ending = new Promise<Ending>(resolve => {
+      this.#end = resolve
+    })
+    return new Promise<unknown>((resolve, reject) => {
+      this.#done = store.transact(transactions, async transaction => {
+        this.#opened = { transaction, run: AsyncLocalStorage.snapshot() }
+        resolve(transaction.handle)
+        return (await ending)(transaction)
+      })
+      this.#done.catch(reject)
+    })
+  }
+
   async inside<Result>(call: () => Promise<Result>): Promise<Result> {
+    if (this.#isOver) throw undone
     const running = this.#opened === null ? call() : this.#opened.run(call)
     this.#calls++
     const settled = running.finally(() => this.#calls--)
@@ -99,11 +109,17 @@ export class StepTransaction implements CallTransaction {
     return Promise.race([settled, this.#failure()])
   }
 
+  /** The step has ended without it: it is not to be opened by code that was left behind. */
+  close(): void {
+    this.#isOver = true
+  }
+
   /**
    * Undoes what the code has written. Never rejects. Code that was left behind may go on, but not outside of a transaction: its
    * connection is given up, or, where it belongs to the application, kept until the code has ended.
    */
   async undo(): Promise<void> {
+    this.#isOver = true
     const leftBehind = this.#calls === 0 ? null : this.#running
     this.#end(async transaction => {
       if (leftBehind !== null && !transaction.abandon()) await leftBehind
@@ -119,6 +135,7 @@ export class StepTransaction implements CallTransaction {
    * happened is found out before that.
    */
   async finish(workerId: string, report: Omit<FinishRequest, 'ids' | 'repeated'>): Promise<FinishResult> {
+    this.#isOver = true
     const request: FinishRequest = { ...report, ids: this.#ids, repeated: false }
     const { ends, store } = this.#engine
     const written: { changes: readonly WorkflowChange[] | null } = { changes: null }

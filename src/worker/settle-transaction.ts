@@ -53,7 +53,10 @@ export async function settleTransaction(
     await pauseFor(jittered(pauseMs(call, count, settled.again), 1), call.step.abort.signal)
     current = current.again()
     run = await call.execute(current)
-    if (!current.hasBegun) return { run, result: null }
+    if (!current.hasBegun) {
+      current.close()
+      return { run, result: null }
+    }
   }
 }
 

@@ -183,7 +183,10 @@ export class StepRunner {
     const execute = (transaction: StepTransaction) => this.#execute(step, transaction)
     const transaction = new StepTransaction(engine, step.claimed)
     const run = await execute(transaction)
-    if (!transaction.hasBegun) return { run, result: null }
+    if (!transaction.hasBegun) {
+      transaction.close()
+      return { run, result: null }
+    }
     const requestFor = (done: StepRun) => {
       const report = reportOf(step, done)
       const outcome = { report, progress: done.progress, emitted: done.emitted }

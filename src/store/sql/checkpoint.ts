@@ -30,10 +30,12 @@ export async function checkpointWith<Result>(
   progress: Progress,
   { work, open }: CheckpointWork<Result>,
 ): Promise<{ readonly result: Result } | 'lost'> {
+  let calls = 0
   for (let attempt = 1; ; attempt++) {
     let written: { readonly result: Result } | null = null
     try {
       return await transact(context, open, async opened => {
+        calls++
         const result = await work(opened.handle)
         if (!(await opened.checkpoint(execution, progress))) throw lost
         written = { result }
@@ -41,8 +43,8 @@ export async function checkpointWith<Result>(
       })
     } catch (error) {
       if (error === lost) return 'lost'
-      if (isTransient(context.dialect, error) && attempt < maxTries) {
-        await pauseFor(jittered(10 * 2 ** attempt, 1))
+      if (isTransient(context.dialect, error) && calls < maxCalls && attempt - calls < maxOpenings) {
+        await pauseFor(jittered(Math.min(5 * 2 ** attempt, 250), 1))
         continue
       }
       if (written === null || context.dialect.classify(error) === 'transient') throw error
@@ -57,8 +59,9 @@ export interface CheckpointWork<Result> {
   readonly open: OpenApplicationTransaction | null
 }
 
-/** How often a transaction is run that the database does not let through. */
-const maxTries = 10
+/** How often the code is called while the database does not let it through, and how often a transaction is asked for in vain. */
+const maxCalls = 10
+const maxOpenings = 150
 
 const lost = Symbol('the claim is lost')
 

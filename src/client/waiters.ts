@@ -3,9 +3,15 @@
  */
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
+import { Batcher } from '../primitives/batcher.ts'
+import type { EndOfWorkflow } from '../store/store.ts'
 
 const firstPollMs = 50
 const slowestPollMs = 500
+/** A look must not take more than this part of the time, however many are waited for. */
+const largestShare = 0.02
+/** How many ends one query reads. */
+const maxEnds = 1000
 /** Longer than a timer can hold; such a wait has no end of its own. */
 const longestTimerMs = 2 ** 31 - 1
 
@@ -16,8 +22,18 @@ export class Waiters {
   #timer: NodeJS.Timeout | null = null
   #pollMs = firstPollMs
 
+  /** Many that end at once are read at once. */
+  readonly #ends: Batcher<string, EndOfWorkflow | null>
+
   constructor(engine: Engine) {
     this.#engine = engine
+    this.#ends = new Batcher<string, EndOfWorkflow | null>({
+      write: async ids => {
+        const found = await engine.store.findEnds([...new Set(ids)])
+        return ids.map(id => found.get(id) ?? null)
+      },
+      maxGroup: maxEnds,
+    })
     engine.ends.onEnd(id => this.#release(id))
   }
 
@@ -37,6 +53,11 @@ export class Waiters {
       this.#pollMs = firstPollMs
       this.#schedule(0)
     })
+  }
+
+  /** The workflow as it is now, with what it completed last; `null` when there is none. */
+  endOf(id: string): Promise<EndOfWorkflow | null> {
+    return this.#ends.add(id)
   }
 
   close(): void {
@@ -61,6 +82,7 @@ export class Waiters {
 
   async #look(): Promise<void> {
     this.#timer = null
+    const begun = performance.now()
     try {
       const asked = [...this.#waiting.keys()]
       const found = await this.#engine.store.workflowStates(asked)
@@ -72,7 +94,7 @@ export class Waiters {
       // The database is away; the next look may find it.
     }
     if (this.#waiting.size > 0 && this.#timer === null) {
-      this.#schedule(this.#pollMs)
+      this.#schedule(Math.max(this.#pollMs, (performance.now() - begun) / largestShare))
       this.#pollMs = Math.min(this.#pollMs * 1.2, slowestPollMs)
     }
   }

@@ -324,13 +324,16 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
         : toMilliseconds(options.timeout, 'The timeout of waitUntilFinished')
     const begun = performance.now()
     await this.#parts.waiters.wait(this.id, timeoutMs)
-    await this.refresh()
+    const end = await this.#parts.waiters.endOf(this.id)
+    if (end === null) throw new WorkflowNotFoundError(this.id)
+    if (isEnd(end.workflow.state)) this.#snapshot = { workflow: end.workflow, performing: false }
+    else await this.refresh()
     const next = this.continuedAs === null ? null : await this.#parts.engine.store.findWorkflow(this.continuedAs)
     if (next !== null) {
       const left = Math.max(0, timeoutMs - (performance.now() - begun))
       return new WorkflowHandle(this.#open, next).waitUntilFinished(left < Infinity ? { timeout: left } : {})
     }
-    if (this.state === 'finished') return this.#result()
+    if (this.state === 'finished') return this.#result(end.output)
     if (!isEnd(this.state)) throw new WaitTimeoutError(this.id, this.state, timeoutMs)
     throw new WorkflowNotFinishedError(this.id, this.state, await this.#whyEnded())
   }
@@ -352,12 +355,12 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return course
   }
 
-  async #result(): Promise<unknown> {
+  /** `last`: what it completed last, which is its result unless the class names another step. */
+  async #result(last: string | null): Promise<unknown> {
     const { engine } = this.#parts
     const node = engine.courses.findDefinition(this.type)?.resultNode ?? null
-    if (node !== null) return (await readOutput(engine.store, (await this.#course(engine)).graph, this.id, node))?.value
-    const found = await engine.store.findOutput(this.id, null)
-    return found === null ? undefined : decodeValue(found.output)
+    if (node === null) return decodeValue(last)
+    return (await readOutput(engine.store, (await this.#course(engine)).graph, this.id, node))?.value
   }
 
   async #whyEnded(): Promise<string> {

@@ -35,11 +35,15 @@ export class Courses {
   readonly #stored = new Map<string, Graph>()
 
   readonly #frozen: FrozenGraphCache
+  readonly #definitions = new Map<string, WorkflowDefinition>()
 
   constructor(store: Store, registry: Registry) {
     this.#store = store
     this.#registry = registry
     this.#frozen = new FrozenGraphCache(store)
+    for (const definition of registry.definitions) {
+      for (const type of typesOf(definition)) if (!this.#definitions.has(type)) this.#definitions.set(type, definition)
+    }
   }
 
   /** Makes the code of this process known. Each name has numbers of its own, so a former name keeps its own handler. */
@@ -59,7 +63,7 @@ export class Courses {
   }
 
   findDefinition(type: string): WorkflowDefinition | null {
-    return this.#registry.definitions.find(definition => typesOf(definition).includes(type)) ?? null
+    return this.#definitions.get(type) ?? null
   }
 
   /** The other names that the class of a type has, or has had. */
@@ -71,12 +75,29 @@ export class Courses {
   /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */
   async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, Course>> {
     const courses = new Map<string, Course>()
-    const frozen = await this.#frozen.of(workflows.filter(workflow => workflow.frozen !== null))
+    const others: WorkflowRecord[] = []
     for (const workflow of workflows) {
+      const known = this.known(workflow)
+      if (known === null) others.push(workflow)
+      else courses.set(workflow.id, known)
+    }
+    if (others.length === 0) return courses
+    const frozen = await this.#frozen.of(others.filter(workflow => workflow.frozen !== null))
+    for (const workflow of others) {
       const own = frozen.get(workflow.id)
       courses.set(workflow.id, own ? frozenCourse(workflow, own) : await this.#courseOf(workflow))
     }
     return courses
+  }
+
+  /** The course of a workflow that goes by the code of this process as it is now; `null`: `of` has to look. */
+  known(workflow: WorkflowRecord): Course | null {
+    if (workflow.frozen !== null) return null
+    const definition = this.#definitions.get(workflow.type)
+    const generation = this.generationOf(workflow.type)
+    if (definition === undefined || workflow.generation !== generation) return null
+    const { graph } = definition
+    return { graph, generation, previous: null, isOwn: true, heals: workflow.crooked, frozen: null, workflow }
   }
 
   /** The graph of a type: from the code of this process, else as other processes have registered it. */

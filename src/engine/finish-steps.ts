@@ -3,8 +3,9 @@
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ActiveExecution, ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
+import type { ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { assumedFacts } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
@@ -29,8 +30,7 @@ export async function finishSteps(
     const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
     const { store } = engine
     const call = { engine, workerId, open, courses, results, store }
-    const { moved, changes } = await withEnoughIds(engine.ids, () => finishGroups(call))
-    engine.ends.noteAll(changes)
+    const moved = await withEnoughIds(engine.ids, () => finishGroups(call))
     open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
   return requests.map(request => results.get(request) ?? { kind: 'refused' })
@@ -52,7 +52,7 @@ export async function finishInside(
   for (let round = 0; workflow !== undefined && round < maxRounds; round++) {
     const open = new Map([[workflow.id, { workflow, requests: [request] }]])
     const courses = await engine.courses.of([workflow])
-    const finished = await finishGroups({ engine, workerId, open, courses, results, store })
+    const finished = await finishLooking({ engine, workerId, open, courses, results, store })
     changes.push(...finished.changes)
     workflow = finished.moved[0]
   }
@@ -119,7 +119,61 @@ interface FinishCall {
 }
 
 /** Tells which workflows have taken another course meanwhile; nothing was written for those. */
-async function finishGroups(call: FinishCall): Promise<{ moved: WorkflowRecord[]; changes: WorkflowChange[] }> {
+async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
+  const done = await finishKnown(call)
+  if (done.size === call.open.size) return []
+  const open = new Map([...call.open].filter(([id]) => !done.has(id)))
+  const { moved, changes } = await finishLooking({ ...call, open })
+  call.engine.ends.noteAll(changes)
+  return moved
+}
+
+/** What can be decided on without a look is, and the database says whether that was right. Tells for which it was. */
+async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
+  const { engine, workerId, open, courses, results } = call
+  const revision = revisionOf(open)
+  const facts: WorkflowFacts[] = []
+  const changes: WorkflowChange[] = []
+  for (const group of revision === undefined ? [] : open.values()) {
+    const course = courses.get(group.workflow.id)
+    const assumed = course && assumedFacts(course, group.requests)
+    if (!course || !assumed) continue
+    const change = decideGroup(call, assumed, { group, course, revision: revision ?? 0 })
+    // Its timer stands in a row that nobody has looked at.
+    if (change === null || (assumed.workflow.deadlineAt !== null && change.update !== null)) continue
+    facts.push(assumed)
+    changes.push(change)
+  }
+  if (changes.length === 0) return new Set()
+  const now = await engine.store.changeAssumed(facts, changes, { workerId, revision: revision ?? null })
+  if (now === null) return new Set()
+  engine.ends.noteAll(changes)
+  const done = new Set(changes.map(change => change.workflowId))
+  for (const id of done) {
+    for (const request of open.get(id)?.requests ?? []) {
+      const result = results.get(request)
+      if (result?.kind === 'recorded' && result.next !== null) {
+        results.set(request, { ...result, next: timed(result.next, now) })
+      }
+    }
+  }
+  return done
+}
+
+/** Of the limits that all go by, `null` where none begins anything; `undefined` where they do not agree. */
+function revisionOf(open: FinishCall['open']): number | null | undefined {
+  let revision: number | null = null
+  for (const { requests } of open.values()) {
+    for (const { runOn } of requests) {
+      if (runOn === null) continue
+      if (revision !== null && revision !== (runOn.revision ?? 0)) return undefined
+      revision = runOn.revision ?? 0
+    }
+  }
+  return revision
+}
+
+async function finishLooking(call: FinishCall): Promise<{ moved: WorkflowRecord[]; changes: WorkflowChange[] }> {
   const { workerId, open, courses, store } = call
   const moved = new Map<string, WorkflowRecord>()
   const decide = (facts: WorkflowFacts, revision: number | null): WorkflowChange | null => {
@@ -181,7 +235,7 @@ function decideGroup(
     const after = { ...request.claimed, workflow: { ...request.claimed.workflow, ...draft.workflow } }
     results.set(request, {
       kind: 'recorded',
-      next: next && asClaimed(next.kind === 'compensate' ? after : request.claimed, row, next),
+      next: next && asClaimed(next.kind === 'compensate' ? after : request.claimed, next, facts.now ?? 0),
     })
     recorded = true
   }
@@ -229,10 +283,13 @@ function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string):
   return { kind: 'recorded', next: next ? { ...request.claimed, execution: next } : null }
 }
 
-function asClaimed(before: ClaimedExecution, row: ActiveExecution, next: NewExecution): ClaimedExecution {
-  const { createdAt, dueAt, startedAt } = row
-  return {
-    ...before,
-    execution: { ...next, lane: next.lane ?? '', createdAt, dueAt, startedAt, startMark: false, heldFrom: null },
-  }
+/** The row as it will stand there, written at that time. */
+function asClaimed(before: ClaimedExecution, next: NewExecution, now: number): ClaimedExecution {
+  const dueAt = 'at' in next.due ? next.due.at : now + Math.ceil(next.due.inMs * 1000)
+  const times = { createdAt: now, dueAt, startedAt: now }
+  return { ...before, execution: { ...next, ...times, lane: next.lane ?? '', startMark: false, heldFrom: null } }
+}
+
+function timed(next: ClaimedExecution, now: number): ClaimedExecution {
+  return { ...next, execution: { ...next.execution, createdAt: now, dueAt: now, startedAt: now } }
 }

@@ -224,6 +224,8 @@ export interface WorkflowFacts {
   readonly fanIns: ReadonlyMap<string, number>
   /** Ids of executions that were asked about and stand in history already, with the worker that ended them. */
   readonly endedBy: ReadonlyMap<string, string | null>
+  /** The time at which what is decided will be written; missing where that is not known beforehand. */
+  readonly now?: number
 }
 
 export type StartResult =

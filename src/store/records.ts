@@ -122,6 +122,8 @@ export interface WorkflowRecord {
   readonly continues: string | null
   /** When it must have ended; it has a timer then. */
   readonly deadlineAt: number | null
+  /** Rises with every change of the workflow's own row, so that whoever knows it knows whether the rest still holds. */
+  readonly version: number
   readonly createdAt: number
   readonly pausedAt: number | null
   readonly endedAt: number | null

@@ -123,6 +123,13 @@ export interface ChangeCall {
   look?(facts: WorkflowFacts): CloserLook | null
 }
 
+/** Who changes what it knows. */
+export interface AssumedCall {
+  readonly workerId: string
+  /** That of the limits which it goes by; `null`: nothing begins, so they do not matter. */
+  readonly revision: number | null
+}
+
 export interface HeldExecution {
   readonly workflowId: string
   readonly slot: string
@@ -239,6 +246,15 @@ export interface Store extends EventStore {
   /** Writes down that user code is about to be called; false if the claim is no longer ours. */
   markStarted(execution: ActiveExecution): Promise<boolean>
   /**
+   * Writes what was decided on facts that the caller knows without a look: workflows with their versions, and rows that it
+   * owns. Answers the time of it, or `null`, and nothing is written, when one of them is not as the caller has it.
+   */
+  changeAssumed(
+    facts: readonly WorkflowFacts[],
+    changes: readonly WorkflowChange[],
+    call: AssumedCall,
+  ): Promise<number | null>
+  /**
    * Locks the workflows in id order, lets `decide` look at each, and applies what it returns. A workflow that does
    * not exist is not shown. Returns what was applied. `revision`: that of the limits, if the worker that reports is alive.
    */
@@ -293,6 +309,8 @@ export interface Store extends EventStore {
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>
   history(workflowId: string): Promise<EndedExecution[]>
   events(workflowId: string): Promise<EventRecord[]>
+  /** Several workflows at once, each with the output of what it completed last. */
+  findEnds(ids: readonly string[]): Promise<Map<string, EndOfWorkflow>>
   /** The latest completed attempt of the node, or of whatever node completed last. */
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
@@ -315,6 +333,11 @@ export interface Store extends EventStore {
   readonly schedules: ScheduleStore<StartOrder>
   readonly limits: LimitStore
   readonly housekeeping: HousekeepingStore
+}
+
+export interface EndOfWorkflow {
+  readonly workflow: WorkflowRecord
+  readonly output: string | null
 }
 
 export interface WorkflowSnapshot {

@@ -199,7 +199,7 @@ export class StepRunner {
     const { engine, maxOutputBytes } = this.#parts
     const { claimed, abort } = step
     const { workflow, execution } = claimed
-    const course = (await engine.courses.of([workflow])).get(workflow.id)
+    const course = engine.courses.known(workflow) ?? (await engine.courses.of([workflow])).get(workflow.id)
     if (course === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is not known.`)
     const shared = {
       claimed,

@@ -25,6 +25,10 @@ export function recordingDatabase(inner: Database): Recording {
   const transaction = (real: Transaction): Transaction => ({
     ...executor(real),
     commitWith: all => real.commitWith(all.map(note)),
+    commitIf: (guards, statements) => {
+      for (const guard of guards) note(guard.select)
+      return real.commitIf(guards, now => statements(now).map(note))
+    },
   })
   const database: Database = {
     ...executor(inner),

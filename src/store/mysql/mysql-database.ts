@@ -6,13 +6,14 @@ import type { Socket } from 'node:net'
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
-import type { Database, Dialect, Executor, OpenUserTransaction, Row, Transaction } from '../sql/dialect.ts'
+import type { Database, Dialect, Executor, Guard, OpenUserTransaction, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, type Sql } from '../sql/sql.ts'
+import { raw, render, type Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
+import { mysqlStatements } from './mysql-statements.ts'
 
 export interface MysqlOptions {
   readonly url: string
@@ -153,7 +154,7 @@ class MysqlDatabase implements Database {
       try {
         const all = [...beginSnapshot, ...statements, raw('commit')]
         const answers = await (session as MysqlSession).queryTogether(all)
-        return answers.slice(beginSnapshot.length, -1)
+        return answers.slice(beginSnapshot.length, -1) as Row[][]
       } catch (error) {
         if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
         throw error
@@ -172,16 +173,17 @@ class MysqlDatabase implements Database {
       const [rows] = await connection.query(text, [...values])
       return (Array.isArray(rows) ? rows : []) as Record<string, unknown>[]
     }
+    const together = async (statements: readonly Sql[]) => void (await session.queryTogether(statements))
     const { mayIdle, mustGoOn } = this.#settings
     let discard = false
     try {
-      await session.runTogether([...mayIdle, raw('start transaction'), setStepMark])
+      await together([...mayIdle, raw('start transaction'), setStepMark])
       const result = await work({
         transaction: { query, handle: connection },
         executor: session,
-        closing: () => session.runTogether([findStepMark, ...mustGoOn]),
+        closing: () => together([findStepMark, ...mustGoOn]),
         // In one packet: after a deadlock the transaction is gone, and further statements would be committed one by one.
-        runAll: statements => session.runTogether(statements),
+        runAll: together,
         abandon: () => {
           discard = true
         },
@@ -191,7 +193,7 @@ class MysqlDatabase implements Database {
     } catch (error) {
       discard ||= this.dialect.classify(error) === 'connection'
       if (!discard) {
-        await session.runTogether([raw('rollback'), ...mustGoOn]).catch(() => {
+        await together([raw('rollback'), ...mustGoOn]).catch(() => {
           discard = true
         })
       }
@@ -268,12 +270,9 @@ class MysqlSession implements Executor {
   }
 
   /** Several statements in one packet; the server stops at the first that fails. */
-  async runTogether(statements: readonly Sql[]): Promise<void> {
-    await this.#send(statements)
-  }
-
-  async queryTogether(statements: readonly Sql[]): Promise<Row[][]> {
-    return (await this.#send(statements)) as Row[][]
+  async queryTogether(statements: readonly Sql[]): Promise<unknown[]> {
+    const answer = await this.#send(statements)
+    return statements.length === 1 ? [answer] : (answer as unknown[])
   }
 
   async #send(statements: readonly Sql[]): Promise<unknown> {
@@ -286,40 +285,73 @@ class MysqlSession implements Executor {
   }
 }
 
+interface Gathered {
+  readonly statement: Sql
+  resolve(answer: unknown): void
+  reject(error: unknown): void
+}
+
 class MysqlTransaction implements Transaction {
   readonly pipelines = true
   readonly #session: MysqlSession
   #begun = false
   #ended = false
+  #gathered: Gathered[] = []
 
   constructor(session: MysqlSession) {
     this.#session = session
   }
 
-  query(statement: Sql): Promise<Row[]> {
-    this.#begin()
-    return this.#session.query(statement)
+  async query(statement: Sql): Promise<Row[]> {
+    return (await this.#gather(statement)) as Row[]
   }
 
-  run(statement: Sql): Promise<number> {
-    this.#begin()
-    return this.#session.run(statement)
+  async run(statement: Sql): Promise<number> {
+    return ((await this.#gather(statement)) as ResultSetHeader).affectedRows
   }
 
   async commitWith(statements: readonly Sql[]): Promise<void> {
-    this.#begin()
-    await this.#session.runTogether([...statements, raw('commit')])
+    const all = [...statements, raw('commit')].map(statement => this.#gather(statement))
+    await Promise.all(all)
     this.#ended = true
+  }
+
+  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
+    const selects = [...guards.map(guard => guard.select), sql`select ${mysqlStatements.now} as now`]
+    const answers = await Promise.all(selects.map(select => this.query(select)))
+    if (guards.some(({ count }, index) => answers[index]?.length !== count)) {
+      await this.run(raw('rollback'))
+      this.#ended = true
+      return null
+    }
+    const now = Number(answers.at(-1)?.[0]?.now)
+    await this.commitWith(statements(sql`${now}`))
+    return now
   }
 
   async finish(): Promise<void> {
     if (this.#begun && !this.#ended) await this.commitWith([])
   }
 
-  /** The driver queues statements in the order of the calls. If this one fails, so does the one behind it. */
-  #begin(): void {
-    if (this.#begun) return
+  /** The driver sends a statement when the one before is answered, so those of one turn go out as one. */
+  #gather(statement: Sql): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gathered.length === 0) process.nextTick(() => void this.#send())
+      this.#gathered.push({ statement, resolve, reject })
+    })
+  }
+
+  /** The server stops at the first that fails, and the transaction is over then in any case. */
+  async #send(): Promise<void> {
+    const gathered = this.#gathered
+    this.#gathered = []
+    const begin = this.#begun ? [] : [raw('start transaction')]
     this.#begun = true
-    this.#session.run(raw('start transaction')).catch(() => {})
+    try {
+      const answers = await this.#session.queryTogether([...begin, ...gathered.map(each => each.statement)])
+      gathered.forEach((each, index) => each.resolve(answers[begin.length + index]))
+    } catch (error) {
+      for (const each of gathered) each.reject(error)
+    }
   }
 }

@@ -42,6 +42,7 @@ export const mysqlStatements: StatementDialect = {
   placeholder: () => '?',
   // Not unix_timestamp(now()): where summer time ends, an hour of a borrowed session's local time comes twice.
   now: raw(`timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`),
+  timeParam: time => sql`${time}`,
   idParam: (id, keyType) => idValue(id, keyType),
   jsonParam: text => sql`${text}`,
 
@@ -64,6 +65,7 @@ export const mysqlStatements: StatementDialect = {
   keyedJoin: raw('straight_join'),
   byKey,
   lock: raw(' for update'),
+  lockJoined: raw(' for update'),
   lockShared: raw(' lock in share mode'),
   lockSkipping: raw(' for update skip locked'),
   freshRead: raw(' lock in share mode'),

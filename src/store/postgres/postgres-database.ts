@@ -3,12 +3,14 @@
  * answers before them wherever their text does not depend on those.
  */
 import { createHash } from 'node:crypto'
+import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import {
   type Database,
   type Executor,
+  type Guard,
   type OpenUserTransaction,
   type Row,
   runAll,
@@ -18,7 +20,7 @@ import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, type Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
-import { postgresDialect } from './postgres-dialect.ts'
+import { brokenGuard, guardStatement, postgresDialect, transactionTime } from './postgres-dialect.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -196,6 +198,25 @@ class PostgresDatabase implements Database {
   }
 }
 
+/** What `pg` has, but does not declare. */
+interface WithStream {
+  readonly connection?: { readonly stream?: Writable }
+}
+
+const gathering = new WeakSet<object>()
+
+/** Statements that are sent in one turn leave in one packet: each write costs more than what it carries. */
+function gatherWrites(client: pg.PoolClient): void {
+  const stream = (client as unknown as WithStream).connection?.stream
+  if (stream === undefined || gathering.has(stream)) return
+  gathering.add(stream)
+  stream.cork()
+  process.nextTick(() => {
+    gathering.delete(stream)
+    stream.uncork()
+  })
+}
+
 /** Values stay text: the records decide what a column means. */
 const textOnly = { getTypeParser: () => (value: string) => value }
 
@@ -218,6 +239,7 @@ class PostgresSession implements Executor {
   }
 
   send(statement: Sql): Promise<pg.QueryResult> {
+    gatherWrites(this.#client)
     const { text, values } = render(statement, postgresDialect.placeholder)
     const name = values.length > 0 ? this.#names?.nameOf(text) : undefined
     const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }
@@ -253,6 +275,28 @@ class PostgresTransaction implements Transaction {
     const answers = await Promise.all([...statements, sql`commit`].map(statement => this.#session.send(statement)))
     if (answers.at(-1)?.command !== 'COMMIT')
       throw new InvariantError('A transaction was rolled back without an error.')
+  }
+
+  /** All in one packet: a guard that fails makes everything behind it fail, and the commit a rollback. */
+  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
+    this.#begin()
+    this.#ended = true
+    const all = [
+      sql`select ${transactionTime} as now`,
+      ...guards.map(guardStatement),
+      ...statements(transactionTime),
+      raw('commit'),
+    ]
+    const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))
+    const failed = answers.find(answer => answer.status === 'rejected')
+    if (failed) {
+      if ((failed.reason as { code?: unknown }).code === brokenGuard) return null
+      throw failed.reason
+    }
+    const [first, last] = [answers[0], answers.at(-1)]
+    if (last?.status !== 'fulfilled' || last.value.command !== 'COMMIT' || first?.status !== 'fulfilled')
+      throw new InvariantError('A transaction was rolled back without an error.')
+    return Number(first.value.rows[0]?.now)
   }
 
   async finish(): Promise<void> {

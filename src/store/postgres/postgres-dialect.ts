@@ -3,7 +3,7 @@
  * transactional.
  */
 import { text } from '../sql/decode.ts'
-import type { ColumnType, Dialect, Failure, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
+import type { ColumnType, Dialect, Failure, Guard, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
 import { join, raw, type Sql, sql } from '../sql/sql.ts'
 import { settleByLocks } from './settle-by-locks.ts'
 
@@ -12,10 +12,36 @@ function arrayType(type: ColumnType, keyType: KeyType): string {
   return type === 'int' ? 'bigint' : 'text'
 }
 
+/** The same throughout a transaction: that of its beginning. */
+export const transactionTime = raw('(extract(epoch from transaction_timestamp()) * 1000000)::bigint')
+
+/** Fails, and the transaction with it, unless the select finds so many rows: `brokenGuard` is the code of the error. */
+export function guardStatement({ select, count }: Guard): Sql {
+  return sql`select 1 / (select case when count(*) = ${count} then 1 else 0 end from (${select}) g)`
+}
+
+/** Division by zero. No statement of ours divides by anything else. */
+export const brokenGuard = '22012'
+
+const special = /[\\"]/
+
+/** One column as the text of an array. The driver would write the same, but look at every value much longer. */
+function arrayLiteral(rows: RowSet['rows'], column: number): string {
+  let text = '{'
+  for (let index = 0; index < rows.length; index++) {
+    const value = rows[index]?.[column]
+    if (index > 0) text += ','
+    if (value === null || value === undefined) text += 'NULL'
+    else if (typeof value === 'number') text += value
+    else text += special.test(value) ? `"${value.replaceAll(/[\\"]/g, '\\$&')}"` : `"${value}"`
+  }
+  return `${text}}`
+}
+
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
   const columns = Object.entries(set.columns)
   const arrays = columns.map(
-    ([, type], index) => sql`${set.rows.map(row => row[index] ?? null)}::${raw(arrayType(type, keyType))}[]`,
+    ([, type], index) => sql`${arrayLiteral(set.rows, index)}::${raw(arrayType(type, keyType))}[]`,
   )
   const names = columns.map(([name]) => name)
   const select = columns.map(([name, type]) => (type === 'json' ? `u.${name}::json as ${name}` : `u.${name}`))
@@ -70,11 +96,13 @@ export const postgresDialect: Dialect = {
     int: 'bigint',
     serial: 'bigint generated always as identity',
   }),
+  timeParam: time => sql`${time}::bigint`,
   idParam: id => id,
   jsonParam: text => sql`${text}::json`,
 
   rows,
-  among: (column, ids, keyType) => sql`${column} = any(${ids}::${raw(keyType)}[])`,
+  // Ids have no character that an array would have to quote.
+  among: (column, ids, keyType) => sql`${column} = any(${`{${ids.join(',')}}`}::${raw(keyType)}[])`,
   insertNew: (table, columns, select) =>
     sql`insert into ${table} (${raw(columns.join(', '))}) ${select} on conflict do nothing`,
   updateFrom: (table, set, on, assignments) =>
@@ -89,6 +117,7 @@ export const postgresDialect: Dialect = {
 
   byKey: raw(''),
   lock: raw(' for no key update'),
+  lockJoined: raw(' for no key update of w'),
   // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),

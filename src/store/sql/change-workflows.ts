@@ -9,7 +9,7 @@ import type { CommittedEvent } from '../event-store.ts'
 import type { ChangeCall, ChangeTarget, StartOrder } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
-import type { Transaction } from './dialect.ts'
+import type { OpenTransaction } from './dialect.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
 import { runTransaction } from './run-transaction.ts'
@@ -52,7 +52,7 @@ interface Changed {
 
 export async function changeInside(
   context: SqlContext,
-  transaction: Transaction,
+  transaction: OpenTransaction,
   { targets, decide, call, attempt }: ChangeWork,
 ): Promise<Changed> {
   const orders: StartOrder[] = []
@@ -60,15 +60,17 @@ export async function changeInside(
   const [locked, revision, now] = await Promise.all([
     lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
     call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
-    context.observer === null ? [] : transaction.query(sql`select ${context.now} as now`),
+    transaction.query(sql`select ${context.leaseNow} as now`),
   ])
-  const facts = await lookCloser(context, transaction, locked, noting(call, orders))
+  const clock = now[0] ? int(now[0], 'now') : 0
+  const timed = locked.map(fact => ({ ...fact, now: clock + context.clockOffset }))
+  const facts = await lookCloser(context, transaction, timed, noting(call, orders))
   const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
   if (changes.length > 0) {
     failpoint?.('finish.before-commit')
-    await transaction.commitWith(changeStatements(context, changes))
+    await transaction.commitWith(changeStatements(context.at(context.dialect.timeParam(clock)), changes))
   }
-  return { changes, facts, orders, now: now[0] ? int(now[0], 'now') : 0 }
+  return { changes, facts, orders, now: clock + context.clockOffset }
 }
 
 /** After the commit. */
@@ -93,7 +95,7 @@ function noting(call: ChangeCall, orders: StartOrder[]): ChangeCall {
   }
 }
 
-function eventsIn(
+export function eventsIn(
   changes: readonly WorkflowChange[],
   facts: readonly WorkflowFacts[],
   at: number,

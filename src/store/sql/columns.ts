@@ -7,7 +7,7 @@ import { raw, type Sql } from './sql.ts'
 export const workflowColumns: Sql = raw(
   'w.id as w_id, w.type, w.hero_type, w.hero_id, w.hero_id_kind, w.state as w_state, w.pause_cause, w.allow_multiple, ' +
     'w.idempotency_key, w.generation as w_generation, w.frozen, w.blocked_by, w.finishing, w.rollback, w.partial, w.rounds, w.crooked, w.open_letters, w.watched, w.lane as w_lane, w.parent_id, w.parent_node, ' +
-    'w.continuation, w.continued_as, w.continues, w.deadline_at, w.created_at as w_created_at, w.paused_at, w.ended_at',
+    'w.continuation, w.continued_as, w.continues, w.deadline_at, w.version, w.created_at as w_created_at, w.paused_at, w.ended_at',
 )
 
 /** An active execution under alias `a`. */

@@ -18,6 +18,7 @@ export class SqlContext {
   /** Hears of events right after their commit; `null` while nobody listens. */
   observer: EventObserver | null = null
   #keyType: KeyType | null = null
+  #fixed: Sql | null = null
 
   constructor(database: Database, tables: Tables) {
     this.database = database
@@ -37,8 +38,20 @@ export class SqlContext {
     this.#keyType = value
   }
 
+  /** The same at a time that is fixed, in the database's clock. */
+  at(now: Sql): SqlContext {
+    const context = new SqlContext(this.database, this.tables)
+    context.clockOffset = this.clockOffset
+    context.aging = this.aging
+    context.observer = this.observer
+    context.#keyType = this.#keyType
+    context.#fixed = this.clockOffset === 0 ? now : sql`(${now} + ${this.clockOffset})`
+    return context
+  }
+
   /** The time at which things fall due. */
   get now(): Sql {
+    if (this.#fixed !== null) return this.#fixed
     return this.clockOffset === 0 ? this.dialect.now : sql`(${this.dialect.now} + ${this.clockOffset})`
   }
 

@@ -33,6 +33,7 @@ function plan(context: SqlContext, steps: readonly Step[]): Sql {
   const set = rowSet<Step>({ id: ['id', ({ from }) => from], plan: ['json', ({ as }) => JSON.stringify(as)] }, steps)
   return context.dialect.updateFrom(context.tables.workflows, context.rows('r', set), raw('a.id = r.id'), [
     ['continuation', raw('r.plan')],
+    ['version', raw('a.version + 1')],
   ])
 }
 
@@ -46,6 +47,7 @@ function begin(context: SqlContext, steps: readonly Step[]): Sql[] {
     dialect.updateFrom(tables.workflows, pairs, raw('a.id = r.old_id'), [
       ['continued_as', raw('r.new_id')],
       ['continuation', raw('null')],
+      ['version', raw('a.version + 1')],
     ]),
     sql`insert into ${tables.tags} (tag, workflow_id)
       select t.tag, r.new_id from ${pairs} join ${tables.tags} t on t.workflow_id = r.old_id`,

@@ -65,6 +65,7 @@ export function workflowRecord(row: Row): WorkflowRecord {
     rounds: parsed(row, 'rounds'),
     crooked: int(row, 'crooked') === 1,
     openLetters: int(row, 'open_letters'),
+    version: int(row, 'version'),
     watched: int(row, 'watched') === 1,
     lane: text(row, 'w_lane'),
     continuation: json(row, 'continuation'),

@@ -43,6 +43,8 @@ export interface StatementDialect {
   readonly placeholder: (position: number) => string
   /** Microseconds since 1970 by the database's clock. */
   readonly now: Sql
+  /** Binds a time, in microseconds since 1970, where nothing else tells its type. */
+  timeParam(time: number): Sql
   /** Binds an id in the type of the key. */
   idParam(id: string, keyType: KeyType): Param
 
@@ -68,6 +70,8 @@ export interface StatementDialect {
   readonly byKey: Sql
   /** Appended to a select: locks its rows against change, waiting. */
   readonly lock: Sql
+  /** The same for the rows of alias `w` alone, where they are joined with a set. */
+  readonly lockJoined: Sql
   /** Appended to a select: keeps its rows from being locked by `lockSkipping`, letting others do the same. */
   readonly lockShared: Sql
   /** Appended to a select on alias `a`: locks what can be locked at once and leaves the rest out. */
@@ -141,10 +145,24 @@ export interface Executor {
   run(statement: Sql): Promise<number>
 }
 
+/** Rows that a select must find, so many of them. */
+export interface Guard {
+  readonly select: Sql
+  readonly count: number
+}
+
 export interface Transaction extends Executor {
   /** Runs the statements in order and commits, in as few round trips as the driver can. Nothing may follow it. */
   commitWith(statements: readonly Sql[]): Promise<void>
+  /**
+   * Runs the statements and commits if every guard finds its rows; else undoes everything and answers `null`. The statements
+   * get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
+   */
+  commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null>
 }
+
+/** What a decision needs of a transaction, be it one that somebody else commits. */
+export type OpenTransaction = Omit<Transaction, 'commitIf'>
 
 /** A transaction of ours in which code of the application runs. It sees what others have committed meanwhile. */
 export interface OpenUserTransaction {

@@ -9,7 +9,7 @@ import type {
   WorkflowRecord,
   WorkflowState,
 } from '../records.ts'
-import type { WorkflowFilter, WorkflowSnapshot } from '../store.ts'
+import type { EndOfWorkflow, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
 import { activeColumns, endedColumns, eventColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
@@ -146,20 +146,33 @@ export async function events(context: SqlContext, workflowId: string): Promise<E
 /** Told by the outcome: a rollback moves the state of what has completed. */
 const successes = "('success', 'resolved', 'confirmed')"
 
+/** What completed last, of one workflow. Items of an `each` node are parts of one; forks and joins never start. */
+const lastCompleted = raw(`e.kind = 'forward' and e.outcome in ${successes} and e.node not like '%/%'
+  and (e.started_at is not null or e.outcome = 'resolved') order by e.ordinal desc, e.ended_at desc limit 1`)
+
+/** Workflows that have ended, each with what it completed last. */
+export async function findEnds(context: SqlContext, ids: readonly string[]): Promise<Map<string, EndOfWorkflow>> {
+  const { history, workflows } = context.tables
+  const rows = await context.read(
+    sql`select ${workflowColumns},
+      (select e.output from ${history} e where e.workflow_id = w.id and ${lastCompleted}) as output
+      from ${workflows} w where ${context.among(raw('w.id'), ids)}`,
+  )
+  return new Map(rows.map(row => [text(row, 'w_id'), { workflow: workflowRecord(row), output: json(row, 'output') }]))
+}
+
 export async function findOutput(
   context: SqlContext,
   workflowId: string,
   node: string | null,
 ): Promise<{ output: string | null } | null> {
-  // Items of an `each` node are parts of one; they have a slash in their names. Forks and joins never start.
   const only =
     node === null
-      ? raw(` and e.node not like '%/%' and (e.started_at is not null or e.outcome = 'resolved')`)
-      : sql` and e.node = ${node}`
+      ? lastCompleted
+      : sql`e.kind = 'forward' and e.outcome in ${raw(successes)} and e.node = ${node}
+          order by e.ordinal desc, e.ended_at desc limit 1`
   const rows = await context.read(
-    sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
-      and e.kind = 'forward' and e.outcome in ${raw(successes)}${only}
-      order by e.ordinal desc, e.ended_at desc limit 1`,
+    sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)} and ${only}`,
   )
   return rows[0] ? { output: json(rows[0], 'output') } : null
 }

@@ -5,7 +5,7 @@
  */
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
-import type { Executor, Row, Transaction } from './dialect.ts'
+import type { Executor, OpenTransaction, Row } from './dialect.ts'
 import { StaleSnapshot } from './is-transient.ts'
 import { raw, Sql, sql } from './sql.ts'
 
@@ -16,7 +16,7 @@ interface Ends {
   readonly workflowIds: readonly string[]
 }
 
-export class ReadingElsewhere implements Transaction {
+export class ReadingElsewhere implements OpenTransaction {
   readonly pipelines = false
   readonly #context: SqlContext
   readonly #ends: Ends

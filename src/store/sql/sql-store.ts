@@ -1,10 +1,13 @@
 /**
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
+
+import type { WorkflowChange, WorkflowFacts } from '../change.ts'
 import type { DatabaseOptions } from '../database-options.ts'
 import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
 import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
 import type {
+  AssumedCall,
   ChangeCall,
   ChangeTarget,
   ClaimRequest,
@@ -18,6 +21,7 @@ import type {
   TransactionHandle,
   WorkflowFilter,
 } from '../store.ts'
+import { changeAssumed } from './change-assumed.ts'
 import { changeWorkflows, type Decide } from './change-workflows.ts'
 import { checkpoint, checkpointWith } from './checkpoint.ts'
 import { claim, markStarted } from './claim.ts'
@@ -124,6 +128,10 @@ export class SqlStore implements Store {
   markStarted(execution: ActiveExecution) {
     return markStarted(this.#context, execution)
   }
+  changeAssumed(facts: readonly WorkflowFacts[], changes: readonly WorkflowChange[], call: AssumedCall) {
+    return changeAssumed(this.#context, facts, changes, call)
+  }
+
   change(targets: readonly ChangeTarget[], decide: Decide, call?: ChangeCall) {
     return changeWorkflows(this.#context, targets, decide, call)
   }
@@ -222,6 +230,10 @@ export class SqlStore implements Store {
   countEvents(workflowIds: readonly string[]) {
     return countEvents(this.#context, workflowIds)
   }
+  findEnds(ids: readonly string[]) {
+    return reads.findEnds(this.#context, ids)
+  }
+
   findOutput(workflowId: string, node: string | null) {
     return reads.findOutput(this.#context, workflowId, node)
   }

@@ -7,7 +7,7 @@ import type { OpenApplicationTransaction, OpenedTransaction, UserTransaction } f
 import { changeInside, tellChanges } from './change-workflows.ts'
 import { writeProgress } from './checkpoint.ts'
 import type { SqlContext } from './context.ts'
-import type { Executor, OpenUserTransaction, Transaction } from './dialect.ts'
+import type { Executor, OpenTransaction, OpenUserTransaction } from './dialect.ts'
 import { hasLostTransaction, isTransient } from './is-transient.ts'
 import { ReadingElsewhere } from './reading-elsewhere.ts'
 import type { Sql } from './sql.ts'
@@ -128,7 +128,7 @@ function ended(cause: unknown): InvalidArgumentError {
 }
 
 /** A transaction that somebody else commits. */
-function within(executor: Executor, commitWith: (statements: readonly Sql[]) => Promise<void>): Transaction {
+function within(executor: Executor, commitWith: (statements: readonly Sql[]) => Promise<void>): OpenTransaction {
   return {
     pipelines: executor.pipelines,
     query: statement => executor.query(statement),

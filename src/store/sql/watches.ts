@@ -46,7 +46,9 @@ export async function watch(
     await transaction.run(
       insertWatches(context, [{ workflowId, watcherId: watcher.workflowId, node: watcher.node, timerId }], raw('')),
     )
-    await transaction.run(sql`update ${workflows} set watched = 1 where id = ${context.id(workflowId)}`)
+    await transaction.run(
+      sql`update ${workflows} set watched = 1, version = version + 1 where id = ${context.id(workflowId)}`,
+    )
     return workflowRecord(rows[0])
   })
 }

@@ -9,7 +9,7 @@ import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, sql } from './sql.ts'
+import { join, raw, type Sql, sql } from './sql.ts'
 
 /** How many workers one look may bury, so that the transaction stays small. */
 const burialLimit = 20
@@ -45,12 +45,22 @@ export async function registerWorker(context: SqlContext, worker: WorkerRecord):
  * so that nothing begins by rules that have changed; `null` when the lease is lost.
  */
 export async function aliveUnder(context: SqlContext, executor: Executor, workerId: string): Promise<number | null> {
-  const { workers, limits } = context.tables
   const [row] = await executor.query(
-    sql`select k.id, (select l.revision from ${limits} l where l.scope = '' and l.name = '' and l.lane = '') as revision
-      from ${workers} k where k.id = ${workerId} and k.state = 'alive'${context.dialect.lockShared}`,
+    sql`select k.id, ${revisionIn(context)} as revision from ${context.tables.workers} k
+      where k.id = ${workerId} and k.state = 'alive'${context.dialect.lockShared}`,
   )
   return row === undefined ? null : int(row, 'revision')
+}
+
+function revisionIn(context: SqlContext): Sql {
+  return sql`(select l.revision from ${context.tables.limits} l where l.scope = '' and l.name = '' and l.lane = '')`
+}
+
+/** Holds the worker's row like `aliveUnder`, and finds it only if it lives and the limits are those of a revision, if one matters. */
+export function lockAlive(context: SqlContext, workerId: string, revision: number | null): Sql {
+  const same = revision === null ? raw('') : sql` and ${revisionIn(context)} = ${revision}`
+  return sql`select k.id from ${context.tables.workers} k
+    where k.id = ${workerId} and k.state = 'alive'${same}${context.dialect.lockShared}`
 }
 
 export async function heartbeat(

@@ -167,5 +167,6 @@ function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate 
     ['open_letters', raw('r.open_letters')],
     ['generation', raw('r.generation')],
     ['frozen', raw('r.frozen')],
+    ['version', raw('a.version + 1')],
   ])
 }

@@ -7,7 +7,7 @@ import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
-const historyColumns: Columns<Ending> = {
+const historyColumns = {
   id: ['id', ({ execution }) => execution.id],
   workflow_id: ['id', ({ execution }) => execution.workflowId],
   node: ['text', ({ execution }) => execution.node],
@@ -32,7 +32,7 @@ const historyColumns: Columns<Ending> = {
   input: ['json', ({ execution }) => execution.input],
   ancestry_hash: ['text', ({ execution }) => execution.ancestry.hash],
   parents: ['text', ({ execution }) => execution.ancestry.parents.join(' ')],
-}
+} satisfies Columns<Ending>
 
 export function insertHistory(context: SqlContext, endings: readonly Ending[], filter: Sql = raw('')): Sql {
   const names = Object.keys(historyColumns)
@@ -41,6 +41,25 @@ export function insertHistory(context: SqlContext, endings: readonly Ending[], f
     name === 'created_at' || name === 'due_at' ? sql`coalesce(${raw(`r.${name}`)}, ${context.now})` : raw(`r.${name}`)
   return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
     select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
+}
+
+/** An ending of a row that still stands in its slot. */
+export type KnownEnding = Ending & { readonly slot: string }
+
+const { state, outcome, error_class, error_message, error_stack, reason, output } = historyColumns
+const endColumns: Columns<KnownEnding> = {
+  workflow_id: historyColumns.workflow_id,
+  slot: ['text', ending => ending.slot],
+  ...{ state, outcome, error_class, error_message, error_stack, reason, output },
+}
+
+/** Of rows that still stand as the endings have them: only what is new about them has to be told. */
+export function copyHistory(context: SqlContext, endings: readonly KnownEnding[]): Sql {
+  const names = Object.keys(historyColumns)
+  const value = (name: string) => raw(`${name in endColumns && name !== 'workflow_id' ? 'r' : 'a'}.${name}`)
+  return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
+    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(endColumns, endings))}
+    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
 }
 
 /** A rollback moves ended rows on, in their state alone. */

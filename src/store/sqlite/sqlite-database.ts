@@ -11,6 +11,7 @@ import { pauseFor } from '../../primitives/pause-for.ts'
 import {
   type Database,
   type Executor,
+  type Guard,
   type OpenUserTransaction,
   type Row,
   runAll,
@@ -18,7 +19,7 @@ import {
 } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
-import { raw, render, type Sql } from '../sql/sql.ts'
+import { raw, render, type Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -301,5 +302,18 @@ class SqliteTransaction implements Transaction {
     for (const statement of statements) await this.#session.run(statement)
     await this.#session.run(raw('commit'))
     this.ended = true
+  }
+
+  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
+    for (const { select, count } of guards) {
+      if ((await this.#session.query(select)).length === count) continue
+      this.ended = true
+      await this.#session.run(raw('rollback'))
+      return null
+    }
+    const [row] = await this.#session.query(sql`select ${sqliteDialect.now} as now`)
+    const now = Number(row?.now)
+    await this.commitWith(statements(sql`${now}`))
+    return now
   }
 }

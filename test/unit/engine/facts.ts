@@ -168,6 +168,7 @@ export function facts(situation: Situation): WorkflowFacts {
     continuedAs: null,
     continues: null,
     deadlineAt: null,
+    version: 0,
     parent: null,
     createdAt: 1000,
     pausedAt: null,

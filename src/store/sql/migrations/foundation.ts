@@ -58,7 +58,7 @@ function workflows(shape: Shape): Sql[] {
       idempotency_key ${type.key}, generation ${type.int} not null, frozen ${type.key}, blocked_by ${type.key},
       finishing ${type.int} not null, rollback ${type.text}, partial ${type.int} not null default 0, rounds ${type.text},
       crooked ${type.int} not null, open_letters ${type.int} not null, watched ${type.int} not null, lane ${type.key} not null, parent_id ${type.id}, parent_node ${type.key}, input ${type.json}, trace_parent ${type.key},
-      continuation ${type.json}, continued_as ${type.id}, continues ${type.id}, deadline_at ${type.int},
+      continuation ${type.json}, continued_as ${type.id}, continues ${type.id}, deadline_at ${type.int}, version ${type.int} not null default 0,
       created_at ${type.int} not null, paused_at ${type.int}, ended_at ${type.int}`,
     ),
     shape.table(

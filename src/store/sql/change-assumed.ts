@@ -1,0 +1,93 @@
+/**
+ * A change whose facts are not looked at but known: a worker knows the workflow and the row that it has claimed. The
+ * database checks under the lock that they still are as they are taken to be, in the same round trip as the writes; if
+ * they are not, nothing is written, and whoever asked has to look.
+ */
+import { failpoint } from '../../primitives/failpoint.ts'
+import type { Ending, WorkflowChange, WorkflowFacts } from '../change.ts'
+import type { AssumedCall } from '../store.ts'
+import { eventsIn } from './change-workflows.ts'
+import type { SqlContext } from './context.ts'
+import type { Guard } from './dialect.ts'
+import { type Columns, rowSet } from './row-set.ts'
+import { raw, type Sql, sql } from './sql.ts'
+import { lockAlive } from './workers.ts'
+import { changeStatements } from './write-changes.ts'
+import { copyHistory, type KnownEnding } from './write-records.ts'
+
+/** The time of the change, or `null` when something is not as it was taken to be. */
+export async function changeAssumed(
+  context: SqlContext,
+  facts: readonly WorkflowFacts[],
+  changes: readonly WorkflowChange[],
+  call: AssumedCall,
+): Promise<number | null> {
+  const { known, others } = splitEndings(facts, changes)
+  failpoint?.('finish.before-commit')
+  const time = await context.database.transaction(transaction =>
+    transaction.commitIf(guards(context, facts, call), now => {
+      const timed = context.at(now)
+      return [...(known.length === 0 ? [] : [copyHistory(timed, known)]), ...changeStatements(timed, others)]
+    }),
+  )
+  if (time === null) return null
+  failpoint?.('finish.after-commit')
+  const now = time + context.clockOffset
+  context.tell(() => eventsIn(changes, facts, now))
+  return now
+}
+
+/** Endings of the rows that are known are copied from there. */
+function splitEndings(
+  facts: readonly WorkflowFacts[],
+  changes: readonly WorkflowChange[],
+): { known: KnownEnding[]; others: WorkflowChange[] } {
+  const slots = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row.slot] as const)))
+  const known: KnownEnding[] = []
+  const others = changes.map(change => {
+    const endings: Ending[] = []
+    for (const ending of change.endings) {
+      const slot = slots.get(ending.execution.id)
+      if (slot === undefined) endings.push(ending)
+      else known.push({ ...ending, slot })
+    }
+    return { ...change, endings }
+  })
+  return { known, others }
+}
+
+/** In the order in which everybody locks: workflows, then the worker. */
+function guards(context: SqlContext, facts: readonly WorkflowFacts[], call: AssumedCall): Guard[] {
+  const rows = facts.flatMap(fact => fact.active)
+  return [
+    { select: lockVersions(context, facts), count: facts.length },
+    { select: selectKnown(context, rows), count: rows.length },
+    { select: lockAlive(context, call.workerId, call.revision), count: 1 },
+  ]
+}
+
+const versionColumns: Columns<WorkflowFacts> = {
+  id: ['id', ({ workflow }) => workflow.id],
+  version: ['int', ({ workflow }) => workflow.version],
+}
+
+function lockVersions(context: SqlContext, facts: readonly WorkflowFacts[]): Sql {
+  const { dialect, tables } = context
+  return sql`select w.id from ${context.rows('r', rowSet(versionColumns, facts))}
+    ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on w.id = r.id and w.version = r.version
+    order by w.id${dialect.lockJoined}`
+}
+
+const rowColumns: Columns<WorkflowFacts['active'][number]> = {
+  workflow_id: ['id', row => row.workflowId],
+  slot: ['text', row => row.slot],
+  id: ['id', row => row.id],
+  fence: ['int', row => row.fence],
+}
+
+/** The fence tells the owner. Named, it would be looked up by the index of owners, which finds all rows of the worker. */
+function selectKnown(context: SqlContext, rows: readonly WorkflowFacts['active'][number][]): Sql {
+  return sql`select a.id from ${context.rows('r', rowSet(rowColumns, rows))}
+    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+    where a.id = r.id and a.fence = r.fence and ${raw(`a.state = 'in_progress' and a.held_from is null`)}`
+}

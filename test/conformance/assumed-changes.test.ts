@@ -1,0 +1,168 @@
+/** Changes that are decided on without a look: written if everything is as the worker knows it, and not at all otherwise. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { WorkflowFacts } from '../../src/store/change.ts'
+import type { ClaimedExecution } from '../../src/store/records.ts'
+import type { Store } from '../../src/store/store.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import {
+  changeOf,
+  finishedChange,
+  openSameStore,
+  registerWorker,
+  sampleSource,
+  startSome,
+} from '../support/open-store.ts'
+
+forEachDatabase('assumed changes', database => {
+  let store: Store
+  /** As another process would have it. */
+  let other: Store
+  let workers = 0
+  let worker = ''
+  let revision = 0
+
+  beforeAll(async () => {
+    const { url } = await database.isolated()
+    store = await openSameStore(url)
+    other = await openSameStore(url)
+  })
+  beforeEach(async () => {
+    worker = await registerWorker(store, `worker-${++workers}`)
+    // What an earlier test has given back is not for this one.
+    while ((await store.claim({ workerId: worker, sources: [sampleSource], limit: 100 })).length > 0);
+  })
+  afterAll(async () => {
+    await store.close()
+    await other.close()
+  })
+
+  async function claim(count = 1): Promise<WorkflowFacts[]> {
+    const ids = await startSome(store, count)
+    const claimed = await store.claim({ workerId: worker, sources: [sampleSource], limit: count })
+    expect(claimed.map(({ workflow }) => workflow.id).toSorted()).toEqual(ids.toSorted())
+    revision = claimed[0]?.revision ?? 0
+    return claimed.map(assumed)
+  }
+
+  const write = (facts: readonly WorkflowFacts[], by: number | null = null) =>
+    store.changeAssumed(facts, facts.map(finishedChange), { workerId: worker, revision: by })
+
+  async function expectUntouched(facts: readonly WorkflowFacts[]): Promise<void> {
+    for (const { workflow } of facts) {
+      expect(await store.history(workflow.id)).toEqual([])
+      expect((await store.findWorkflow(workflow.id))?.workflow.state).not.toBe('finished')
+    }
+  }
+
+  it('are written as a look would have had them, at the time that is told', async () => {
+    const facts = await claim(3)
+    const now = await write(facts)
+    expect(now).not.toBeNull()
+    for (const { workflow, active } of facts) {
+      const [row] = await store.history(workflow.id)
+      const {
+        slot,
+        queue,
+        handler,
+        lane,
+        generation,
+        priority,
+        fence,
+        failures,
+        crashes,
+        startMark,
+        heldFrom,
+        ...kept
+      } = active[0] as ClaimedExecution['execution']
+      const { input, ...shown } = kept
+      expect(row).toMatchObject({ ...shown, state: 'completed', outcome: 'success', endedAt: now })
+      expect(await store.activeExecutions(workflow.id)).toEqual([])
+      const after = (await store.findWorkflow(workflow.id))?.workflow
+      expect(after).toMatchObject({ state: 'finished', endedAt: now, version: workflow.version + 1 })
+    }
+  })
+
+  it.each([
+    ['the workflow has changed', async ({ workflow }: WorkflowFacts) => void (await rename(workflow.id))],
+    ['the claim is lost', async ({ workflow }: WorkflowFacts) => void (await release(workflow.id))],
+    ['the step is told to stop', async ({ workflow }: WorkflowFacts) => void (await tellToStop(workflow.id))],
+    ['somebody waits for the workflow', async ({ workflow }: WorkflowFacts) => void (await watch(workflow.id))],
+    ['the worker was buried', async () => void (await other.retireWorker(worker))],
+  ])('write nothing at all, not even for others, when %s', async (_, happen) => {
+    const facts = await claim(3)
+    await happen(facts[1] as WorkflowFacts)
+    expect(await write(facts)).toBeNull()
+    await expectUntouched(facts)
+  })
+
+  it('write nothing where a step would begin by limits that have changed', async () => {
+    const facts = await claim()
+    expect(await write(facts, revision + 1)).toBeNull()
+    await expectUntouched(facts)
+    expect(await write(facts, revision)).not.toBeNull()
+  })
+
+  it('wait for whoever holds the workflow, and then see what it has become', async () => {
+    const [facts] = await claim()
+    if (facts === undefined) throw new Error('nothing was claimed')
+    let late: Promise<number | null> | null = null
+    await other.change([{ workflowId: facts.workflow.id }], found => {
+      late = write([facts])
+      return changeOf(facts.workflow.id, { update: { ...finishedChange(found).update, state: 'paused' } as never })
+    })
+    expect(await late).toBeNull()
+    await expectUntouched([facts])
+  })
+
+  it('of one row win once, however many try', async () => {
+    const facts = await claim()
+    const answers = await Promise.all([write(facts), write(facts), write(facts)])
+    expect(answers.filter(answer => answer !== null)).toHaveLength(1)
+    expect(await store.history(facts[0]?.workflow.id ?? '')).toHaveLength(1)
+  })
+
+  async function rename(workflowId: string): Promise<void> {
+    await other.change([{ workflowId }], found =>
+      changeOf(workflowId, { update: { ...finishedChange(found).update, state: 'ready', blockedBy: 'x' } as never }),
+    )
+  }
+
+  async function release(workflowId: string): Promise<void> {
+    await other.change([{ workflowId }], ({ active: [row] }) => {
+      if (row === undefined) return null
+      const move = { slot: row.slot, state: 'scheduled', fence: row.fence + 1, heldFrom: null, due: null } as const
+      return changeOf(workflowId, { moves: [{ ...move, input: null, progress: null }] })
+    })
+  }
+
+  async function tellToStop(workflowId: string): Promise<void> {
+    await other.change([{ workflowId }], () => changeOf(workflowId, { stops: [{ slot: '' }] }))
+  }
+
+  async function watch(workflowId: string): Promise<void> {
+    const [watcher = ''] = await startSome(other, 1, { first: null })
+    const [timer = ''] = await other.takeIds(1)
+    await other.watch(workflowId, { workflowId: watcher, node: 'one' }, timer)
+  }
+})
+
+/** What a worker knows of what it has claimed. */
+function assumed({ workflow, execution }: ClaimedExecution): WorkflowFacts {
+  return {
+    workflow,
+    active: [execution],
+    complete: true,
+    othersGoOn: false,
+    latest: null,
+    outworn: [],
+    parents: new Map(),
+    undo: null,
+    decisions: [],
+    signals: [],
+    letters: [],
+    started: new Map(),
+    others: new Map(),
+    fanIns: new Map(),
+    endedBy: new Map(),
+  }
+}

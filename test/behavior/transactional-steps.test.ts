@@ -12,6 +12,8 @@ type Work = (tx: Transaction, workflow: Booking) => unknown
 
 const works = new Map<string, Work>()
 
+const ledger = 'create table ledger (workflow_id bigint not null, note varchar(100) not null)'
+
 const insert = (tx: Transaction, { id }: { id: string }, note: string) =>
   tx.query(`insert into ledger (workflow_id, note) values (${id}, '${note}')`)
 
@@ -52,7 +54,7 @@ forEachDatabase('a transactional step', database => {
   let plain: PlainConnection
   beforeAll(async () => {
     plain = await connectPlainly(database.name, under.url)
-    await plain.query('create table ledger (workflow_id bigint not null, note varchar(100) not null)')
+    await plain.query(ledger)
   })
   afterAll(() => plain.close())
 
@@ -101,25 +103,6 @@ forEachDatabase('a transactional step', database => {
     await wf.resume()
     await wf.waitUntilFinished({ timeout: '10s' })
     expect(await notesOf(wf)).toEqual(['attempt 2'])
-  })
-
-  it('writes nothing when its claim is lost meanwhile', async () => {
-    const wf = await book(async (tx, workflow) => {
-      const { id, execution } = workflow
-      await insert(tx, workflow, `attempt ${execution.attempt}`)
-      const steal = `update geneva_drive_active_executions set fence = fence + 1 where workflow_id = ${id}`
-      if (execution.attempt > 1) return
-      // A file has one writer, and that is this transaction.
-      if (database.name === 'sqlite') await tx.query(steal)
-      else await plain.query(steal)
-    })
-    await wf.waitUntilFinished({ timeout: '10s' })
-    expect(await notesOf(wf)).toEqual(['attempt 2'])
-    expect(await wf.history()).toMatchObject([
-      { step: 'book', outcome: 'recovered' },
-      { step: 'book', outcome: 'success' },
-      { step: 'after' },
-    ])
   })
 
   it.each([
@@ -286,10 +269,16 @@ forEachDatabase('a transactional step', database => {
   })
 })
 
-forEachDatabase('a transactional step that takes its time', database => {
+forEachDatabase('a transactional step under a short lease', database => {
   const under = useGeneva(database, { workflows: [Booking, Plain], worker: { lease: 1000, heartbeat: 50 } })
+  let plain: PlainConnection
+  beforeAll(async () => {
+    plain = await connectPlainly(database.name, under.url)
+    await plain.query(ledger)
+  })
+  afterAll(() => plain.close())
 
-  it('keeps nobody else from working, and the worker keeps its lease', async () => {
+  it('that takes its time keeps nobody else from working, and the worker keeps its lease', async () => {
     const began = gate()
     works.set(`${database.name} slow`, async tx => {
       await tx.query('select 1 as one')
@@ -302,5 +291,26 @@ forEachDatabase('a transactional step that takes its time', database => {
     for (const other of others) expect(await other.waitUntilFinished({ timeout: '10s' })).toBe('done')
     await wf.waitUntilFinished({ timeout: '10s' })
     expect(await wf.history()).toMatchObject([{ attempt: 1, outcome: 'success' }, { step: 'after' }])
+  })
+
+  it('writes nothing when its claim is lost meanwhile', async () => {
+    works.set(`${database.name} lost`, async (tx, workflow) => {
+      const { id, execution } = workflow
+      await insert(tx, workflow, `attempt ${execution.attempt}`)
+      const steal = `update geneva_drive_active_executions set fence = fence + 1 where workflow_id = ${id}`
+      if (execution.attempt > 1) return
+      // A file has one writer, and that is this transaction.
+      if (database.name === 'sqlite') await tx.query(steal)
+      else await plain.query(steal)
+    })
+    const wf = await under.geneva.start(Booking, { input: { work: `${database.name} lost` } })
+    await wf.waitUntilFinished({ timeout: '10s' })
+    const rows = await plain.query('select note from ledger')
+    expect(rows.map(row => row.note)).toEqual(['attempt 2'])
+    expect(await wf.history()).toMatchObject([
+      { step: 'book', outcome: 'recovered' },
+      { step: 'book', outcome: 'success' },
+      { step: 'after' },
+    ])
   })
 })

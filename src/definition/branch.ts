@@ -13,15 +13,9 @@ import type {
 import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { ItemOf, Names, OutputOf } from './step-names.ts'
-import type {
-  ChildOptions,
-  EachOptions,
-  ResumableStepOptions,
-  StepOptions,
-  TaskOptionsFor,
-  WorkflowTest,
-} from './step-options.ts'
+import type { ChildOptions, EachOptions, ResumableStepOptions, StepOptions, WorkflowTest } from './step-options.ts'
 import type { StorableResult } from './storable.ts'
+import type { TaskOptionsFor } from './task-options.ts'
 
 /**
  * What the function that describes a branch receives. The verbs mean what they mean in the static block, where they are

@@ -1,7 +1,6 @@
 /** What users write in the static block: the options of steps, exception policies, job options and hooks. */
 import type { Duration } from '../primitives/duration.ts'
 import type { ChildStart } from './child.ts'
-import type { CodeOptions } from './flow-options.ts'
 import type { DeadlineAction } from './graph.ts'
 import type { KeyLimitOptions, LimitOptions } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
@@ -120,13 +119,6 @@ export interface TransactionalTaskOptions<W> extends TaskOptions<W> {
   /** The method receives a `Transaction`, and what it writes there is committed with the outcome. */
   readonly transaction: true
 }
-
-/** The options of a task, told by what its method receives. */
-export type TaskOptionsFor<W, K> = K extends Names<W>['step']
-  ? TaskOptions<W> & CodeOptions<W>
-  : K extends Names<W>['transactional']
-    ? TransactionalTaskOptions<W>
-    : ResumableTaskOptions<W>
 
 export interface DefaultOptions {
   /** How often and after which waits steps are called again when they throw, before `onException` acts. */

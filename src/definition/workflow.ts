@@ -44,10 +44,10 @@ import type {
   ResumableStepOptions,
   StepHook,
   StepOptions,
-  TaskOptionsFor,
   WorkflowTest,
 } from './step-options.ts'
 import type { StorableResult } from './storable.ts'
+import type { TaskOptionsFor } from './task-options.ts'
 
 export type AnyWorkflow = Workflow<any, any>
 export type WorkflowClass<W extends AnyWorkflow = AnyWorkflow> = abstract new () => W

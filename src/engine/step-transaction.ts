@@ -70,6 +70,11 @@ export class StepTransaction implements CallTransaction {
     return this.#opened !== null
   }
 
+  /** The code was not waited for, and may still write. */
+  get isLeftBehind(): boolean {
+    return this.#calls > 0
+  }
+
   /** Ids are reserved before: where only one can write, nobody could get any while the transaction is open. */
   async begin(): Promise<unknown> {
     this.#hasBegun = true

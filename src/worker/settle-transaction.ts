@@ -7,6 +7,7 @@ import type { StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
 import { isOutOfIds } from '../engine/id-pool.ts'
 import type { StepTransaction } from '../engine/step-transaction.ts'
+import { InvalidArgumentError } from '../errors.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { Report } from './finisher.ts'
 import type { RunningStep } from './running-steps.ts'
@@ -72,6 +73,11 @@ async function settleOnce(
     await transaction.undo()
     const thrown = run.report?.kind === 'threw' ? run.errors[0] : undefined
     return thrown !== undefined && mayPass(call, transaction, thrown) ? { again: thrown } : { run, result: null }
+  }
+  if (transaction.isLeftBehind) {
+    // It has called flow control, swallowed that, and gone on for too long.
+    await transaction.undo()
+    return failedWith(run, new InvalidArgumentError('The step was given up while its code went on, and was undone.'))
   }
   // From here on the claim is about to change hands in good order.
   step.reporting = true

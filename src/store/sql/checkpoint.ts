@@ -10,8 +10,9 @@ import { int } from './decode.ts'
 import { isTransient } from './is-transient.ts'
 import { retrying } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
-import { type Sql, sql } from './sql.ts'
+import { sql } from './sql.ts'
 import { transact } from './transact.ts'
+import { writeProgress } from './write-progress.ts'
 
 export async function checkpoint(
   context: SqlContext,
@@ -74,14 +75,4 @@ async function wasCommitted(context: SqlContext, execution: ActiveExecution, pro
         and a.fence = ${execution.fence}${dialect.lock}`),
   )
   return rows[0] !== undefined && int(rows[0], 'completed_iterations') === progress.completedIterations
-}
-
-/** A claim only goes forward, so that a write which was believed lost and arrives late takes nothing back. */
-export function writeProgress(context: SqlContext, execution: ActiveExecution, progress: Progress): Sql {
-  const cursor = context.dialect.jsonParam(progress.cursor)
-  return sql`update ${context.tables.active} set cursor_value = ${cursor},
-      completed_iterations = ${progress.completedIterations}, total_iterations = ${progress.total}, crashes = 0
-    where workflow_id = ${context.id(execution.workflowId)} and slot = ${execution.slot}
-      and fence = ${execution.fence} and state = 'in_progress'
-      and completed_iterations <= ${progress.completedIterations}`
 }

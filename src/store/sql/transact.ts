@@ -5,13 +5,13 @@
 import { InvalidArgumentError } from '../../errors.ts'
 import type { OpenApplicationTransaction, OpenedTransaction, UserTransaction } from '../store.ts'
 import { changeInside, tellChanges } from './change-workflows.ts'
-import { writeProgress } from './checkpoint.ts'
 import type { SqlContext } from './context.ts'
 import type { Executor, OpenTransaction, OpenUserTransaction } from './dialect.ts'
 import { hasLostTransaction, isTransient } from './is-transient.ts'
 import { ReadingElsewhere } from './reading-elsewhere.ts'
 import type { Sql } from './sql.ts'
 import { findStepMark, setStepMark } from './step-mark.ts'
+import { writeProgress } from './write-progress.ts'
 
 type Work<Result> = (opened: OpenedTransaction) => Promise<Result>
 
@@ -122,7 +122,7 @@ async function stillOpen(context: SqlContext, executor: Executor): Promise<void>
 /** Said where the transaction that was begun is not there any more when its outcome is to be written. */
 function ended(cause: unknown): InvalidArgumentError {
   return new InvalidArgumentError(
-    'The transaction of the step has ended, or has failed, before the step did. Leave commit and rollback to Geneva, run no statement in it that commits by itself (like CREATE TABLE on MySQL), and do not go on after a statement that has failed.',
+    'The transaction of the step has ended, or has failed, before the step did. Leave commit and rollback to Geneva, run no statement in it that commits by itself (like CREATE TABLE on some databases), and do not go on after a statement that has failed.',
     { cause },
   )
 }

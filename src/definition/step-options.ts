@@ -117,6 +117,11 @@ export interface ResumableTaskOptions<W> extends TaskOptions<W>, IterationOption
   readonly resumable: true
 }
 
+export interface TransactionalTaskOptions<W> extends TaskOptions<W> {
+  /** The method receives a `Transaction`, and what it writes there is committed with the outcome. */
+  readonly transaction: true
+}
+
 export interface DefaultOptions {
   /** How often and after which waits steps are called again when they throw, before `onException` acts. */
   readonly retry?: RetryNotation

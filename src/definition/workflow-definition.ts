@@ -77,6 +77,8 @@ export interface CompensationSettings {
   readonly idempotent: boolean
   /** Also undoes an attempt that has failed. */
   readonly afterFailure: boolean
+  /** It runs in a transaction that is committed with its outcome. */
+  readonly transactional: boolean
 }
 
 /** A node that waits for people or for a message. */
@@ -126,6 +128,8 @@ export interface NodeDefinition {
   readonly idempotent: boolean
   /** The method that tells whether a lost call happened. */
   readonly reconcile: string | null
+  /** Its code runs in a transaction that is committed with its outcome. */
+  readonly transactional: boolean
   /** Set exactly for resumable steps. */
   readonly resumable: ResumableSettings | null
   /** The code: the name of a method, or an inline function of the workflow. `null`: it does nothing itself. */

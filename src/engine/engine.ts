@@ -8,7 +8,7 @@ import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
-import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
+import type { ChangeTarget, CloserLook, OpenApplicationTransaction, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
@@ -50,6 +50,7 @@ const maxRounds = 10
 export interface EngineExtras {
   readonly forms?: FormRegistry
   readonly tracing?: Tracing | null
+  readonly transactions?: OpenApplicationTransaction | null
 }
 
 export class Engine {
@@ -65,9 +66,13 @@ export class Engine {
   readonly openings = new Openings()
   /** `null` while nobody traces. */
   readonly tracing: Tracing | null
+  /** Opens transactions of the application; `null`: they are ours. */
+  readonly transactions: OpenApplicationTransaction | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry, { forms, tracing }: EngineExtras = {}) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, extras: EngineExtras = {}) {
+    const { forms, tracing, transactions } = extras
     this.tracing = tracing ?? null
+    this.transactions = transactions ?? null
     this.store = store
     this.registry = registry
     this.jobs = jobs

@@ -36,6 +36,7 @@ class EngineContext implements StepContext {
   readonly signal: AbortSignal
   readonly input: unknown
   readonly emitted: EmittedEvent[] = []
+  transaction: unknown = null
   flowControl: FlowControl | null = null
   /** Set before the instance is made. */
   loaded: LoadedHero | null = null

@@ -151,6 +151,10 @@ export const postgresDialect: Dialect = {
   highestNumber: table =>
     sql`select pg_sequence_last_value(pg_get_serial_sequence(${table.parts.join('')}, 'id')::regclass) as highest`,
 
+  async keepsSnapshot(transaction) {
+    const [row] = await transaction.query(raw(`select current_setting('transaction_isolation') as isolation`))
+    return row === undefined || !/^read /.test(text(row, 'isolation'))
+  },
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(
       sql`select nextval(${counter.parts.join('')}::regclass) as block from generate_series(1, ${count}::int)`,
@@ -187,4 +191,5 @@ export const postgresDialect: Dialect = {
   migrationLock,
   alreadyDone: () => false,
   classify,
+  lostTransaction: error => ['25P01', '25P02', '3B001'].includes(String((error as { code?: unknown }).code)),
 }

@@ -86,7 +86,6 @@ export { defineHero, type HeroId, type HeroOptions, type HeroRef, type HeroType 
 export type {
   FetchPage,
   Iteration,
-  IterationTransaction,
   NestedCursor,
   PageOptions,
   RecordSource,
@@ -116,6 +115,7 @@ export type {
   TaskOptions,
 } from './definition/step-options.ts'
 export { defineTemplate, type Template } from './definition/template.ts'
+export type { OpenTransaction, SqlTransaction, Transaction } from './definition/transaction.ts'
 export { type AnyWorkflow, type ConcreteClass, Workflow, type WorkflowClass } from './definition/workflow.ts'
 export type { StepInfo } from './definition/workflow-definition.ts'
 export { type DrawOptions, drawGraph } from './drawing/draw-graph.ts'

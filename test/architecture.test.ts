@@ -36,7 +36,14 @@ const layers: readonly Layer[] = [
   ...dialects.map(name => ({ name, files: new RegExp(`^src/${name}/`), mayImport: ['store/sql', 'store', ...base] })),
   { name: 'store', files: /^src\/store\/[^/]+\.ts$/, mayImport: base },
   { name: 'engine', files: /^src\/engine\//, mayImport: ['definition', 'store', ...base] },
-  { name: 'worker', files: /^src\/worker\//, mayImport: engineAndBelow },
+  // The thread renews leases and nothing else, so it loads no engine.
+  {
+    name: 'heartbeat program',
+    files: /^src\/worker\/heartbeat-program\.ts$/,
+    mayImport: ['heartbeat thread', 'open-store', 'store', ...base],
+  },
+  { name: 'heartbeat thread', files: /^src\/worker\/heartbeat-thread\.ts$/, mayImport: ['store', ...base] },
+  { name: 'worker', files: /^src\/worker\//, mayImport: ['heartbeat thread', ...engineAndBelow] },
   {
     name: 'client',
     files: /^src\/client\//,
@@ -72,9 +79,9 @@ const drivers: readonly PackageOwner[] = [
 const namesDatabases =
   /^src\/(store\/(sqlite|postgres|mysql|sql\/handles)\/|store\/open-store\.ts$|(sqlite|postgres|mysql)\.ts$|errors\/)/
 
-const entryPoints = ['index', 'http', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line'].map(
-  name => `src/${name}.ts`,
-)
+const entryPoints = [
+  ...['index', 'http', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line', 'worker/heartbeat-program'],
+].map(name => `src/${name}.ts`)
 const source = sourceFiles('src')
 const tests = sourceFiles('test')
 const programs = [...sourceFiles('examples'), ...sourceFiles('bench')]

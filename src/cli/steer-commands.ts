@@ -23,6 +23,7 @@ export interface SteerFlags extends Shared, Asker, FilterFlags {
   readonly dryRun?: boolean
   readonly limit?: number
   readonly output?: unknown
+  readonly step?: string
 }
 
 type Verb = 'pause' | 'resume' | 'cancel' | 'abort' | 'skip' | 'resolve' | 'reattempt'
@@ -103,7 +104,10 @@ function steerCommand(steering: Steering): AppCommand {
     ],
     more: `${steering.more} Exit code 3: you said no.`,
   }).argument('[id]', 'the id of a workflow; without it, a filter')
-  if (step) command.argument('[step]', 'the step (default: every step that has failed)')
+  if (step) {
+    command.argument('[step]', 'the step (default: every step that has failed)')
+    command.option('--step <step>', 'the same, for use with a filter')
+  }
   filtering(asking(command))
     .option('--limit <count>', 'how many at most', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--dry-run', 'tell what would happen, and change nothing')
@@ -112,7 +116,7 @@ function steerCommand(steering: Steering): AppCommand {
   return command.locating().action(async (...given: unknown[]) => {
     const [id, third] = given as [string | undefined, string | SteerFlags | undefined]
     const flags = command.opts<SteerFlags>()
-    const node = step && typeof third === 'string' ? third : null
+    const node = step && typeof third === 'string' ? third : (flags.step ?? null)
     await withGeneva(flags, geneva => steer(geneva, steering, { id: id ?? null, step: node, flags }))
   })
 }
@@ -136,7 +140,7 @@ async function steer(geneva: Geneva, steering: Steering, target: Target): Promis
 async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }: Target & { id: string }) {
   const { verb, past, final, step: about } = steering
   const preview = verb === 'cancel' ? await geneva.previewRollback(id) : []
-  if (flags.dryRun) return tellPreview(geneva, id, { preview, json: flags.json === true })
+  if (flags.dryRun) return tellPreview(geneva, id, { verb, preview, json: flags.json === true })
   if (verb === 'cancel' && !flags.json) note(harmless(rollbackText(preview)))
   if (final && !(await confirmed(`${capital(verb)} workflow ${id}?`, flags))) return saidNo()
   await ask(geneva, verb, { id, step, flags })
@@ -147,14 +151,18 @@ async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }:
   say(harmless(`${done} is now ${workflow.state}.`))
 }
 
-async function tellPreview(geneva: Geneva, id: string, { preview, json }: { preview: RollbackStep[]; json: boolean }) {
-  const { actions } = await geneva.views.workflow(id)
-  if (json) return printJson({ steps: preview })
-  say(
-    harmless(
-      `${rollbackText(preview)}\nNothing was changed. It may be asked to ${actions.join(', ') || 'do nothing more'}.`,
-    ),
-  )
+interface Preview {
+  readonly verb: Verb
+  readonly preview: readonly RollbackStep[]
+  readonly json: boolean
+}
+
+async function tellPreview(geneva: Geneva, id: string, { verb, preview, json }: Preview): Promise<void> {
+  const workflow = await geneva.views.workflow(id)
+  if (json) return printJson(verb === 'cancel' ? { steps: preview } : workflow)
+  const undone = verb === 'cancel' ? [rollbackText(preview)] : []
+  const may = workflow.actions.join(', ') || 'do nothing more'
+  say(harmless([...undone, `Nothing was changed. It is ${workflow.state}, and may be asked to ${may}.`].join('\n')))
 }
 
 async function steerMany(
@@ -175,7 +183,8 @@ async function steerMany(
   if (!flags.json && !flags.yes) note(harmless(sampleOf(sample, found).join('\n')))
   if (!(await confirmed(`${capital(verb)} ${count}?`, flags))) return saidNo()
   const output = 'output' in flags ? { output: flags.output } : {}
-  const report = await bulk[verb]({ ...asked(flags), ...limit, ...output, ...(step === null ? {} : { step }) })
+  // No more than were agreed on, whatever has been started meanwhile.
+  const report = await bulk[verb]({ ...asked(flags), limit: found, ...output, ...(step === null ? {} : { step }) })
   if (flags.json) return printJson({ dryRun: false, ...report })
   const refused = report.refused.map(({ id, message }) => `  ${id}: ${message}`)
   const apart = refused.length === 0 ? [] : [`${report.found - report.changed} refused:`, ...refused]

@@ -14,6 +14,7 @@ import { parseFrozenGraph } from '../definition/parse-frozen-graph.ts'
 import { Registry } from '../definition/registry.ts'
 import { ScheduleRegistry } from '../definition/schedule-registry.ts'
 import type { Template } from '../definition/template.ts'
+import type { OpenTransaction } from '../definition/transaction.ts'
 import type { WorkflowClass } from '../definition/workflow.ts'
 import { Engine } from '../engine/engine.ts'
 import { Ticks } from '../engine/ticks.ts'
@@ -49,6 +50,11 @@ export interface GenevaOptions extends ObserveOptions {
   readonly queues?: Readonly<Record<string, LimitOptions>>
   /** How many points of priority a step gains for each second that it waits, up to 100. Default 0.5; `false`: none. */
   readonly aging?: { readonly rate: number } | false
+  /**
+   * Opens the transactions that transactional steps receive, with the application's own library:
+   * `run => db.transaction().execute(run)`. Default: Geneva opens them on a connection of its own.
+   */
+  readonly transactions?: OpenTransaction
   /** Bring the tables up to date on first use. Default true; with false, run `geneva migrate` before. */
   readonly migrate?: boolean
   /** Gets every error of a step, hook, condition or hero load, after it was recorded. Default: writes to the logger, else to the console. */
@@ -89,7 +95,7 @@ export class Connection {
   readonly #limits: readonly LimitDeclaration[]
   readonly #agingRate: number | null | undefined
   readonly #options: GenevaOptions
-  readonly #database: DatabaseOptions
+  readonly database: DatabaseOptions
   readonly #onOpen: (store: Store) => void
   #opened: Promise<Opened> | null = null
   #ready = false
@@ -99,11 +105,16 @@ export class Connection {
   constructor(options: GenevaOptions, onOpen: (store: Store) => void = () => {}) {
     this.#options = options
     this.#onOpen = onOpen
-    this.#database = typeof options.database === 'string' ? { url: options.database } : options.database
-    openerFor(this.#database?.url)
+    this.database = typeof options.database === 'string' ? { url: options.database } : options.database
+    openerFor(this.database?.url)
     checkLimits(options.limits)
     if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
       throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
+    }
+    if (options.transactions !== undefined && typeof options.transactions !== 'function') {
+      throw new InvalidArgumentError(
+        'The `transactions` of a Geneva must be a function that opens one: `run => db.transaction().execute(run)`.',
+      )
     }
     this.registry = new Registry(options.workflows ?? [])
     this.jobs = new JobRegistry(options.jobs ?? [], options.templates ?? [])
@@ -136,7 +147,7 @@ export class Connection {
 
   /** Opening may have to write, and would then wait for a transaction that waits for it. */
   openFor(options: { readonly transaction?: object } | null): Promise<Opened> {
-    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.#database.url))
+    if (options?.transaction === undefined || this.#ready || this.#closed || !hasOneWriter(this.database.url))
       return this.open()
     throw new InvalidArgumentError(
       'The database must be open before the transaction begins: `await geneva.migrate()` when the application starts.',
@@ -154,7 +165,7 @@ export class Connection {
   /** The same, whatever tables there are. */
   async withBareStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
     if (this.#closed) throw new ClosedError()
-    const store = await openerFor(this.#database.url)(this.#database)
+    const store = await openerFor(this.database.url)(this.database)
     try {
       return await work(store)
     } finally {
@@ -195,11 +206,12 @@ export class Connection {
 
   #engineOn(store: Store): Engine {
     const { registry, jobs, forms, telemetry } = this
-    return new Engine(store, registry, jobs, { forms, tracing: telemetry?.tracing ?? null })
+    const transactions = this.#options.transactions ?? null
+    return new Engine(store, registry, jobs, { forms, tracing: telemetry?.tracing ?? null, transactions })
   }
 
   async #openDatabase(): Promise<Opened> {
-    const store = await openerFor(this.#database.url)(this.#database)
+    const store = await openerFor(this.database.url)(this.database)
     try {
       await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
       const engine = this.#engineOn(store)

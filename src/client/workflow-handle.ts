@@ -328,8 +328,8 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
         ? Number.POSITIVE_INFINITY
         : toMilliseconds(options.timeout, 'The timeout of waitUntilFinished')
     const begun = performance.now()
-    await this.#parts.waiters.wait(this.id, timeoutMs)
-    const end = await this.#parts.waiters.endOf(this.id)
+    const { waiters } = this.#parts
+    const end = (await waiters.wait(this.id, timeoutMs)) ?? (await this.#parts.waiters.endOf(this.id))
     if (end === null) throw new WorkflowNotFoundError(this.id)
     if (isEnd(end.workflow.state)) this.#snapshot = { workflow: end.workflow, performing: false }
     else await this.refresh()

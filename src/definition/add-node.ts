@@ -27,6 +27,7 @@ export interface NewNode extends Pick<NodeDefinition, 'name' | 'kind' | 'body' |
   readonly join?: NodeDefinition['join']
   readonly human?: NodeDefinition['human']
   readonly waitsFor?: NodeDefinition['waitsFor']
+  readonly transactional?: boolean
 }
 
 /** What only a member of the chain can say. */
@@ -67,6 +68,7 @@ export function addNode(
     join: null,
     human: null,
     waitsFor: null,
+    transactional: false,
     ...node,
     scope,
     dependsOn: dependenciesIn(options, 'dependsOn', where),
@@ -74,13 +76,14 @@ export function addNode(
     each: kind === 'each' ? eachSettings(options, where) : null,
     child: kind === 'child' ? childSettings(options, where) : null,
     metadata: metadataIn(options.metadata, where),
-    ...codeSettings(options, own ?? [], where),
+    ...codeSettings(options, own ?? [], { where, transactional: node.transactional ?? false }),
     resumable: kind === 'resumable' ? resumableSettings(options, where) : null,
     waitMs: wait === undefined ? 0 : definedDuration(wait, 'the wait', where),
     condition: conditionIn(options, where),
     onException: Object.freeze(own ?? inherited),
     retry: retry === undefined ? null : normalizeRetry(retry, where),
-    timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
+    // That of a child says how long it is waited for.
+    timeoutMs: timeout === undefined || kind === 'child' ? null : definedTimeout(timeout, where),
     queue: queue === undefined ? null : definedQueue(queue, where),
     priority: priority === undefined ? null : definedPriority(priority, where),
   })

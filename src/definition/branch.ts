@@ -13,16 +13,9 @@ import type {
 import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { ItemOf, Names, OutputOf } from './step-names.ts'
-import type {
-  ChildOptions,
-  EachOptions,
-  ResumableStepOptions,
-  ResumableTaskOptions,
-  StepOptions,
-  TaskOptions,
-  WorkflowTest,
-} from './step-options.ts'
+import type { ChildOptions, EachOptions, ResumableStepOptions, StepOptions, WorkflowTest } from './step-options.ts'
 import type { StorableResult } from './storable.ts'
+import type { TaskOptionsFor } from './task-options.ts'
 
 /**
  * What the function that describes a branch receives. The verbs mean what they mean in the static block, where they are
@@ -33,15 +26,18 @@ export interface Branch<W> {
     name: K,
     options?: StepOptions<W> & CodeOptions<W> & Compensate<W, K, U>,
   ): NodeRef<OutputOf<W, K>>
+  transactionalStep<const K extends Names<W>['transactional'], const U extends Names<W>['undo']>(
+    name: K,
+    options?: StepOptions<W> & Compensate<W, K, U>,
+  ): NodeRef<OutputOf<W, K>>
   resumableStep<const K extends Names<W>['resumable'], const U extends Names<W>['undo']>(
     name: K,
     options?: ResumableStepOptions<W> & Compensate<W, K, U>,
   ): NodeRef<OutputOf<W, K>>
-  task<const K extends Names<W>['step'] | Names<W>['resumable'], const U extends Names<W>['undo']>(
-    name: K,
-    options?: (K extends Names<W>['step'] ? TaskOptions<W> & CodeOptions<W> : ResumableTaskOptions<W>) &
-      Compensate<W, K, U>,
-  ): NodeRef<OutputOf<W, K>>
+  task<
+    const K extends Names<W>['step'] | Names<W>['transactional'] | Names<W>['resumable'],
+    const U extends Names<W>['undo'],
+  >(name: K, options?: TaskOptionsFor<W, K> & Compensate<W, K, U>): NodeRef<OutputOf<W, K>>
   each<const K extends Names<W>['item']>(name: K, options: EachOptions<W, ItemOf<W, K>>): NodeRef<OutputOf<W, K>>
   job<Args extends object, Output>(
     name: string,

@@ -13,10 +13,11 @@ type RawOptions = Readonly<Record<string, unknown>>
 export function codeSettings(
   { compensate, idempotent, reconcile, retry }: RawOptions,
   rules: readonly ExceptionRule[],
-  where: string,
+  { where, transactional }: { readonly where: string; readonly transactional: boolean },
 ): Pick<NodeDefinition, 'compensation' | 'idempotent' | 'reconcile'> {
   const repeats = flagIn(idempotent, 'idempotent', where) ?? true
   if (!repeats) refuseRepetition(retry, rules, where)
+  if (!repeats && transactional) refuseOnce(where)
   if (reconcile !== undefined && (typeof reconcile !== 'string' || reconcile === '')) {
     throw new DefinitionError(
       `${where}: \`reconcile\` must be the name of a method that tells whether the call happened.`,
@@ -48,25 +49,35 @@ function refuseRepetition(retry: unknown, rules: readonly ExceptionRule[], where
   }
 }
 
+/** The database may ask for the whole to be run again, and it is undone each time before. */
+function refuseOnce(where: string): never {
+  throw new DefinitionError(
+    `${where}: what runs in a transaction may be run again, so it cannot have \`idempotent: false\`. Put the call that must not be repeated into a step of its own.`,
+  )
+}
+
 function compensationIn(given: unknown, where: string): CompensationSettings {
   const written = typeof given === 'string' ? { step: given } : given
   const place = `${where}, compensate`
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {
     throw new DefinitionError(`${place}: it takes the name of a method, or { step, retry, timeout, ... }.`)
   }
-  refuseUnknownKeys(written, ['step', 'retry', 'timeout', 'idempotent', 'afterFailure'], place)
-  const { step, retry, timeout, idempotent, afterFailure } = written as RawOptions
+  refuseUnknownKeys(written, ['step', 'retry', 'timeout', 'idempotent', 'afterFailure', 'transaction'], place)
+  const { step, retry, timeout, idempotent, afterFailure, transaction } = written as RawOptions
   if (typeof step !== 'string' || step === '') {
     throw new DefinitionError(`${place}: \`step\` must be the name of the method that undoes the step.`)
   }
   const repeats = flagIn(idempotent, 'idempotent', place) ?? true
   if (!repeats) refuseRepetition(retry, [], place)
+  const transactional = flagIn(transaction, 'transaction', place) ?? false
+  if (!repeats && transactional) refuseOnce(place)
   return Object.freeze({
     method: step,
     retry: retry === undefined ? null : normalizeRetry(retry, place),
     timeoutMs: timeout === undefined ? null : definedTimeout(timeout, place),
     idempotent: repeats,
     afterFailure: flagIn(afterFailure, 'afterFailure', place) ?? true,
+    transactional,
   })
 }
 

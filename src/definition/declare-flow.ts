@@ -161,6 +161,7 @@ function describing(place: Place, describe: unknown, where: string): void {
 function branchAt(place: Place, where: string): Branch<any> & { savePoint(): never } {
   const verbs = {
     step: (name: unknown, options?: unknown) => code.declareStep(place, name, options),
+    transactionalStep: (name: unknown, options?: unknown) => code.declareTransactionalStep(place, name, options),
     resumableStep: (name: unknown, options?: unknown) => code.declareResumableStep(place, name, options),
     task: (name: unknown, options?: unknown) => code.declareTask(place, name, options),
     each: (name: unknown, options?: unknown) => code.declareEach(place, name, options),

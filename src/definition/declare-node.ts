@@ -1,4 +1,4 @@
-/** The verbs that add a node with code: `step`, `resumableStep`, `task`, `each`, `child`, `job` and `inline`. Mistakes are raised at once, naming class and step. */
+/** The verbs that add a node with code: `step`, `transactionalStep`, `resumableStep`, `task`, `each`, `child`, `job` and `inline`. Mistakes are raised at once, naming class and step. */
 import { DefinitionError } from '../errors.ts'
 import { addNode } from './add-node.ts'
 import { defaultsOf, jobBody, jobOptionsIn } from './job-node.ts'
@@ -11,15 +11,31 @@ export function declareStep(place: Place, name: unknown, options: unknown): Node
   return addNode(place, { name: checked, kind: 'step', body: checked, inChain: true }, options)
 }
 
-/** A task that is `resumable` iterates like a resumable step. */
+/** What it writes is committed with its outcome, so it may be called again as often as that takes. */
+export function declareTransactionalStep(place: Place, name: unknown, options: unknown): NodeRef<any> {
+  const checked = freeName(place, name)
+  return addNode(place, { name: checked, kind: 'step', body: checked, inChain: true, transactional: true }, options)
+}
+
+/** A task that is `resumable` iterates like a resumable step; one with a `transaction` is like a transactional step. */
 export function declareTask(place: Place, name: unknown, options: unknown): NodeRef<any> {
   const checked = freeName(place, name)
-  const { resumable = false, ...rest } = (options ?? {}) as { resumable?: unknown }
-  if (typeof resumable !== 'boolean') {
-    throw new DefinitionError(`${place.declarations.className}, task ${checked}: \`resumable\` must be true or false.`)
+  const where = `${place.declarations.className}, task ${checked}`
+  const { resumable = false, transaction = false, ...rest } = (options ?? {}) as Record<string, unknown>
+  for (const [option, value] of Object.entries({ resumable, transaction })) {
+    if (typeof value !== 'boolean') throw new DefinitionError(`${where}: \`${option}\` must be true or false.`)
+  }
+  if (resumable && transaction) {
+    throw new DefinitionError(
+      `${where}: it is resumable or has a transaction, not both. A resumable step opens one for each item: \`iter.transaction(...)\`.`,
+    )
   }
   const kind = resumable ? 'resumable' : 'step'
-  return addNode(place, { name: checked, kind, body: checked, inChain: false }, rest)
+  return addNode(
+    place,
+    { name: checked, kind, body: checked, inChain: false, transactional: transaction === true },
+    rest,
+  )
 }
 
 /** One execution for each item that is there when the node is reached. */
@@ -39,7 +55,8 @@ export function declareJob(place: Place, name: unknown, options: unknown): NodeR
   const where = `${place.declarations.className}, job ${checked}`
   const { job, args, ...rest } = jobOptionsIn(options, where)
   const body = jobBody(job, { name: checked, metadata: rest.metadata }, args)
-  const node = { name: checked, kind: 'step', body, inChain: true, inherited: job.onException } as const
+  const own = { inherited: job.onException, transactional: job.transactional }
+  const node = { name: checked, kind: 'step', body, inChain: true, ...own } as const
   const { retry, ...defaults } = defaultsOf(job)
   // What the job says is a default like that of the class, and does not count for a step that is called once.
   const repeated = retry === undefined || rest.idempotent === false ? {} : { retry }
@@ -52,7 +69,8 @@ export function declareEachJob(place: Place, name: unknown, options: unknown): N
   const where = `${place.declarations.className}, each ${checked}`
   const { job, ...rest } = jobOptionsIn(options, where)
   const body = jobBody(job, { name: checked, metadata: rest.metadata }, (_: unknown, item: unknown) => item)
-  const node = { name: checked, kind: 'each', body, inChain: true, inherited: job.onException } as const
+  const own = { inherited: job.onException, transactional: job.transactional }
+  const node = { name: checked, kind: 'each', body, inChain: true, ...own } as const
   return addNode(place, node, { ...defaultsOf(job), ...rest })
 }
 

@@ -1,6 +1,7 @@
 /** Reads the options that say how a node hangs together with others. Mistakes are raised at once, naming class and step. */
 import { DefinitionError } from '../errors.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
+import { waitOf } from './wait-settings.ts'
 import type { ChildSettings, Dependency, EachSettings } from './workflow-definition.ts'
 
 type RawOptions = Readonly<Record<string, unknown>>
@@ -47,7 +48,7 @@ export function eachSettings({ items, concurrency }: RawOptions, where: string):
   })
 }
 
-export function childSettings({ workflow, start }: RawOptions, where: string): ChildSettings {
+export function childSettings({ workflow, start, timeout }: RawOptions, where: string): ChildSettings {
   if (typeof workflow !== 'function') {
     throw new DefinitionError(
       `${where}: \`workflow\` must be a workflow class, or a function that returns one. Was it imported in a circle? Write \`() => Later\`.`,
@@ -61,6 +62,7 @@ export function childSettings({ workflow, start }: RawOptions, where: string): C
   return Object.freeze({
     workflowClass: isClass ? () => workflow : (workflow as () => unknown),
     start: start as ChildSettings['start'],
+    timeoutMs: timeout === undefined ? null : waitOf(timeout, 'timeout', where),
   })
 }
 

@@ -37,10 +37,11 @@ function checkArgs({ name, argsSchema }: Job, args: unknown, where: string): voi
 /** How the node is undone, and whether its job may be called again. */
 export function draftCode(
   draft: GraphDraft,
-  { compensate, idempotent, reconcile, retry, onException }: RawOptions,
+  { job: code, compensate, idempotent, reconcile, retry, onException }: RawOptions,
   where: string,
 ): Pick<FrozenNode, 'compensation' | 'once'> {
   const repeats = flagIn(idempotent, 'idempotent', where)
+  if (!repeats) refuseTransaction(code, where)
   if (!repeats) refuseRepetition(retry, onException, where)
   if (reconcile !== undefined && repeats) {
     throw new DefinitionError(
@@ -64,6 +65,7 @@ function compensationIn(draft: GraphDraft, given: unknown, where: string): Froze
   const { job, retry, timeout, idempotent, afterFailure } = options as RawOptions
   const { name } = draft.knownJob(job, where, 'what undoes it')
   const repeats = flagIn(idempotent, 'idempotent', place)
+  if (!repeats) refuseTransaction(job, place)
   if (!repeats) refuseRepetition(retry, undefined, place)
   return {
     name,
@@ -72,6 +74,14 @@ function compensationIn(draft: GraphDraft, given: unknown, where: string): Froze
     ...(retry === undefined ? {} : { retry: retryInGraph(retry, place) }),
     ...(timeout === undefined ? {} : { timeout_ms: definedTimeout(timeout, place) }),
   }
+}
+
+/** A conflict lets the whole run again. */
+function refuseTransaction(job: unknown, where: string): void {
+  if (!isJob(job) || !job.transactional) return
+  throw new DefinitionError(
+    `${where}: job ${job.name} runs in a transaction and may be run again, so it cannot have \`idempotent: false\`.`,
+  )
 }
 
 /** One call, ever: what would call again contradicts it. */

@@ -8,6 +8,7 @@ import type { RetryNotation } from './retry-notation.ts'
 import type { Signal } from './signal.ts'
 import type { Names, OutputOf } from './step-names.ts'
 import type { DependencyOption, PolicyNotation, PolicyPicker, StepOptions } from './step-options.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Undoes a step. A name alone stands for `{ step: name }`. */
 export interface CompensationOptions<Name> {
@@ -21,19 +22,40 @@ export interface CompensationOptions<Name> {
   readonly idempotent?: boolean
   /** False: it is left out for an attempt that has failed. Default: true, since a failed call may have done something. */
   readonly afterFailure?: boolean
+  /** True: the method receives a `Transaction` as well. */
+  readonly transaction?: false
+}
+
+/** Undoes a step in a transaction that is committed with the outcome of undoing it: `undo(compensation, transaction)`. */
+export interface TransactionalCompensation<Name> extends Omit<CompensationOptions<Name>, 'idempotent' | 'transaction'> {
+  readonly transaction: true
 }
 
 /** How a node is undone when the workflow is rolled back. */
 export interface Compensate<W, K, U> {
-  readonly compensate?: Undo<W, K, U> | CompensationOptions<Undo<W, K, U>>
+  readonly compensate?:
+    | Undo<W, K, U>
+    | CompensationOptions<Undo<W, K, U>>
+    | TransactionalCompensation<UndoInTransaction<W, K, U>>
 }
 
 /** Lets a compensation pass that accepts what the node returns, or says why not. */
 type Undo<W, K, U> = [Names<W>['undo']] extends [U]
   ? U
-  : (U extends keyof W ? W[U] : never) extends (undo: Undoing<OutputOf<W, K>>) => any
+  : Method<W, U> extends (undo: Undoing<OutputOf<W, K>>) => any
+    ? U
+    : Method<W, U> extends (undo: Undoing<OutputOf<W, K>>, transaction: Transaction) => any
+      ? `${U & string} receives a transaction: { step, transaction: true }`
+      : `${U & string} does not accept what ${K & string} returns`
+
+/** The same for one that receives a transaction as well. */
+type UndoInTransaction<W, K, U> = [Names<W>['undo']] extends [U]
+  ? U
+  : Method<W, U> extends (undo: Undoing<OutputOf<W, K>>, transaction: Transaction) => any
     ? U
     : `${U & string} does not accept what ${K & string} returns`
+
+type Method<W, U> = U extends keyof W ? W[U] : never
 
 /** Code that must not be called twice. */
 export interface CodeOptions<W> {
@@ -45,7 +67,10 @@ export interface CodeOptions<W> {
 
 /** Compensation and code where the output is not told by a method. */
 export type UncheckedCode<W> = CodeOptions<W> & {
-  readonly compensate?: Names<W>['undo'] | CompensationOptions<Names<W>['undo']>
+  readonly compensate?:
+    | Names<W>['undo']
+    | CompensationOptions<Names<W>['undo']>
+    | TransactionalCompensation<Names<W>['undo']>
 }
 
 /** Where a node without code stands. */

@@ -2,20 +2,13 @@
  * What a resumable step receives. The cursor says where the next run goes on; whatever it is, it comes back as it was.
  */
 import type { Duration } from '../primitives/duration.ts'
+import type { Transaction } from './transaction.ts'
 
 /** The place of an iteration over two levels: what is done of the outer one, and how far the current one has come. */
 export interface NestedCursor<Outer, Inner> {
   readonly done: Outer | null
   readonly at: Outer | null
   readonly inner: Inner | null
-}
-
-/** The application's own writes, committed together with the cursor. */
-export interface IterationTransaction {
-  /** Runs a statement in the notation of the database, and returns its rows. */
-  query(text: string, values?: readonly unknown[]): Promise<Readonly<Record<string, any>>[]>
-  /** The connection of the driver, to be handed to a query builder. Neither commit nor roll back on it. */
-  readonly handle: unknown
 }
 
 /** A page of records after a place: at most `limit`, in the order of their cursors, none at the end. */
@@ -87,6 +80,6 @@ export interface Iteration<Cursor> {
 
   /** Says how many items there are, so that count, rate and time left can be shown. */
   progress(options: { readonly total: number }): void
-  /** Commits the item's own writes together with its cursor: exactly once per item. */
-  transaction<Result>(work: (transaction: IterationTransaction) => Promise<Result>): Promise<Result>
+  /** Commits the item's own writes together with its cursor: exactly once per item. Run again when the database asks for it. */
+  transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
 }

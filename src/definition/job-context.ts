@@ -4,6 +4,7 @@ import type { Undoing } from './compensation.ts'
 import type { HeroId } from './hero.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { ExecutionInfo } from './step-context.ts'
+import type { Transaction } from './transaction.ts'
 
 export interface JobContext {
   readonly workflowId: string
@@ -18,6 +19,8 @@ export interface JobContext {
   /** Aborted when the job should stop: the workflow was canceled from outside, or the worker is shutting down. */
   readonly signal: AbortSignal
   readonly node: JobNode
+  /** What is written here is committed with the outcome. Throws unless the job says `transaction: true`. */
+  readonly transaction: Transaction
   /** Set where the job undoes a node: what that returned, and why. The arguments are those of the node. */
   readonly undo: Undoing<any> | null
 

@@ -1,10 +1,13 @@
 /** The `JobContext` of one attempt: the same facts and the same flow control that a step has, without a class. */
+
+import { InvalidArgumentError } from '../errors.ts'
 import type { Duration } from '../primitives/duration.ts'
 import { emit } from './emit.ts'
 import type { JobContext, JobNode } from './job-context.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
 import { postpone, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo, StepContext } from './step-context.ts'
+import type { Transaction } from './transaction.ts'
 
 export class JobRun implements JobContext {
   readonly #context: StepContext
@@ -40,6 +43,14 @@ export class JobRun implements JobContext {
 
   get signal(): AbortSignal {
     return this.#context.signal
+  }
+
+  get transaction(): Transaction {
+    const { transaction } = this.#context
+    if (transaction !== null) return transaction as Transaction
+    throw new InvalidArgumentError(
+      `Node ${this.node.name} has no transaction. Say \`defineJob(name, { transaction: true }, ...)\`.`,
+    )
   }
 
   output(node: string, ...fallback: unknown[]): Promise<any> {

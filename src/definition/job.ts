@@ -30,6 +30,8 @@ export interface Job<Args = any, Output = any> {
   readonly priority: number | null
   readonly retry: RetryNotation | null
   readonly timeoutMs: number | null
+  /** Its body has `job.transaction`, which is committed with the outcome. */
+  readonly transactional: boolean
   /** First match wins. Empty: the workflow decides. */
   readonly onException: readonly ExceptionRule[]
   readonly metadata: Readonly<Record<string, unknown>>
@@ -48,6 +50,8 @@ export interface DefineJobOptions<Schema extends StandardSchemaV1 | undefined = 
   /** How long an attempt may take. */
   readonly timeout?: Duration
   readonly onException?: ExceptionNotation
+  /** Runs the body in a transaction, `job.transaction`, that is committed with the outcome. */
+  readonly transaction?: boolean
   /** For the application's own use. It stays in the code and is not stored with graphs. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
@@ -63,7 +67,7 @@ type StorableOutput<R> = [Unstorable<Awaited<R>>] extends [never]
   ? unknown
   : 'this job returns a value that cannot be stored'
 
-const jobOptions = ['args', 'queue', 'priority', 'retry', 'timeout', 'onException', 'metadata']
+const jobOptions = ['args', 'queue', 'priority', 'retry', 'timeout', 'onException', 'transaction', 'metadata']
 
 /** Declares a job. The name is stored with every graph that uses it: keep it when the function is renamed. */
 export function defineJob<R, Args extends object = NoArgs>(
@@ -109,9 +113,21 @@ export async function validateArgs(job: Job, args: unknown, node: string): Promi
 function checkedOptions(options: unknown, where: string): Omit<Job, 'name' | 'body' | typeof jobType> {
   if (!isPlainObject(options)) throw new DefinitionError(`${where}: the options must be an object.`)
   refuseUnknownKeys(options as object, jobOptions, where)
-  const { args, queue, priority, retry, timeout, onException, metadata } = options as Record<string, unknown>
+  const {
+    args,
+    queue,
+    priority,
+    retry,
+    timeout,
+    onException,
+    transaction = false,
+    metadata,
+  } = options as Record<string, unknown>
   if (args !== undefined && !isStandardSchema(args)) {
     throw new DefinitionError(`${where}: \`args\` takes a Standard Schema, as zod, valibot and arktype make them.`)
+  }
+  if (typeof transaction !== 'boolean') {
+    throw new DefinitionError(`${where}: \`transaction\` must be true or false.`)
   }
   if (metadata !== undefined && !isPlainObject(metadata)) {
     throw new DefinitionError(`${where}: the metadata must be an object.`)
@@ -123,6 +139,7 @@ function checkedOptions(options: unknown, where: string): Omit<Job, 'name' | 'bo
     retry: retry === undefined ? null : definedRetry(retry, where),
     timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
     onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
+    transactional: transaction,
     metadata: Object.freeze({ ...(metadata as Record<string, unknown> | undefined) }),
   }
 }

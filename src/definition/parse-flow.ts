@@ -31,7 +31,7 @@ const kindsOf: Readonly<Record<string, readonly unknown[]>> = {
   join: ['join'],
   test: ['condition'],
   human: ['human'],
-  wait_timeout_ms: ['human', 'signal'],
+  wait_timeout_ms: ['human', 'signal', 'child'],
   on_timeout: ['signal'],
   payload: ['signal'],
   once: [undefined, 'step'],

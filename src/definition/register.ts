@@ -2,7 +2,7 @@
  * What an application says about itself once, for the compiler: `declare module 'geneva-drive' { interface Register { ... } }`.
  */
 
-/** `events`: the events that the application emits, each with the type of its payload. */
+/** `events`: the events that the application emits, each with the type of its payload. `transaction`: what transactional steps receive. */
 // biome-ignore lint/suspicious/noEmptyInterface: applications add to it
 export interface Register {}
 

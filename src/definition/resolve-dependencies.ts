@@ -122,7 +122,8 @@ function compensationOf({ method, afterFailure, idempotent }: CompensationSettin
 }
 
 function graphNode(declarations: Declarations, node: NodeDefinition, bound: Bound): GraphNode {
-  const { name, kind, waitMs, each, metadata, compensation, human, waitsFor } = node
+  const { name, kind, waitMs, each, metadata, compensation, human, waitsFor, child } = node
+  const waitTimeoutMs = (waitsFor ?? child)?.timeoutMs ?? null
   const { dependsOn, guard, join } = bound
   return {
     id: name,
@@ -138,7 +139,7 @@ function graphNode(declarations: Declarations, node: NodeDefinition, bound: Boun
     ...(join ? { join } : {}),
     ...(compensation ? { compensation: compensationOf(compensation) } : {}),
     ...(human ? { human } : {}),
-    ...(waitsFor?.timeoutMs ? { waitTimeoutMs: waitsFor.timeoutMs } : {}),
+    ...(waitTimeoutMs === null ? {} : { waitTimeoutMs }),
     ...(node.idempotent ? {} : { once: { reconciles: node.reconcile !== null } }),
   }
 }

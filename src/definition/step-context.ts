@@ -34,6 +34,8 @@ export interface StepContext {
   output(node: string, fallback: { readonly value: unknown } | null): Promise<unknown>
   /** Events that the code has emitted, to be written with its outcome. Frozen once that is decided. */
   readonly emitted: EmittedEvent[]
+  /** The transaction that the code runs in, as it gets to see it; `null` where there is none. */
+  readonly transaction: unknown
   /** The first flow control asked for. It counts even when user code swallows the throw. */
   flowControl: FlowControl | null
 }

@@ -9,6 +9,7 @@ import type { Iteration } from './iteration.ts'
 import type { WorkflowMember } from './node-name.ts'
 import type { Signal } from './signal.ts'
 import type { Unstorable } from './storable.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Public members of the user's own class. */
 type OwnKey<W> = Exclude<keyof W, WorkflowMember> & string
@@ -27,7 +28,9 @@ type Kind<Method> = Method extends () => any
             ? 'signal'
             : Is<First, Undoing<any>> extends true
               ? 'undo'
-              : 'item'
+              : Is<First, Transaction> extends true
+                ? 'transactional'
+                : 'item'
     : never
 
 /** Not by what it has, which an item could have as well: by being nothing else. */
@@ -59,6 +62,8 @@ type Settling<W> = {
 export interface Names<W> {
   /** Methods that can be declared with `step`. */
   readonly step: Storing<W, 'step'>[OwnKey<W>]
+  /** Methods that can be declared with `transactionalStep`: they receive a `Transaction`. */
+  readonly transactional: Storing<W, 'transactional'>[OwnKey<W>]
   /** Methods that can be declared with `resumableStep`. */
   readonly resumable: Storing<W, 'resumable'>[OwnKey<W>]
   /** Methods that can be declared with `each`: they receive one item. */
@@ -74,7 +79,7 @@ export interface Names<W> {
   /** Methods that can tell whether a lost call happened. */
   readonly reconcile: Settling<W>[OwnKey<W>]
   /** Methods that can be pointed at as nodes. */
-  readonly node: Named<W, 'step' | 'resumable' | 'item' | 'child' | 'human' | 'signal'>[OwnKey<W>]
+  readonly node: Named<W, 'step' | 'transactional' | 'resumable' | 'item' | 'child' | 'human' | 'signal'>[OwnKey<W>]
   /** Methods that answer yes or no. */
   readonly test: Asking<W>[OwnKey<W>]
 }

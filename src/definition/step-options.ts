@@ -75,11 +75,13 @@ export interface StepOptions<W> extends TaskOptions<W> {
 }
 
 /** A workflow that a `child` node starts and waits for. */
-export interface ChildOptions<W, X extends abstract new () => unknown> extends StepOptions<W> {
+export interface ChildOptions<W, X extends abstract new () => unknown> extends Omit<StepOptions<W>, 'timeout'> {
   /** Its class; as a function, where it is declared later or imported in a circle. */
   readonly workflow: X | (() => X)
   /** What it is started with, or `{ workflowId }` to wait for one that exists. */
   readonly start: ChildStart<W, X extends abstract new () => infer Instance ? Instance : never>
+  /** How long the node waits; then it fails as `timed_out`, and the workflow that it has started is canceled. Default: for ever. */
+  readonly timeout?: Duration
 }
 
 /** The items of an `each` node: a method's name or a function, asked when the node is reached. */
@@ -113,6 +115,11 @@ export interface ResumableStepOptions<W> extends StepOptions<W>, IterationOption
 export interface ResumableTaskOptions<W> extends TaskOptions<W>, IterationOptions {
   /** The method receives an `Iteration`. */
   readonly resumable: true
+}
+
+export interface TransactionalTaskOptions<W> extends TaskOptions<W> {
+  /** The method receives a `Transaction`, and what it writes there is committed with the outcome. */
+  readonly transaction: true
 }
 
 export interface DefaultOptions {

@@ -63,6 +63,8 @@ export interface ChildSettings {
   /** Asked when the node runs, because classes may refer to each other. */
   workflowClass(): unknown
   readonly start: (workflow: any) => unknown
+  /** How long its end is waited for; `null`: for ever. */
+  readonly timeoutMs: number | null
 }
 
 /** The method that undoes a node, and how it is called. */
@@ -75,6 +77,8 @@ export interface CompensationSettings {
   readonly idempotent: boolean
   /** Also undoes an attempt that has failed. */
   readonly afterFailure: boolean
+  /** It runs in a transaction that is committed with its outcome. */
+  readonly transactional: boolean
 }
 
 /** A node that waits for people or for a message. */
@@ -124,6 +128,8 @@ export interface NodeDefinition {
   readonly idempotent: boolean
   /** The method that tells whether a lost call happened. */
   readonly reconcile: string | null
+  /** Its code runs in a transaction that is committed with its outcome. */
+  readonly transactional: boolean
   /** Set exactly for resumable steps. */
   readonly resumable: ResumableSettings | null
   /** The code: the name of a method, or an inline function of the workflow. `null`: it does nothing itself. */

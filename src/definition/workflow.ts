@@ -3,7 +3,6 @@
  * its instance side is what a step can read and do. Every name on either side is a name users cannot have.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { InvalidArgumentError } from '../errors.ts'
 import type { Duration } from '../primitives/duration.ts'
 import { attachmentOf } from './attached-context.ts'
 import type { ConditionBranches, DescribeBranch } from './branch.ts'
@@ -13,6 +12,7 @@ import * as code from './declare-node.ts'
 import * as rules from './declare-rules.ts'
 import { declareHuman, declareWaitFor } from './declare-wait.ts'
 import { emit } from './emit.ts'
+import { type ReadableStep, type StepOutput, stepOf } from './find-step.ts'
 import type {
   CodeOptions,
   Compensate,
@@ -33,7 +33,7 @@ import type { CustomEventName, CustomEventPayload } from './register.ts'
 import type { DeclaredInput, GivenInput, HeroOf, ParsedInput, typeParameters } from './start-types.ts'
 import { postpone, type ReattemptOptions, type RestartOptions, reattempt, restart, steer } from './steer.ts'
 import type { ExecutionInfo } from './step-context.ts'
-import type { ItemOf, MethodOutput, Names, OutputOf } from './step-names.ts'
+import type { ItemOf, Names, OutputOf } from './step-names.ts'
 import type {
   AroundStepHook,
   ChildOptions,
@@ -42,13 +42,12 @@ import type {
   ExceptionNotation,
   JobOptions,
   ResumableStepOptions,
-  ResumableTaskOptions,
   StepHook,
   StepOptions,
-  TaskOptions,
   WorkflowTest,
 } from './step-options.ts'
 import type { StorableResult } from './storable.ts'
+import type { TaskOptionsFor } from './task-options.ts'
 
 export type AnyWorkflow = Workflow<any, any>
 export type WorkflowClass<W extends AnyWorkflow = AnyWorkflow> = abstract new () => W
@@ -83,6 +82,15 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
     return code.declareStep(chainOf(this), name, options)
   }
 
+  /** Declares a method that receives a transaction: what it writes there is committed together with its outcome, exactly once. */
+  static transactionalStep<
+    C extends WorkflowClass,
+    const K extends Names<I<C>>['transactional'],
+    const U extends Names<I<C>>['undo'],
+  >(this: C, name: K, options?: StepOptions<I<C>> & Compensate<I<C>, K, U>): NodeRef<OutputOf<I<C>, K>> {
+    return code.declareTransactionalStep(chainOf(this), name, options)
+  }
+
   /** Declares a method that iterates: it can stop between any two items and go on there, in another process or after a crash. */
   static resumableStep<
     C extends WorkflowClass,
@@ -95,14 +103,9 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   /** Declares a method that runs when everything it depends on has ended, beside the chain. Without dependencies it is an entry point. */
   static task<
     C extends WorkflowClass,
-    const K extends Names<I<C>>['step'] | Names<I<C>>['resumable'],
+    const K extends Names<I<C>>['step'] | Names<I<C>>['transactional'] | Names<I<C>>['resumable'],
     const U extends Names<I<C>>['undo'],
-  >(
-    this: C,
-    name: K,
-    options?: (K extends Names<I<C>>['step'] ? TaskOptions<I<C>> & CodeOptions<I<C>> : ResumableTaskOptions<I<C>>) &
-      Compensate<I<C>, K, U>,
-  ): NodeRef<OutputOf<I<C>, K>> {
+  >(this: C, name: K, options?: TaskOptionsFor<I<C>, K> & Compensate<I<C>, K, U>): NodeRef<OutputOf<I<C>, K>> {
     return code.declareTask(chainOf(this), name, options)
   }
 
@@ -377,22 +380,4 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   postpone(wait: Duration, reason?: string): never {
     return postpone(attachmentOf(this, 'postpone').context, wait, reason)
   }
-}
-
-/** A step by its method, or by what its verb returned. */
-type ReadableStep = ((...args: any[]) => any) | NodeRef<any>
-type StepOutput<Step> = Step extends NodeRef<infer Output> ? Output : MethodOutput<Step>
-
-/** Finds the step by looking the method up under each name, so that overrides and spies are found as well. */
-function stepOf(workflow: AnyWorkflow, step: unknown): string {
-  const { definition } = attachmentOf(workflow, 'output')
-  const members = workflow as unknown as Record<string, unknown>
-  const named = typeof step === 'object' && step !== null ? (step as Partial<NodeRef>).name : undefined
-  if (named !== undefined && definition.nodeIndex.has(named)) return named
-  const found =
-    typeof step === 'function' && definition.nodes.find(node => node.body === node.name && members[node.name] === step)
-  if (found) return found.name
-  throw new InvalidArgumentError(
-    `${definition.type}: output() was given something that is not one of its steps. Pass the method of a step: \`this.output(this.charge)\`.`,
-  )
 }

@@ -8,14 +8,16 @@ import type { ActiveExecution } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
-import type { Plan } from './plan.ts'
+import { type Plan, waitSlotPrefix } from './plan.ts'
+import { limitWait } from './waits.ts'
 import { childOf, endIfNothingRuns } from './wind-down.ts'
 
 /** The child was started in the same transaction, unless another one holds its place. */
-export function waitForChild(draft: ChangeDraft, row: ActiveExecution, order: StartOrder): void {
+export function waitForChild(draft: ChangeDraft, plan: Plan, row: ActiveExecution, order: StartOrder): void {
   const result = draft.facts.started.get(order.id)
   if (result?.kind === 'started') {
     draft.move(row, 'waiting', { input: JSON.stringify({ child: order.id }) })
+    limitWaitIn(draft, plan, row.slot)
     return
   }
   const hero = `${order.hero?.type} ${order.hero?.idText}`
@@ -29,6 +31,12 @@ export function waitForOther(draft: ChangeDraft, plan: Plan, row: ActiveExecutio
   const other = draft.facts.others.get(workflowId)
   draft.move(row, 'waiting', { input: JSON.stringify({ existing: workflowId }) })
   if (other && isEnd(other.state) && other.continuedAs === null) wakeNode(draft, plan, row.node)
+  else limitWaitIn(draft, plan, row.slot)
+}
+
+function limitWaitIn(draft: ChangeDraft, plan: Plan, slot: string): void {
+  const waiting = draft.rowIn(slot)
+  if (waiting !== null) limitWait(draft, plan, waiting)
 }
 
 /** A workflow that was continued is known to who waits for it as the one that came first. */
@@ -56,6 +64,7 @@ export function wakeNode(draft: ChangeDraft, plan: Plan, node: string, ended?: E
     else draft.end(row, 'skipped', 'stopped')
     endIfNothingRuns(draft, plan)
   } else {
+    draft.dropTimer(waitSlotPrefix + row.node)
     const isContinued = ended !== undefined && ended.id !== ended.knownAs
     const input = isContinued ? { [childOf(row)?.isOwn ? 'child' : 'existing']: ended.id } : null
     draft.move(row, draft.isHeld ? 'paused' : 'scheduled', {

@@ -78,7 +78,7 @@ class Applying {
       case 'wait':
         return beginWait(draft, this.#plan, row)
       case 'child':
-        waitForChild(draft, row, report.order)
+        waitForChild(draft, this.#plan, row, report.order)
         return []
       case 'watch':
         waitForOther(draft, this.#plan, row, report.workflowId)

@@ -8,7 +8,7 @@ import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
-import type { ChangeTarget, CloserLook, Store } from '../store/store.ts'
+import type { ChangeTarget, CloserLook, OpenApplicationTransaction, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
@@ -36,6 +36,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
+import { Openings } from './openings.ts'
 import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
@@ -49,6 +50,7 @@ const maxRounds = 10
 export interface EngineExtras {
   readonly forms?: FormRegistry
   readonly tracing?: Tracing | null
+  readonly transactions?: OpenApplicationTransaction | null
 }
 
 export class Engine {
@@ -60,11 +62,17 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** Room in the workers of this process. */
+  readonly openings = new Openings()
   /** `null` while nobody traces. */
   readonly tracing: Tracing | null
+  /** Opens transactions of the application; `null`: they are ours. */
+  readonly transactions: OpenApplicationTransaction | null
 
-  constructor(store: Store, registry: Registry, jobs: JobRegistry, { forms, tracing }: EngineExtras = {}) {
+  constructor(store: Store, registry: Registry, jobs: JobRegistry, extras: EngineExtras = {}) {
+    const { forms, tracing, transactions } = extras
     this.tracing = tracing ?? null
+    this.transactions = transactions ?? null
     this.store = store
     this.registry = registry
     this.jobs = jobs
@@ -304,11 +312,10 @@ function isEmpty(change: WorkflowChange): boolean {
 
 /** The row is still what it was when it was found: same attempt, same claim. */
 export function holds(facts: WorkflowFacts, row: ActiveExecution): boolean {
-  return facts.active.some(
-    active =>
-      active.id === row.id &&
-      active.state === 'in_progress' &&
-      active.fence === row.fence &&
-      active.owner === row.owner,
-  )
+  return facts.active.some(active => active.id === row.id && isSameClaim(active, row))
+}
+
+/** The row is still under the claim that it was under then. */
+export function isSameClaim(now: ActiveExecution, then: ActiveExecution): boolean {
+  return now.state === 'in_progress' && now.fence === then.fence && now.owner === then.owner
 }

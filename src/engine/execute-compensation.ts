@@ -57,14 +57,15 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
     undoes: undoneBy(execution.input),
   })
   const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)
-  const outcome = await outcomeOf({ ...rules, context, isResumable: false, encode: () => null, timeout }, () =>
-    run(job, { node, settings, context }),
-  )
+  const stop = settings.transactional ? { stop: job.signal } : {}
+  const all = { ...rules, context, isResumable: false, encode: () => null, timeout, ...stop }
+  const outcome = await outcomeOf(all, () => run(job, { node, settings, context }))
   return {
     ...outcome,
     report: asCompensation(settings, outcome.report),
     emitted: Object.freeze(context.emitted),
     progress: null,
+    failedWith: error => failed(rules, error),
   }
 }
 
@@ -81,14 +82,17 @@ async function run(job: CompensationJob, { node, settings, context }: Undoing): 
   const workflow = instantiate(definition, context)
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  const transaction = settings.transactional ? [await job.transaction.begin()] : []
   failpoint?.('compensation.before')
-  await runBody({
-    definition,
-    node: { ...node, body: settings.method },
-    workflow,
-    step: { name: node.name, attempt: claimed.execution.attempt, kind: 'compensate' },
-    argument: compensationFor(claimed, undone, context),
-  })
+  const call = () =>
+    runBody({
+      definition,
+      node: { ...node, body: settings.method },
+      workflow,
+      step: { name: node.name, attempt: claimed.execution.attempt, kind: 'compensate' },
+      args: [compensationFor(claimed, undone, context), ...transaction],
+    })
+  await (settings.transactional ? job.transaction.inside(call) : call())
   failpoint?.('compensation.after')
   return { kind: 'completed', output: null }
 }

@@ -17,7 +17,8 @@ import type { ClaimedExecution } from '../store/records.ts'
 import { calledOnce, reconciled } from './called-once.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type OutputReader, stepContext } from './make-context.ts'
-import { outcomeOf } from './step-outcome.ts'
+import { failed, outcomeOf } from './step-outcome.ts'
+import type { CallTransaction } from './step-transaction.ts'
 import { isReconciling } from './unknown-outcome.ts'
 
 export interface JobExecution {
@@ -31,6 +32,8 @@ export interface JobExecution {
   readonly maxOutputBytes: number
   /** By id, name or former name. */
   readonly readOutput: OutputReader
+  /** For a job whose code runs in one. */
+  readonly transaction: CallTransaction
   mayBegin(): boolean | Promise<boolean>
   timeOut(): void
   /** Comes right before the body; what it throws counts as thrown by it. */
@@ -54,6 +57,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     failures: claimed.execution.failures,
     timeout: job.timeoutMs === null ? null : timeoutFor(execution, job.timeoutMs),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
+    ...(job.transactional ? { stop: execution.signal } : {}),
   }
   const outcome = await outcomeOf(rules, async () => {
     const { input } = claimed.execution
@@ -70,14 +74,17 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     }
     const answer = execution.mayBegin()
     if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+    if (job.transactional) context.transaction = await execution.transaction.begin()
     failpoint?.('step.before')
     execution.beforeCall()
-    const output = await job.body(args, new JobRun(context, jobNode(claimed, node)))
+    const call = async () => job.body(args, new JobRun(context, jobNode(claimed, node)))
+    const output = await (job.transactional ? execution.transaction.inside(call) : call())
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })
   const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
-  return { ...outcome, report, emitted: Object.freeze(context.emitted), progress: null }
+  const emitted = Object.freeze(context.emitted)
+  return { ...outcome, report, emitted, progress: null, failedWith: error => failed(rules, error) }
 }
 
 /** Its own code is here, but not the code that knows whether the lost call happened: a person has to. */

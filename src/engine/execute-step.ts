@@ -16,8 +16,15 @@ import type {
   Test,
   WorkflowDefinition,
 } from '../definition/workflow-definition.ts'
-import { ChildNotFinishedError, InvalidArgumentError, isGenevaError, StepMissingError } from '../errors.ts'
+import {
+  ChildNotFinishedError,
+  InvalidArgumentError,
+  isGenevaError,
+  NothingCameError,
+  StepMissingError,
+} from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
+import { describeSpan } from '../primitives/describe-span.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
@@ -35,6 +42,7 @@ import { runBody } from './run-body.ts'
 import { encodeInput } from './start-orders.ts'
 import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import type { CallTransaction } from './step-transaction.ts'
 import { isReconciling } from './unknown-outcome.ts'
 import { childKey } from './wind-down.ts'
 
@@ -55,6 +63,8 @@ export interface StepJob {
   readonly children: ChildHost
   /** What nodes that wait for people or a message need of the engine. */
   readonly messages: MessageReader
+  /** For a step whose code runs in one. */
+  readonly transaction: CallTransaction
   /** What resumable steps need of the worker. */
   readonly host: IterationHost
   /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
@@ -66,6 +76,8 @@ export interface StepRun extends StepOutcome {
   readonly progress: Progress | null
   /** What it has emitted. */
   readonly emitted?: readonly EmittedEvent[]
+  /** What it comes to when its transaction could not be committed. */
+  failedWith?(error: unknown): Promise<StepOutcome>
 }
 
 export async function executeStep(job: StepJob): Promise<StepRun> {
@@ -88,11 +100,13 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   const timeoutMs = node.timeoutMs ?? definition.timeoutMs
   const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
   const restartInput = (value: unknown) => encodeInput(definition, claimed.workflow.hero, value, job.maxOutputBytes)
-  const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout }
+  const stop = node.transactional ? { stop: job.signal } : {}
+  const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout, ...stop }
   const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
   const emitted = Object.freeze(context.emitted)
   const report = node.idempotent ? outcome.report : calledOnce(outcome.report)
-  return { ...outcome, report, emitted, progress: core === null ? null : await core.end() }
+  const progress = core === null ? null : await core.end()
+  return { ...outcome, report, emitted, progress, failedWith: error => failed(policies, error) }
 }
 
 /** What follows when nothing came in time may be said apart. */
@@ -148,18 +162,16 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (node.waitsFor !== null && came === null) return { kind: 'wait' }
   const message = node.waitsFor === null || came === null ? null : await job.messages.read(node, node.waitsFor, came)
   if (node.each !== null && !isItem) return { kind: 'items', items: await itemsOf(job, node.each, workflow) }
+  if (node.transactional) context.transaction = await job.transaction.begin()
   failpoint?.('step.before')
   job.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
-  const argument = isItem ? decodeValue(claimed.execution.input) : (child?.argument ?? message ?? iteration)
-  const output = await runBody({
-    definition,
-    node,
-    workflow,
-    step: { name: node.name, attempt: claimed.execution.attempt },
-    argument,
-  })
+  const received = child?.argument ?? message ?? iteration ?? context.transaction ?? undefined
+  const argument = isItem ? decodeValue(claimed.execution.input) : received
+  const step = { name: node.name, attempt: claimed.execution.attempt }
+  const call = () => runBody({ definition, node, workflow, step, args: [argument] })
+  const output = await (node.transactional ? job.transaction.inside(call) : call())
   failpoint?.('step.after')
   if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }
   const confirmed = node.kind === 'human' ? { confirmed: true } : {}
@@ -209,9 +221,11 @@ async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkf
 /** Before the wait a report that begins it; after it what the method receives. */
 async function runChild(
   { claimed: { execution }, children }: StepJob,
-  { workflowClass, start }: ChildSettings,
+  { workflowClass, start, timeoutMs }: ChildSettings,
   workflow: AnyWorkflow,
 ): Promise<StepReport | { readonly argument: Child }> {
+  if (cameIn(execution.input)?.came === 'nothing')
+    throw new NothingCameError(execution.workflowId, execution.node, describeSpan(timeoutMs ?? 0))
   const key = execution.input === null ? null : childKey(execution.input)
   if (key !== null) {
     const { workflow: ended, child } = await children.read(key.workflowId)

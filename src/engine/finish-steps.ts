@@ -4,15 +4,17 @@
  */
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
+import type { EndOfWorkflow, Store } from '../store/store.ts'
 import { assumedFacts } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
-import { type Engine, holds } from './engine.ts'
+import { type Engine, holds, isSameClaim } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
 import { closerLook, mostFollowers, needsHealing, targetFor } from './finish-targets.ts'
-import { withEnoughIds } from './id-pool.ts'
+import { type IdPool, withEnoughIds } from './id-pool.ts'
 import type { RunOn } from './plan.ts'
+import type { StepReport } from './step-report.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -26,11 +28,65 @@ export async function finishSteps(
   let open = byWorkflow(requests)
   for (let round = 0; open.size > 0 && round < maxRounds; round++) {
     const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
-    const moved = await withEnoughIds(engine.ids, () => finishGroups({ engine, workerId, open, courses, results }))
+    const { store } = engine
+    const call = { engine, workerId, open, courses, results, store }
+    const moved = await withEnoughIds(engine.ids, () => finishGroups(call))
     open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
   return requests.map(request => results.get(request) ?? { kind: 'refused' })
 }
+
+/**
+ * The same for one step, in a transaction that somebody else commits. Nothing may be noted before that. Runs out of ids where
+ * more are needed than were reserved: then the whole transaction is begun again.
+ */
+export async function finishInside(
+  engine: Engine,
+  store: Pick<Store, 'change'>,
+  workerId: string,
+  request: FinishRequest,
+): Promise<{ readonly result: FinishResult; readonly changes: readonly WorkflowChange[] }> {
+  const results = new Map<FinishRequest, FinishResult>()
+  const changes: WorkflowChange[] = []
+  let workflow: WorkflowRecord | undefined = request.claimed.workflow
+  for (let round = 0; workflow !== undefined && round < maxRounds; round++) {
+    const open = new Map([[workflow.id, { workflow, requests: [request] }]])
+    const courses = await engine.courses.of([workflow])
+    const finished = await finishLooking({ engine, workerId, open, courses, results, store })
+    changes.push(...finished.changes)
+    workflow = finished.moved[0]
+  }
+  return { result: results.get(request) ?? { kind: 'refused' }, changes }
+}
+
+/** Whether a report was recorded whose answer was lost; `open`: it was not, and the claim still holds. */
+export async function readBack(
+  engine: Engine,
+  workerId: string,
+  request: FinishRequest,
+): Promise<FinishResult | 'open'> {
+  const { execution } = request.claimed
+  const found: { answer: FinishResult | 'open' } = { answer: { kind: 'refused' } }
+  const target = { workflowId: execution.workflowId, settle: [execution.id], repeated: true }
+  await engine.store.change([target], facts => {
+    found.answer = holds(facts, execution) ? 'open' : settle(facts, request, workerId)
+    return null
+  })
+  return found.answer
+}
+
+/** Ids for whatever a step may come to, for it alone. More where an earlier try has run out of them. */
+export async function reserveFor(engine: Engine, claimed: ClaimedExecution, ids: IdPool): Promise<void> {
+  const { workflow } = claimed
+  const graph = (await engine.courses.of([workflow])).get(workflow.id)?.graph
+  const restart: StepReport = { kind: 'restart', input: null, lane: '', waitMs: 0 }
+  const most = spareIds + (graph ? mostFollowers(graph, [{ claimed, report: restart }]) : 0)
+  await ids.fill(ids.ranOut ? ids.ids.length * 4 : most)
+  ids.ranOut = false
+}
+
+/** For what steps rarely lead to: timers, compensations. */
+const spareIds = 10
 
 /** Ids for what may follow the steps, so that the transaction need not be begun again for want of them. */
 export async function reserveIds(
@@ -58,13 +114,18 @@ interface FinishCall {
   readonly open: ReadonlyMap<string, Group>
   readonly courses: ReadonlyMap<string, Course>
   readonly results: Map<FinishRequest, FinishResult>
+  /** Where the change is made. */
+  readonly store: Pick<Store, 'change'>
 }
 
 /** Tells which workflows have taken another course meanwhile; nothing was written for those. */
 async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
   const done = await finishKnown(call)
   if (done.size === call.open.size) return []
-  return finishLooking({ ...call, open: new Map([...call.open].filter(([id]) => !done.has(id))) })
+  const open = new Map([...call.open].filter(([id]) => !done.has(id)))
+  const { moved, changes } = await finishLooking({ ...call, open })
+  call.engine.ends.noteAll(changes)
+  return moved
 }
 
 /** What can be decided on without a look is, and the database says whether that was right. Tells for which it was. */
@@ -86,7 +147,7 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set()
   const now = await engine.store.changeAssumed(facts, changes, { workerId, revision: revision ?? null })
   if (now === null) return new Set()
-  engine.ends.noteAll(changes)
+  engine.ends.noteAll(changes, endsIn(facts, changes, now))
   const done = new Set(changes.map(change => change.workflowId))
   for (const id of done) {
     for (const request of open.get(id)?.requests ?? []) {
@@ -97,6 +158,23 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
     }
   }
   return done
+}
+
+/** What is known of the workflows that have ended, each by a step that has just completed. */
+function endsIn(
+  facts: readonly WorkflowFacts[],
+  changes: readonly WorkflowChange[],
+  endedAt: number,
+): Map<string, EndOfWorkflow> {
+  const ends = new Map<string, EndOfWorkflow>()
+  changes.forEach(({ workflowId, update, endings, continuation }, index) => {
+    const known = facts[index]
+    if (known === undefined || update?.state !== 'finished' || continuation !== null) return
+    const last = endings.find(({ execution }) => execution.id === known.active[0]?.id)
+    const workflow = { ...known.workflow, ...update, endedAt, version: known.workflow.version + 1 }
+    ends.set(workflowId, { workflow, output: last?.output ?? null })
+  })
+  return ends
 }
 
 /** Of the limits that all go by, `null` where none begins anything; `undefined` where they do not agree. */
@@ -112,8 +190,8 @@ function revisionOf(open: FinishCall['open']): number | null | undefined {
   return revision
 }
 
-async function finishLooking(call: FinishCall): Promise<WorkflowRecord[]> {
-  const { engine, workerId, open, courses } = call
+async function finishLooking(call: FinishCall): Promise<{ moved: WorkflowRecord[]; changes: WorkflowChange[] }> {
+  const { workerId, open, courses, store } = call
   const moved = new Map<string, WorkflowRecord>()
   const decide = (facts: WorkflowFacts, revision: number | null): WorkflowChange | null => {
     const group = open.get(facts.workflow.id)
@@ -136,9 +214,8 @@ async function finishLooking(call: FinishCall): Promise<WorkflowRecord[]> {
     const course = courses.get(facts.workflow.id)
     return group && course && isOnCourse(course, facts.workflow) ? closerLook(course, facts, group.requests) : null
   }
-  const changes = await engine.store.change(targets, decide, { workerId, look })
-  engine.ends.noteAll(changes)
-  return [...moved.values()]
+  const changes = await store.change(targets, decide, { workerId, look })
+  return { moved: [...moved.values()], changes }
 }
 
 interface Decision {
@@ -157,11 +234,12 @@ function decideGroup(
   const { workerId, results } = call
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
+  const rows = new Map(facts.active.map(row => [row.id, row]))
   let recorded = false
   for (const request of group.requests) {
     const { execution } = request.claimed
-    const found = facts.active.find(active => active.id === execution.id)
-    if (!found || !holds(facts, execution) || draft.rowIn(found.slot)?.id !== found.id) {
+    const found = rows.get(execution.id)
+    if (!found || !isSameClaim(found, execution) || draft.rowIn(found.slot)?.id !== found.id) {
       results.set(request, settle(facts, request, workerId))
       continue
     }

@@ -48,9 +48,24 @@ export class IdPool {
     this.#next = 0
   }
 
+  /** Makes sure of so many, so that none has to be fetched while the decision is made. */
+  async fill(count: number): Promise<void> {
+    while (this.ids.length < count) {
+      const id = this.#reserve.take()
+      if (id === null) await this.#reserve.ensure(count - this.ids.length)
+      else this.ids.push(id)
+    }
+  }
+
+  /** It has run out, and was made again. */
+  ranOut = false
+
   take(): string {
     const id = this.ids[this.#next] ?? this.#reserve.take()
-    if (id === null) throw new OutOfIds(this)
+    if (id === null) {
+      this.ranOut = true
+      throw new OutOfIds(this)
+    }
     this.ids[this.#next++] = id
     return id
   }
@@ -62,6 +77,10 @@ class OutOfIds extends Error {
     super('A decision needs more ids.')
     this.pool = pool
   }
+}
+
+export function isOutOfIds(error: unknown): boolean {
+  return error instanceof OutOfIds
 }
 
 const maxRounds = 40

@@ -13,15 +13,15 @@ export interface BodyCall {
   readonly workflow: AnyWorkflow
   readonly step: StepInfo
   /** What the method receives, if anything. */
-  readonly argument: unknown
+  readonly args: readonly unknown[]
 }
 
 /** Returns what the body returned, whatever the hooks around it return. */
-export async function runBody({ definition, node, workflow, step, argument }: BodyCall): Promise<unknown> {
+export async function runBody({ definition, node, workflow, step, args }: BodyCall): Promise<unknown> {
   for (const hook of definition.beforeEach) await hook(workflow, step)
   let output: unknown
   let next = async (): Promise<unknown> => {
-    output = await callBody(node, workflow, argument)
+    output = await callBody(node, workflow, args)
     return output
   }
   for (const hook of definition.aroundEach.toReversed()) {
@@ -40,12 +40,12 @@ export async function runBody({ definition, node, workflow, step, argument }: Bo
   return output
 }
 
-async function callBody(node: NodeDefinition, workflow: AnyWorkflow, argument: unknown): Promise<unknown> {
+async function callBody(node: NodeDefinition, workflow: AnyWorkflow, args: readonly unknown[]): Promise<unknown> {
   const { body } = node
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
-  if (typeof body === 'function') return await body(workflow, argument)
+  if (typeof body === 'function') return await body(workflow, args[0])
   if (body === null) return undefined
-  return await (workflow as unknown as Record<string, (argument: unknown) => unknown>)[body]?.(argument)
+  return await (workflow as unknown as Record<string, (...args: unknown[]) => unknown>)[body]?.(...args)
 }
 
 function once(next: () => Promise<unknown>, node: NodeDefinition) {

@@ -31,6 +31,8 @@ export interface OutcomeRules {
   readonly failures: number
   /** How long it may take; `null`: as long as it likes. */
   readonly timeout: Timeout | null
+  /** What runs in a transaction is not waited for once it should stop: the transaction is undone. */
+  readonly stop?: AbortSignal
   /** Never rejects. */
   policyFor(thrown: unknown): Promise<ResolvedPolicy>
 }
@@ -44,7 +46,11 @@ export interface Timeout {
 }
 
 /** Code that goes on all the same is not waited for, and what it comes to is ignored. */
-async function withinTime<T>(timeout: Timeout | null, run: () => Promise<T>): Promise<T> {
+async function withinTime<T>(
+  { timeout, stop }: Pick<OutcomeRules, 'timeout' | 'stop'>,
+  run: () => Promise<T>,
+): Promise<T> {
+  if (stop !== undefined) return untilStopped(stop, () => withinTime({ timeout }, run))
   if (timeout === null) return run()
   const { ms, where, abort } = timeout
   let timer: NodeJS.Timeout | undefined
@@ -63,10 +69,29 @@ async function withinTime<T>(timeout: Timeout | null, run: () => Promise<T>): Pr
   }
 }
 
+/** A timeout speaks for itself, and comes with an error of its own. */
+async function untilStopped<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  let listener = () => {}
+  const stopped = new Promise<never>((_, reject) => {
+    listener = () => {
+      if (signal.reason !== 'timed out') reject(new Error(`Undone, because it was told to stop: ${signal.reason}.`))
+    }
+    signal.addEventListener('abort', listener)
+    if (signal.aborted) listener()
+  })
+  const running = run()
+  running.catch(() => {})
+  try {
+    return await Promise.race([running, stopped])
+  } finally {
+    signal.removeEventListener('abort', listener)
+  }
+}
+
 export async function outcomeOf(rules: OutcomeRules, run: () => Promise<StepReport | null>): Promise<StepOutcome> {
   const { context } = rules
   try {
-    const report = await withinTime(rules.timeout, run)
+    const report = await withinTime(rules, run)
     return { report: context.flowControl ? await steered(rules, context.flowControl) : report, errors: [] }
   } catch (thrown) {
     if (context.flowControl === null) return failed(rules, thrown)

@@ -17,7 +17,7 @@ import { type JobExecution, jobNode, missingJob, outputOf } from './execute-job.
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { stepContext } from './make-context.ts'
 import { undoneBy } from './rollback.ts'
-import { outcomeOf } from './step-outcome.ts'
+import { failed, outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import { isReconciling } from './unknown-outcome.ts'
 
@@ -43,10 +43,12 @@ export async function undoByJob(execution: UndoExecution): Promise<StepRun> {
     failures: claimed.execution.failures,
     timeout: timeoutMs === null ? null : timeoutFor(execution, timeoutMs),
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
+    ...(job.transactional ? { stop: execution.signal } : {}),
   }
   const outcome = await outcomeOf(rules, () => call({ ...execution, job }, node, context))
   const emitted = Object.freeze(context.emitted)
-  return { ...outcome, report: asCompensation({ idempotent }, outcome.report), emitted, progress: null }
+  const report = asCompensation({ idempotent }, outcome.report)
+  return { ...outcome, report, emitted, progress: null, failedWith: error => failed(rules, error) }
 }
 
 async function call(
@@ -61,10 +63,12 @@ async function call(
   const args = await validateArgs(job, given, node.name)
   const answer = execution.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  if (job.transactional) context.transaction = await execution.transaction.begin()
   failpoint?.('compensation.before')
   execution.beforeCall()
   const undo = { ...compensationFor(claimed, undone, context), node: node.name }
-  await job.body(args, new JobRun(context, jobNode(claimed, node), Object.freeze(undo)))
+  const run = async () => job.body(args, new JobRun(context, jobNode(claimed, node), Object.freeze(undo)))
+  await (job.transactional ? execution.transaction.inside(run) : run())
   failpoint?.('compensation.after')
   return { kind: 'completed', output: null }
 }

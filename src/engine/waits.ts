@@ -10,6 +10,7 @@ import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
 import { currentName, hasCode, type Plan, waitSlotPrefix } from './plan.ts'
 import { arrive } from './schedule.ts'
+import { stopChild } from './wind-down.ts'
 
 /** The node was reached. A signal that came early is there already. */
 export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution): NewExecution[] {
@@ -22,9 +23,15 @@ export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution):
     draft.messages.taken.push({ id: kept.id, executionId: row.id })
     return endWait(draft, plan, waiting, { came: 'signal', id: kept.id, output: kept.payload })
   }
-  const [first] = momentsOf(node)
-  if (first !== undefined) insertWaitTimer(draft, plan, waiting, { index: 0, due: { inMs: first.afterMs } })
+  limitWait(draft, plan, waiting)
   return []
+}
+
+/** Sees to it that something happens if it takes too long. */
+export function limitWait(draft: ChangeDraft, plan: Plan, waiting: LiveRow): void {
+  const node = plan.graph.find(currentName(plan, waiting.node))
+  const [first] = node === null ? [] : momentsOf(node)
+  if (first !== undefined) insertWaitTimer(draft, plan, waiting, { index: 0, due: { inMs: first.afterMs } })
 }
 
 type WaitEnd = Came & { readonly output?: string | null }
@@ -61,12 +68,15 @@ export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecu
   const row = draft.rows().find(({ id, state }) => id === timer.ancestry.parents[0] && state === 'waiting')
   const node = row === undefined ? null : plan.graph.find(currentName(plan, row.node))
   if (row === undefined || node === null) return
+  // A workflow that is being stopped waits for its children, however long they take.
+  if (draft.state === 'rolling_back' || draft.workflow.finishing) return
   const { index = 0 } = JSON.parse(timer.input ?? '{}') as { index?: number }
   const moments = momentsOf(node)
   const [now, next] = moments.slice(index)
   // The code has changed meanwhile, and there is nothing to do at this time any more.
   if (now === undefined) return
   if (now.tell === null) {
+    stopChild(draft, row, { by: null, reason: `${row.node}, which waited for it, has waited long enough` }, plan)
     endWait(draft, plan, row, { came: 'nothing' })
     return
   }

@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'DRIVER_MISSING'
   | 'UNSUPPORTED_DATABASE'
   | 'SCHEMA'
+  | 'HEARTBEAT_THREAD'
   | 'CLOSED'
   | 'INVARIANT'
 

@@ -10,8 +10,8 @@ export class DefinitionError extends GenevaError {
 
 /** An option, name or id that cannot be right, whatever the database holds. */
 export class InvalidArgumentError extends GenevaError {
-  constructor(message: string) {
-    super('INVALID_ARGUMENT', message)
+  constructor(message: string, options?: ErrorOptions) {
+    super('INVALID_ARGUMENT', message, options)
   }
 }
 

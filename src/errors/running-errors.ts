@@ -1,4 +1,4 @@
-/** A node that waited for people or for a message has waited long enough. */
+/** A node that waited for people, for a message or for a child has waited long enough. */
 export class NothingCameError extends GenevaError {
   constructor(workflowId: string, node: string, waited: string) {
     super('NOTHING_CAME', `Step ${node} of workflow ${workflowId} waited ${waited}, and nothing came.`)

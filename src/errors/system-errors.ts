@@ -26,6 +26,17 @@ export class SchemaError extends GenevaError {
   }
 }
 
+/** The thread that keeps the leases of a busy process is gone, or cannot reach the database. */
+export class HeartbeatThreadError extends GenevaError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(
+      'HEARTBEAT_THREAD',
+      `The heartbeat thread of a worker does not do its work: ${reason}. The worker goes on and renews its lease itself, but a step that blocks the event loop for longer than the lease would lose its claim. With \`heartbeatThread: false\` no such thread is used.`,
+      options,
+    )
+  }
+}
+
 /** This Geneva instance was closed. */
 export class ClosedError extends GenevaError {
   constructor() {

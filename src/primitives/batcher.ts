@@ -1,6 +1,7 @@
 /**
  * Group commit for any kind of write. When nothing is being written an item goes out at once; while a write is under way
- * the next items gather and form one group. No timer delays an idle system.
+ * the next items gather and form one group. No timer delays an idle system. What waits is what callers wait for: whoever adds
+ * only after an answer has no more than one item here, so a slow write slows its callers and piles up nothing.
  */
 
 export interface BatcherOptions<Item, Result> {
@@ -13,6 +14,8 @@ export interface BatcherOptions<Item, Result> {
   sizeOf?(item: Item): number
   readonly maxBytes?: number
   readonly maxGroup: number
+  /** How many must be waiting before a second write begins beside the first. Default: a whole group. */
+  readonly crowd?: number
   /** Items with the same key never share a group; the later one waits for the next. */
   keyOf?(item: Item): string
 }
@@ -23,13 +26,23 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
+/** What has gone out is forgotten when there is so much of it. */
+const tidyAfter = 10_000
+
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
-  #waiting: Waiting<Item, Result>[] = []
+  #waiting: (Waiting<Item, Result> | null)[] = []
+  /** What stood before this place has gone out. */
+  #next = 0
   #writing = 0
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
+  }
+
+  /** How many items have not gone out yet. */
+  get waiting(): number {
+    return this.#waiting.length - this.#next
   }
 
   /** Resolves with the answer for this item; rejects only when the write of this item alone was rejected. */
@@ -41,10 +54,11 @@ export class Batcher<Item, Result> {
     })
   }
 
-  /** A second write starts beside the first only when a whole group is waiting. */
+  /** A second write starts beside the first only when there is a crowd. */
   #pump(): void {
-    const ready = this.#writing === 0 ? 1 : this.#writing === 1 ? this.#options.maxGroup : Number.POSITIVE_INFINITY
-    if (this.#waiting.length < ready) return
+    const { maxGroup, crowd = maxGroup } = this.#options
+    const ready = this.#writing === 0 ? 1 : this.#writing === 1 ? crowd : Number.POSITIVE_INFINITY
+    if (this.waiting < ready) return
     const group = this.#takeGroup()
     this.#writing++
     void this.#write(group, false).finally(() => {
@@ -53,22 +67,39 @@ export class Batcher<Item, Result> {
     })
   }
 
+  /** Looks at no more items than it takes, but for those that must wait for their like, so that a long line costs no more. */
   #takeGroup(): Waiting<Item, Result>[] {
     const { maxGroup, keyOf, sizeOf, maxBytes = Number.POSITIVE_INFINITY } = this.#options
     const group: Waiting<Item, Result>[] = []
+    const left: Waiting<Item, Result>[] = []
     const keys = new Set<string>()
     let bytes = 0
-    this.#waiting = this.#waiting.filter(waiting => {
+    let next = this.#next
+    for (; next < this.#waiting.length && group.length < maxGroup; next++) {
+      const waiting = this.#waiting[next]
+      if (!waiting) continue
       const key = keyOf?.(waiting.item)
-      const size = sizeOf?.(waiting.item) ?? 0
-      const fits = group.length === 0 || (group.length < maxGroup && bytes + size <= maxBytes)
-      if (!fits || (key !== undefined && keys.has(key))) return true
+      if (key !== undefined && keys.has(key)) {
+        left.push(waiting)
+        continue
+      }
+      bytes += sizeOf?.(waiting.item) ?? 0
+      if (group.length > 0 && bytes > maxBytes) break
       if (key !== undefined) keys.add(key)
-      bytes += size
       group.push(waiting)
-      return false
-    })
+    }
+    this.#moveTo(next, left)
     return group
+  }
+
+  /** `left` stands before that place again, in its order. */
+  #moveTo(next: number, left: readonly Waiting<Item, Result>[]): void {
+    this.#waiting.fill(null, this.#next, next)
+    this.#next = next - left.length
+    for (const [index, waiting] of left.entries()) this.#waiting[this.#next + index] = waiting
+    if (this.#next < tidyAfter && this.#next < this.#waiting.length) return
+    this.#waiting = this.#waiting.slice(this.#next)
+    this.#next = 0
   }
 
   async #write(group: readonly Waiting<Item, Result>[], again: boolean): Promise<void> {

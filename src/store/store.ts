@@ -40,6 +40,8 @@ export interface StartCall {
   readonly check?: (results: readonly StartResult[]) => void
   /** An earlier call with these orders may have been committed without its answer arriving. */
   readonly repeated?: boolean
+  /** That of the limits under which rows may begin in progress. */
+  readonly revision?: number
 }
 
 export interface ClaimSource {
@@ -167,6 +169,25 @@ export interface LetterFilter {
   readonly limit: number
 }
 
+/** Opens a transaction of the application and hands it to `run`. Commits when that resolves, rolls back when it rejects. */
+export type OpenApplicationTransaction = <Result>(run: (transaction: any) => Promise<Result>) => Promise<Result>
+
+/** A transaction in which code of the application runs. The writes of the engine come last. */
+export interface OpenedTransaction {
+  /** What the application's code gets to see. */
+  readonly handle: unknown
+  /** As in the store, but nothing is committed yet, and nobody hears of it before that. */
+  readonly change: Store['change']
+  readonly checkpoint: Store['checkpoint']
+  /**
+   * The code was left behind and may still use the connection, which is given up, with whatever it is about to do. False where
+   * the connection is the application's: then the transaction must stay open until the code has ended.
+   */
+  abandon(): boolean
+  /** Tells those who listen. Called by `transact`, and by who has found out that a commit without an answer has happened. */
+  committed(): void
+}
+
 /** A transaction of ours that the application may use. */
 export interface UserTransaction {
   query(text: string, values?: readonly unknown[]): Promise<Readonly<Record<string, any>>[]>
@@ -212,12 +233,23 @@ export interface Store extends EventStore {
   claim(request: ClaimRequest): Promise<ClaimedExecution[]>
   /** Writes down how far a resumable step has come; false if the claim is no longer ours. One narrow statement. */
   checkpoint(execution: ActiveExecution, progress: Progress): Promise<boolean>
-  /** Runs the application's statements and a checkpoint in one transaction; `lost`, and undone, if the claim is. */
+  /**
+   * Runs the application's statements and a checkpoint in one transaction, again when the database asks for it; `lost`, and
+   * undone, if the claim is.
+   */
   checkpointWith<Result>(
     execution: ActiveExecution,
     progress: Progress,
-    work: (transaction: UserTransaction) => Promise<Result>,
+    work: (transaction: any) => Promise<Result>,
+    open?: OpenApplicationTransaction | null,
   ): Promise<{ readonly result: Result } | 'lost'>
+  /** One attempt: commits when `work` resolves, rolls back when it rejects. `null`: on a connection of ours. */
+  transact<Result>(
+    open: OpenApplicationTransaction | null,
+    work: (opened: OpenedTransaction) => Promise<Result>,
+  ): Promise<Result>
+  /** Whether an error, be it one of the application's library, says that its transaction may be run again. */
+  isTransient(error: unknown): boolean
   /** Writes down that user code is about to be called; false if the claim is no longer ours. */
   markStarted(execution: ActiveExecution): Promise<boolean>
   /**
@@ -261,6 +293,8 @@ export interface Store extends EventStore {
   registerWorker(worker: WorkerRecord): Promise<void>
   /** Renews the lease. `null` when it was lost: everything that the worker held belongs to others. */
   heartbeat(workerId: string, leaseMs: number): Promise<HeldExecution[] | null>
+  /** Renews the lease and looks at nothing else; false when it was lost. */
+  renewLease(workerId: string, leaseMs: number): Promise<boolean>
   /** Rows claimed by the worker, to adopt a claim whose answer was lost. */
   heldBy(workerId: string): Promise<ClaimedExecution[]>
   retireWorker(workerId: string): Promise<void>

@@ -19,6 +19,11 @@ export interface ClaimShare {
   readonly limited?: ClaimLimits
 }
 
+interface Room {
+  free(): number
+  readonly rules: QueueRules
+}
+
 export class ClaimPlan {
   readonly #sources: readonly ClaimSource[]
   readonly #settings: WorkerSettings
@@ -29,6 +34,10 @@ export class ClaimPlan {
   /** Where the look through lanes has come to. */
   readonly #lanes = new Map<string, string>()
   #limitedFirst = false
+  /** The last claim came back full, so that there may be more than can be run. */
+  #isBehind = false
+  /** The queue that came first the last time that there was room. */
+  #cameFirst: string | null = null
 
   constructor(sources: readonly ClaimSource[], settings: WorkerSettings, usesPriorities = false) {
     this.#sources = sources.filter(source => source.queue !== timerQueue)
@@ -87,23 +96,37 @@ export class ClaimPlan {
     return this.#sources
   }
 
+  /** More was due than there was room for, as of the last look. */
+  get isBehind(): boolean {
+    return this.#isBehind
+  }
+
+  /** Told after each look whether one of its claims came back full. */
+  noteBacklog(isBehind: boolean): void {
+    this.#isBehind = isBehind
+  }
+
   /**
    * One share for all queues without a limit of their own, and one for each that has one, measured when its turn comes; each
    * in two where limits that all workers share hold for some of its sources. Those take turns at coming first, so that neither
-   * keeps the other out of a busy worker.
+   * keeps the other out of a busy worker; and so do queues, so that the backlog of one does not keep others waiting.
    */
   *shares(running: RunningSteps, rules: QueueRules): Generator<ClaimShare> {
-    this.#limitedFirst = !this.#limitedFirst
     const free = () => this.#settings.concurrency - running.size
+    // Without room nobody comes first, so no turn is used up.
+    if (free() <= 0) return
+    this.#limitedFirst = !this.#limitedFirst
     const open = this.#sources.filter(source => !rules.isPaused(source.queue))
-    yield* this.#parts(
-      null,
+    yield* this.#sharedShares(
       open.filter(source => this.limitOf(source.queue) === null),
       { free, rules },
     )
-    for (const [queue, limit] of this.#settings.queues ?? []) {
-      if (limit === null) continue
-      const room = () => Math.min(free(), limit - running.inQueue(queue))
+    const limits = [...(this.#settings.queues ?? [])].flatMap(([queue, limit]) =>
+      limit === null ? [] : [{ queue, room: () => Math.min(free(), limit - running.inQueue(queue)) }],
+    )
+    const inTurn = beginningAfter(limits, ({ queue }) => queue === this.#cameFirst)
+    this.#cameFirst = inTurn.find(({ room }) => room() > 0)?.queue ?? this.#cameFirst
+    for (const { queue, room } of inTurn) {
       yield* this.#parts(
         queue,
         open.filter(source => source.queue === queue),
@@ -112,11 +135,23 @@ export class ClaimPlan {
     }
   }
 
-  *#parts(
-    queue: string | null,
-    sources: readonly ClaimSource[],
-    { free, rules }: { free: () => number; rules: QueueRules },
-  ): Generator<ClaimShare> {
+  /**
+   * Queues without limits share one claim, in the order of age and priority. That alone would let whoever has most of the old
+   * work have all the room, so with a backlog one queue gets its part of the room first, each in its turn.
+   */
+  *#sharedShares(sources: readonly ClaimSource[], { free, rules }: Room): Generator<ClaimShare> {
+    const queues = [...new Set(sources.map(source => source.queue))]
+    if (this.#isBehind && queues.length > 1) {
+      const [first = ''] = beginningAfter(queues, queue => queue === this.#cameFirst)
+      this.#cameFirst = first
+      const part = Math.ceil(free() / queues.length)
+      const own = sources.filter(source => source.queue === first)
+      yield* this.#parts(null, own, { free: () => Math.min(free(), part), rules })
+    }
+    yield* this.#parts(null, sources, { free, rules })
+  }
+
+  *#parts(queue: string | null, sources: readonly ClaimSource[], { free, rules }: Room): Generator<ClaimShare> {
     const limited = sources.filter(source => rules.isLimited(source))
     const plain = limited.length === 0 ? sources : sources.filter(source => !limited.includes(source))
     const parts = this.#limitedFirst ? [limited, plain] : [plain, limited]
@@ -126,4 +161,10 @@ export class ClaimPlan {
       yield { queue, sources: part, limit: free(), ...limits }
     }
   }
+}
+
+/** The same in a circle, from the one behind the last that came first. */
+function beginningAfter<T>(items: readonly T[], isLast: (item: T) => boolean): T[] {
+  const start = items.findIndex(isLast) + 1
+  return [...items.slice(start), ...items.slice(0, start)]
 }

@@ -1,6 +1,7 @@
 /**
  * What a resumable step needs of its worker: durable checkpoints under its claim, and the word that it should stop.
  */
+import type { Engine } from '../engine/engine.ts'
 import type { IterationHost } from '../engine/iteration/iteration-host.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { Store } from '../store/store.ts'
@@ -8,7 +9,11 @@ import type { RunningStep } from './running-steps.ts'
 
 const longestPauseMs = 5000
 
-export function iterationHost(store: Store, step: RunningStep, maxItems: number | null): IterationHost {
+export function iterationHost(
+  { store, transactions }: Pick<Engine, 'store' | 'transactions'>,
+  step: RunningStep,
+  maxItems: number | null,
+): IterationHost {
   const { execution } = step.claimed
   return {
     progress: execution.progress,
@@ -22,7 +27,7 @@ export function iterationHost(store: Store, step: RunningStep, maxItems: number 
       return mine
     },
     async transact(progress, work) {
-      const done = await store.checkpointWith(execution, progress, work)
+      const done = await store.checkpointWith(execution, progress, work, transactions)
       step.proven.reach()
       return done
     },

@@ -1,13 +1,17 @@
 /**
  * The life of a worker in the database: it registers under an id that no other incarnation has, renews its lease, and
- * learns in the same breath what it should stop. When the lease is lost, it begins a new life.
+ * learns in the same breath what it should stop. When the lease is lost, it begins a new life. While the event loop is too busy
+ * to renew the lease, a thread stands in.
  */
 import { hostname } from 'node:os'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { randomId } from '../primitives/random-id.ts'
+import { processNow, SharedMoment } from '../primitives/shared-moment.ts'
 import { within } from '../primitives/within.ts'
+import type { DatabaseOptions } from '../store/database-options.ts'
 import type { WorkerServes } from '../store/records.ts'
 import type { HeldExecution, Store } from '../store/store.ts'
+import { HeartbeatThread } from './heartbeat-thread.ts'
 import type { RunningSteps } from './running-steps.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -24,6 +28,10 @@ export interface LeaseParts {
   onOrphans(workerId: string, executionIds: ReadonlySet<string>): Promise<void>
   /** Hears of a new life after the lease was lost. */
   onLost?(workerId: string, nextId: string): void
+  /** For a thread that opens the same database and stands in. */
+  readonly database?: DatabaseOptions | undefined
+  /** Hears that the thread does not do its work. */
+  onFailure?(error: unknown): void
 }
 
 /** How long a worker that leaves waits for a database that does not answer. */
@@ -43,7 +51,10 @@ export class Lease {
   #takingOver = false
   #id = randomId()
   /** When the renewal was asked for, not when it was answered: the lease is never believed to last longer than it does. */
-  #renewedAt = performance.now()
+  readonly #renewed = new SharedMoment()
+  readonly #parts: LeaseParts
+  #mayStandIn: boolean
+  #standIn: HeartbeatThread | null = null
   #confirming: (() => void)[] = []
   #stopped = false
   #loop: Promise<void> = Promise.resolve()
@@ -56,6 +67,8 @@ export class Lease {
     this.#serves = parts.serves
     this.#onOrphans = parts.onOrphans
     this.#onLost = parts.onLost
+    this.#parts = parts
+    this.#mayStandIn = parts.settings.heartbeatThread
   }
 
   /** Changes when the lease was lost. */
@@ -65,7 +78,7 @@ export class Lease {
 
   /** False when renewing has failed for so long that others may have taken over. */
   get healthy(): boolean {
-    return !this.#stopped && performance.now() - this.#renewedAt < this.#settings.leaseMs
+    return !this.#stopped && processNow() - this.#renewed.at < this.#settings.leaseMs
   }
 
   /**
@@ -82,8 +95,10 @@ export class Lease {
     return this.healthy
   }
 
-  async begin(): Promise<void> {
+  /** `briefly`: for less than a heartbeat, most likely. Then it takes no thread before that is over. */
+  async begin(briefly = false): Promise<void> {
     await this.#register()
+    if (!briefly) this.#callStandIn()
     this.#loop = this.#renewAlways()
   }
 
@@ -98,22 +113,35 @@ export class Lease {
     this.#bell.ring()
     this.#tellConfirmed()
     const leaving = this.#loop.then(() => this.#store.retireWorker(this.#id))
-    await within(
+    const retired = within(
       leaving.catch(() => {}),
       farewellMs,
     )
+    // A renewal that is late finds no worker that is alive.
+    await Promise.all([retired, this.#standIn?.end()])
+  }
+
+  /** Once: a thread that has died is not replaced. */
+  #callStandIn(): void {
+    const { database, onFailure = () => {}, settings } = this.#parts
+    if (!this.#mayStandIn || database === undefined) return
+    this.#mayStandIn = false
+    const { leaseMs, heartbeatMs } = settings
+    this.#standIn = HeartbeatThread.start({ database, leaseMs, heartbeatMs, renewed: this.#renewed, onFailure })
+    this.#standIn?.keep(this.#id)
   }
 
   async #renewAlways(): Promise<void> {
     while (!this.#stopped) {
       await this.#bell.wait(this.#settings.heartbeatMs)
       if (this.#stopped) return
+      if (this.#standIn === null) this.#callStandIn()
       // The database may be away for a moment, or not answer at all. Past the lease, others own what runs here.
       let failed = false
       const renewal = this.#renew().catch(() => {
         failed = true
       })
-      const left = this.#renewedAt + this.#settings.leaseMs - performance.now()
+      const left = this.#renewed.at + this.#settings.leaseMs - processNow()
       await within(renewal, Math.max(left, this.#settings.heartbeatMs))
       if (!this.healthy && !this.#stopped) this.#running.stopAll('claim lost')
       await renewal
@@ -129,10 +157,10 @@ export class Lease {
 
   async #renew(): Promise<void> {
     const known = this.#running.snapshot()
-    const askedAt = performance.now()
+    const askedAt = processNow()
     const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs)
     if (held !== null) {
-      this.#renewedAt = askedAt
+      this.#renewed.moveTo(askedAt)
       this.#running.compare(known, held)
       this.#findOrphans(held)
     } else {
@@ -160,7 +188,7 @@ export class Lease {
   }
 
   async #register(): Promise<void> {
-    const askedAt = performance.now()
+    const askedAt = processNow()
     await this.#store.registerWorker({
       id: this.#id,
       host: hostname(),
@@ -169,6 +197,7 @@ export class Lease {
       handlers: this.#handlers,
       serves: this.#serves,
     })
-    this.#renewedAt = askedAt
+    this.#renewed.moveTo(askedAt)
+    this.#standIn?.keep(this.#id)
   }
 }

@@ -16,6 +16,7 @@ import { messageReader } from '../engine/message-reader.ts'
 import { timerHandler } from '../engine/plan.ts'
 import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
+import { StepTransaction } from '../engine/step-transaction.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
 import { undoByJob } from '../engine/undo-by-job.ts'
 import { isCalledOnce } from '../engine/unknown-outcome.ts'
@@ -23,10 +24,11 @@ import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
-import type { Finisher } from './finisher.ts'
+import type { Finisher, Report } from './finisher.ts'
 import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
 import type { RunningStep, RunningSteps } from './running-steps.ts'
+import { type SettledRun, settleTransaction } from './settle-transaction.ts'
 import type { Strategies } from './strategies.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
@@ -155,9 +157,10 @@ export class StepRunner {
 
   async #runTraced(workerId: string, step: RunningStep, mayRunOn: boolean, span: AttemptSpan | null): Promise<boolean> {
     const { claimed } = step
-    const run = await (span === null ? this.#execute(step) : span.run(() => this.#execute(step)))
+    const perform = () => this.#executeThrough(workerId, step, mayRunOn)
+    const { run, result: committed } = await (span === null ? perform() : span.run(perform))
     // Released meanwhile: the claim is gone, and so is the right to report.
-    if (step.reporting) {
+    if (step.reporting && committed === null) {
       span?.end({ report: { kind: 'released' }, errors: [], recorded: false })
       return false
     }
@@ -165,7 +168,7 @@ export class StepRunner {
     const report = reportOf(step, run)
     const asked = this.#parts.strategies.reenqueue(report)
     const outcome = { report: asked, progress: run.progress, emitted: run.emitted }
-    const result = await this.#record(workerId, step, outcome, mayRunOn)
+    const result = committed ?? (await this.#record(workerId, step, outcome, mayRunOn))
     span?.end({ report, errors: report === run.report ? run.errors : [], recorded: result.kind === 'recorded' })
     if (result.kind === 'refused') this.#parts.watch?.tell({ kind: 'claim lost', workerId, claimed })
     if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
@@ -174,7 +177,25 @@ export class StepRunner {
     return true
   }
 
-  async #execute(step: RunningStep): Promise<StepRun> {
+  /** What ran in a transaction is recorded in it. */
+  async #executeThrough(workerId: string, step: RunningStep, mayRunOn: boolean): Promise<SettledRun> {
+    const { engine } = this.#parts
+    const execute = (transaction: StepTransaction) => this.#execute(step, transaction)
+    const transaction = new StepTransaction(engine, step.claimed)
+    const run = await execute(transaction)
+    if (!transaction.hasBegun) {
+      transaction.close()
+      return { run, result: null }
+    }
+    const requestFor = (done: StepRun) => {
+      const report = reportOf(step, done)
+      const outcome = { report, progress: done.progress, emitted: done.emitted }
+      return isCommitted(report) ? this.#request(step, outcome, mayRunOn) : null
+    }
+    return settleTransaction({ engine, workerId, step, execute, requestFor }, run, transaction)
+  }
+
+  async #execute(step: RunningStep, transaction: StepTransaction): Promise<StepRun> {
     const { engine, maxOutputBytes } = this.#parts
     const { claimed, abort } = step
     const { workflow, execution } = claimed
@@ -184,6 +205,7 @@ export class StepRunner {
       claimed,
       signal: abort.signal,
       maxOutputBytes,
+      transaction,
       readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
       mayBegin: () => this.#mayBegin(step, isCalledOnce(course.graph, execution)),
       timeOut: () => abort.abort('timed out'),
@@ -203,7 +225,7 @@ export class StepRunner {
       ...shared,
       definition: engine.registry.definitionFor(execution.handler),
       children: childHost(engine, { workflowId: workflow.id, node: execution.node }, maxOutputBytes),
-      host: iterationHost(engine.store, step, this.#maxItems),
+      host: iterationHost(engine, step, this.#maxItems),
       messages: messageReader(engine.store, claimed),
     }
     if (execution.kind !== 'compensate') return executeStep(methods)
@@ -237,6 +259,10 @@ export class StepRunner {
   }
 
   #finish(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {
+    return this.#parts.finisher.finish(workerId, this.#request(step, run, mayRunOn))
+  }
+
+  #request(step: RunningStep, run: Outcome, mayRunOn: boolean): Report {
     const runOn =
       mayRunOn && this.#runsOn && !step.abort.signal.aborted
         ? {
@@ -244,13 +270,8 @@ export class StepRunner {
             revision: this.#parts.revision?.() ?? 0,
           }
         : null
-    return this.#parts.finisher.finish(workerId, {
-      claimed: step.claimed,
-      report: run.report,
-      progress: run.progress,
-      emitted: run.emitted ?? [],
-      runOn,
-    })
+    const { report, progress, emitted = [] } = run
+    return { claimed: step.claimed, report, progress, emitted, runOn }
   }
 }
 
@@ -268,6 +289,11 @@ export function isOnLastChance({ execution }: ClaimedExecution): boolean {
 function reportOf(step: RunningStep, run: StepRun): StepReport {
   if (run.report === null || (run.report.kind === 'threw' && isInterrupted(step))) return { kind: 'released' }
   return run.report
+}
+
+/** What threw, or was given back, has not done what it has begun. */
+function isCommitted({ kind }: StepReport): boolean {
+  return kind !== 'threw' && kind !== 'released'
 }
 
 /** It should stop here, and go on elsewhere. A canceled step should stop too, but for good. */

@@ -13,6 +13,8 @@ export interface WorkerOptions {
   readonly lease?: Duration
   /** How often the lease is renewed. Default: a tenth of the lease. */
   readonly heartbeat?: Duration
+  /** Let a thread renew the lease while the event loop is busy. Default true, where the database can be opened from a thread. */
+  readonly heartbeatThread?: boolean
   /** How often to look for work that nobody announced. Default 200 ms. */
   readonly poll?: Duration
   /** How long running steps may go on after a request to shut down. Default 20 seconds. */
@@ -27,6 +29,7 @@ export interface WorkerSettings {
   readonly queues: ReadonlyMap<string, number | null> | null
   readonly leaseMs: number
   readonly heartbeatMs: number
+  readonly heartbeatThread: boolean
   readonly pollMs: number
   readonly graceMs: number
   readonly missingJobMs: number
@@ -45,6 +48,7 @@ export function workerSettings(options: WorkerOptions = {}): WorkerSettings {
     queues: queueLimits(options.queues),
     leaseMs,
     heartbeatMs,
+    heartbeatThread: options.heartbeatThread ?? true,
     pollMs: Math.max(1, toMilliseconds(options.poll ?? 200, 'The poll interval of a worker')),
     missingJobMs: toMilliseconds(options.missingJob ?? 60_000, 'The wait for a missing job'),
     graceMs: toMilliseconds(options.grace ?? 20_000, 'The grace time of a worker'),
@@ -65,4 +69,13 @@ function queueLimits(queues: WorkerOptions['queues']): WorkerSettings['queues'] 
 function positive(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
   throw new InvalidArgumentError(`${what} must be a whole number above 0, not ${String(value)}.`)
+}
+
+export interface DrainOptions {
+  readonly maxMs?: number | undefined
+  readonly workflowId?: string | undefined
+  /** Stop after so many steps have been claimed, and let none run on. */
+  readonly maxSteps?: number | undefined
+  /** Interrupt every resumable step after so many items. For the test kit. */
+  readonly maxItems?: number | undefined
 }

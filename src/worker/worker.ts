@@ -2,14 +2,13 @@
  * Many executions over time: claims what is due, runs it, records it, keeps its lease, and takes over what dead workers
  * have left. Everything that must be remembered is in the database; a worker can be killed at any moment.
  */
-
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
 import { timerQueue } from '../engine/plan.ts'
-import { takeOver } from '../engine/take-over.ts'
 import type { Ticks } from '../engine/ticks.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { within } from '../primitives/within.ts'
+import type { DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { type ClaimRequest, StaleLimits } from '../store/store.ts'
@@ -17,14 +16,16 @@ import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
+import { LostClaims } from './lost-claims.ts'
+import { Places } from './places.ts'
 import { QueueRules } from './queue-rules.ts'
-import { placeOf, RunningSteps } from './running-steps.ts'
+import { RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
 import { strategiesFor } from './strategies.ts'
 import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
-import type { WorkerSettings } from './worker-options.ts'
+import type { DrainOptions, WorkerSettings } from './worker-options.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
 export interface WorkerParts {
@@ -35,20 +36,15 @@ export interface WorkerParts {
   readonly maxOutputBytes: number
   readonly retention: RetentionAges
   readonly watch?: WorkerWatch | null
-}
-
-export interface DrainOptions {
-  readonly maxMs?: number | undefined
-  readonly workflowId?: string | undefined
-  /** Stop after so many steps have been claimed, and let none run on. */
-  readonly maxSteps?: number | undefined
-  /** Interrupt every resumable step after so many items. For the test kit. */
-  readonly maxItems?: number | undefined
+  /** For a thread that opens the same database. */
+  readonly database?: DatabaseOptions
 }
 
 /** How often timers and nodes without code are looked for. They take no room of steps: timers end what keeps it. */
 const timerMs = 250
 const timerLimit = 20
+/** How many of them may be held at once, beyond the steps that there is room for. */
+const mostBeyond = 100
 /** How long aborted steps get to end before they are given back. */
 const abortMs = 1000
 
@@ -58,6 +54,7 @@ export class Worker {
   readonly #bell = new WakeUp()
   readonly #finisher: Finisher
   readonly #upkeep: Upkeep
+  readonly #lostClaims: LostClaims
   #plan: ClaimPlan | null = null
   #rules = new QueueRules({ revision: 0, limits: [] }, () => null)
   #lease: Lease | null = null
@@ -77,6 +74,10 @@ export class Worker {
     const parts = { ...given, onError: given.onError.withIds(() => ({ workerId: this.#workerId })) }
     this.#parts = parts
     this.#finisher = new Finisher(parts.engine)
+    const { engine, onError } = parts
+    const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
+    const { leaseMs } = parts.settings
+    this.#lostClaims = new LostClaims({ engine, onError, running: this.#running, leaseMs, perform })
     this.#upkeep = new Upkeep(parts, {
       workerId: () => this.#workerId,
       handlers: () => this.#plan?.handlers ?? [],
@@ -85,7 +86,7 @@ export class Worker {
       },
       claimFor: async (sources, limit) => {
         const open = sources.filter(({ queue }) => !this.#rules.isPaused(queue))
-        const claimed = await this.#claim({ sources: open, limit }).catch(async error => {
+        const claimed = await this.#claim({ sources: open, limit: this.#roomBeyond(limit) }).catch(async error => {
           if (await this.#isStale(error)) return []
           throw error
         })
@@ -106,18 +107,29 @@ export class Worker {
 
   /** Begins to work and returns. */
   async start(): Promise<void> {
-    await this.#begin()
     this.#resident = true
+    await this.#begin()
     this.#tell('started')
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
+    const withdraw = this.#parts.engine.openings.add(this.#places())
     this.#running.onFree(queue => this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
       this.#upkeep.always(this.#stop.signal),
       tickAlways(ticks, onError, this.#stop.signal),
-    ]).finally(unsubscribe)
+    ]).finally(() => {
+      withdraw()
+      unsubscribe()
+    })
+  }
+
+  #places(): Places {
+    const { concurrency } = this.#parts.settings
+    const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
+    const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules })
+    return new Places({ running: this.#running, concurrency, perform, now, stopped: this.#stop.signal })
   }
 
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
@@ -175,10 +187,12 @@ export class Worker {
       settings,
       handlers: plan.handlers,
       serves: plan.served,
-      onOrphans: (workerId, ids) => this.#takeOverOrphans(workerId, ids),
+      onOrphans: (workerId, ids) => this.#lostClaims.takeOver(workerId, ids),
       onLost: (workerId, nextId) => this.#parts.watch?.tell({ kind: 'lease lost', workerId, nextId }),
+      onFailure: error => this.#parts.onError.report(error, null),
+      database: this.#parts.database,
     })
-    await lease.begin()
+    await lease.begin(!this.#resident)
     this.#unsubscribe = engine.ends.onStop(() => lease.checkSoon())
     this.#plan = plan
     this.#lease = lease
@@ -209,11 +223,19 @@ export class Worker {
       } catch (error) {
         if (await this.#isStale(error)) continue
         this.#parts.onError.report(error, null)
-        const lasts = this.#parts.engine.store.isLasting(error) || !(await this.#adoptLost(since).catch(() => false))
-        if (lasts) await pauseFor(jittered(1000, 0.5), this.#stop.signal)
+        const lasts = this.#parts.engine.store.isLasting(error)
+        if (lasts || !(await this.#adoptLost(since))) await pauseFor(jittered(1000, 0.5), this.#stop.signal)
       }
       if (!more) await this.#bell.wait(jittered(this.#parts.settings.pollMs))
     }
+  }
+
+  #adoptLost(since: number): Promise<boolean> {
+    const adopted = this.#lostClaims.adopt(this.#workerId, since)
+    return adopted.then(
+      () => true,
+      () => false,
+    )
   }
 
   /** True when there may be more: a claim came back full, and there is room for another. */
@@ -229,6 +251,7 @@ export class Worker {
         for (const item of claimed) this.#perform(item)
         // One on its last chance may have kept out what stood behind it.
         more ||= claimed.length === limit || claimed.some(isOnLastChance)
+        this.#plan?.noteBacklog(more)
         return claimed.length
       })
       this.#claimedCount += count
@@ -243,6 +266,11 @@ export class Worker {
     this.#bell.ring()
   }
 
+  /** For what takes no room of steps: a database that is slow to record such work is not handed ever more of it. */
+  #roomBeyond(limit: number): number {
+    return Math.min(limit, this.#parts.settings.concurrency + mostBeyond - this.#running.size)
+  }
+
   #claimedCount = 0
   #sawPriority = false
   #timersClaimedAt = Number.NEGATIVE_INFINITY
@@ -254,8 +282,10 @@ export class Worker {
 
   /** True when there were some: what they have done may leave something due. */
   async #fireTimers(workflowId?: string): Promise<boolean> {
+    const limit = this.#roomBeyond(timerLimit)
+    if (limit <= 0) return true
     this.#timersClaimedAt = performance.now()
-    const claimed = await this.#claim({ sources: this.#plan?.timers ?? [], limit: timerLimit }, workflowId)
+    const claimed = await this.#claim({ sources: this.#plan?.timers ?? [], limit }, workflowId)
     for (const item of claimed) {
       if (item.execution.kind !== 'timer') this.#claimedCount++
       this.#perform(item)
@@ -293,34 +323,6 @@ export class Worker {
   #perform(claimed: ClaimedExecution): void {
     this.#sawPriority ||= claimed.execution.priority > 0
     void this.#runner?.run(claimed.execution.owner ?? '', claimed)
-  }
-
-  /**
-   * A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. No claim is under
-   * way meanwhile. Past half a lease this is left to the heartbeat, which takes over what it finds.
-   */
-  async #adoptLost(since: number): Promise<boolean> {
-    const before = this.#running.places()
-    const held = await this.#parts.engine.store.heldBy(this.#workerId)
-    if (performance.now() - since > this.#parts.settings.leaseMs / 2) return true
-    for (const claimed of held) {
-      const place = placeOf(claimed.execution)
-      if (!before.has(place) && !this.#running.places().has(place)) this.#perform(claimed)
-    }
-    return true
-  }
-
-  /** A claim or a timer whose answer was lost: the row is ours and nobody runs it. */
-  async #takeOverOrphans(workerId: string, ids: ReadonlySet<string>): Promise<void> {
-    const { engine } = this.#parts
-    try {
-      const held = await engine.store.heldBy(workerId)
-      const running = this.#running.ids()
-      const forgotten = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id) && !running.has(id))
-      await takeOver(engine, forgotten)
-    } catch (error) {
-      this.#parts.onError.report(error, null)
-    }
   }
 
   /** What only this call can start: nobody else may be there to do so. */

@@ -1,19 +1,19 @@
 /** An item's own writes and its checkpoint in one transaction: both or neither, and nobody else is kept from working. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Iteration, type IterationTransaction, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { type Iteration, type Transaction, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { type DatabaseName, forEachDatabase } from '../support/databases.ts'
 import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { Gates, gate, waitFor } from '../support/wait-for.ts'
 
 /** What a test does inside the transaction of an item. */
-type Work = (tx: IterationTransaction, item: number, workflow: Workflow<any, any>) => Promise<unknown>
+type Work = (tx: Transaction, item: number, workflow: Workflow<any, any>) => Promise<unknown>
 
 const works = new Map<string, Work>()
 const results = new Map<string, unknown>()
 
-const insert = (tx: IterationTransaction, id: string, item: number) =>
+const insert = (tx: Transaction, id: string, item: number) =>
   tx.query(`insert into bookings (workflow_id, item) values (${id}, ${item})`)
 
 class Booking extends Workflow<null, { work: string; outside?: boolean }> {
@@ -169,7 +169,7 @@ forEachDatabase('the transaction of an item', database => {
   })
 
   it('takes no statement after its end', async () => {
-    const kept: IterationTransaction[] = []
+    const kept: Transaction[] = []
     const wf = await book(async (tx, item, { id }) => {
       kept.push(tx)
       await insert(tx, id, item)

@@ -73,7 +73,7 @@ it('completes commands, commands of groups and options in bash', async () => {
   expect(await complete('dlq', 'requeue', '--in')).toBe('--input')
   expect(await complete('list', '--state', 'paused', '--w')).toBe('--watch')
   expect((await shell.run('completion', 'zsh')).stdout).toMatch(
-    /^#compdef geneva\n[^]*'requeue:let the work of letters go on'/,
+    /^#compdef geneva\n[\s\S]*'requeue:let the work of letters go on'/,
   )
   expect((await shell.run('completion', 'fish')).stdout).toContain(
     "complete -c geneva -n '__fish_seen_subcommand_from dlq; and __fish_seen_subcommand_from requeue' -l input",

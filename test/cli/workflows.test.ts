@@ -146,7 +146,7 @@ forEachDatabase('commands', database => {
       code: 2,
       stderr: expect.stringContaining('Reattempt 1 workflow? Nobody can be asked'),
     })
-    const many = await app.json('reattempt', '--tag', 'steered', '--yes', '--by', 'ann')
+    const many = await app.json('reattempt', '--tag', 'steered', '--step', 'charge', '--yes', '--by', 'ann')
     expect(many).toEqual({ dryRun: false, found: 1, changed: 1, refused: [] })
     await app.work()
 
@@ -154,6 +154,7 @@ forEachDatabase('commands', database => {
     const resolved = await app.run('resolve', id, '--output', '{"paid":true}', '--by', 'ann', '--reason', 'by phone')
     expect(resolved.stdout).toBe(`Order ${id}: what had failed resolved. It is now ready.\n`)
     expect(workflowDetail.parse(await app.json('pause', id)).state).toBe('paused')
+    expect((await app.run('resume', id, '--dry-run')).stdout).toContain('It is paused, and may be asked to resume')
     expect((await app.json('resume', id)).state).toBe('ready')
 
     const preview = await app.run('cancel', id, '--dry-run')

@@ -21,7 +21,7 @@ const notes = async () => (await database.query(raw('select note from notes orde
 it('a transaction that stays open too long is undone, and what it does later reaches nobody', async () => {
   const late = gate()
   const outcome = gate<unknown>()
-  const slow = database.userTransaction(async ({ query, handle }) => {
+  const slow = database.userTransaction(async ({ transaction: { query, handle } }) => {
     await query(`insert into notes (note) values ('slow')`)
     await late.passed
     await query(`insert into notes (note) values ('late')`).catch(outcome.open)
@@ -33,7 +33,7 @@ it('a transaction that stays open too long is undone, and what it does later rea
   })
   expect(await notes()).toEqual([])
   // The next one has a connection of its own.
-  await database.userTransaction(async ({ query }) => {
+  await database.userTransaction(async ({ transaction: { query } }) => {
     await query(`insert into notes (note) values ('next')`)
     late.open()
     expect(await outcome.passed).toBeInstanceOf(Error)
@@ -44,7 +44,7 @@ it('a transaction that stays open too long is undone, and what it does later rea
 it('transactions take turns with each other and with those who write meanwhile', async () => {
   const order: string[] = []
   const book = (name: string) =>
-    database.userTransaction(async ({ query }) => {
+    database.userTransaction(async ({ transaction: { query } }) => {
       order.push(`${name} begins`)
       await query(`insert into notes (note) values ('${name}')`)
       await new Promise(resolve => setTimeout(resolve, 5))

@@ -4,7 +4,7 @@ import { Contest, Contestants } from '../programs/harness/contest.ts'
 import { Blocker, LongStep } from '../programs/harness/load-workflows.ts'
 import { stopRun } from '../programs/harness/stop-run.ts'
 import { forEachDatabase, forEachDatabaseAtOnce, forEachServerAtOnce } from '../support/databases.ts'
-import { CrashWorld } from './crash-world.ts'
+import { CrashWorld, shortLease } from './crash-world.ts'
 import { useRacers } from './use-racers.ts'
 
 const claimRounds = 50
@@ -58,7 +58,7 @@ forEachDatabaseAtOnce('a worker that lost its lease', database => {
     other.kill('SIGSTOP')
     const blocked = await world.geneva.start(Blocker, { input: { ms: 1600 } })
     const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
-    const worker = await world.worker()
+    const worker = await world.worker({ options: { ...shortLease, heartbeatThread: false } })
     await worker.nextMessage((message: { blocking?: string }) => message.blocking === blocked.id)
     other.kill('SIGCONT')
     await wf.waitUntilFinished({ timeout: '10s' })
@@ -77,7 +77,7 @@ forEachDatabaseAtOnce('a worker that lost its lease', database => {
 forEachServerAtOnce('a worker that stands still inside a transaction', database => {
   it('does not keep its work from others', async () => {
     await using world = await CrashWorld.open(database)
-    const worker = await world.worker({ stallMs: 9000 })
+    const worker = await world.worker({ stallMs: 9000, options: { ...shortLease, heartbeatThread: false } })
     const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
     await worker.nextMessage((message: { stalling?: string }) => message.stalling === wf.id)
     const other = await world.worker()

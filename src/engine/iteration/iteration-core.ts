@@ -4,8 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FlowControl } from '../../definition/flow-control.ts'
-import type { IterationTransaction } from '../../definition/iteration.ts'
 import type { StepContext } from '../../definition/step-context.ts'
+import type { Transaction } from '../../definition/transaction.ts'
 import type { ResumableSettings } from '../../definition/workflow-definition.ts'
 import { InvalidArgumentError, IterationLimitError } from '../../errors.ts'
 import { decodeValue, encodeValue } from '../../primitives/json-codec.ts'
@@ -124,7 +124,7 @@ export class IterationCore {
     this.#item = null
   }
 
-  async transaction<Result>(work: (transaction: IterationTransaction) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     this.#refuseAfterEnd()
     const item = this.#item
     if (item === null) {
@@ -143,7 +143,7 @@ export class IterationCore {
     return result
   }
 
-  async #transact<Result>(item: Item, work: (transaction: IterationTransaction) => Promise<Result>): Promise<Result> {
+  async #transact<Result>(item: Item, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     try {
       // Nothing of this run may overtake the cursor that the transaction writes.
       await this.#checkpoints.idle()

@@ -1,7 +1,7 @@
 /**
  * What an iteration needs from the worker that runs it.
  */
-import type { IterationTransaction } from '../../definition/iteration.ts'
+import type { Transaction } from '../../definition/transaction.ts'
 import type { Progress } from '../../store/records.ts'
 
 export interface IterationHost {
@@ -12,7 +12,7 @@ export interface IterationHost {
   /** Commits the application's writes together with the progress, or neither. `lost` when the claim is. */
   transact<Result>(
     progress: Progress,
-    work: (transaction: IterationTransaction) => Promise<Result>,
+    work: (transaction: Transaction) => Promise<Result>,
   ): Promise<{ readonly result: Result } | 'lost'>
   /** Why the step should stop here, after so many items of this run; `null` when it may go on. */
   interrupted(doneNow: number): string | null

@@ -1,14 +1,8 @@
 /**
  * One level of an iteration, as a resumable step sees it: its own cursor, and the loops over items.
  */
-import type {
-  FetchPage,
-  Iteration,
-  IterationTransaction,
-  NestedCursor,
-  PageOptions,
-  RecordSource,
-} from '../../definition/iteration.ts'
+import type { FetchPage, Iteration, NestedCursor, PageOptions, RecordSource } from '../../definition/iteration.ts'
+import type { Transaction } from '../../definition/transaction.ts'
 import { InvalidArgumentError } from '../../errors.ts'
 import { type Duration, toMilliseconds } from '../../primitives/duration.ts'
 import type { IterationCore } from './iteration-core.ts'
@@ -128,7 +122,7 @@ export class StepIteration<Cursor> implements Iteration<Cursor>, IterationLevel<
     this.#core.noteTotal(total)
   }
 
-  transaction<Result>(work: (transaction: IterationTransaction) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     return heard(this.#core.transaction(work))
   }
 

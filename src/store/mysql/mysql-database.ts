@@ -6,10 +6,11 @@ import type { Socket } from 'node:net'
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
-import type { Database, Dialect, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
+import type { Database, Dialect, Executor, Guard, OpenUserTransaction, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, type Sql, sql } from '../sql/sql.ts'
-import type { UserTransaction } from '../store.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { findStepMark, setStepMark } from '../sql/step-mark.ts'
+import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
 import { mysqlStatements } from './mysql-statements.ts'
@@ -29,6 +30,8 @@ const sessionSettings = [
 
 /** A process that was stopped in mid-transaction keeps its locks no longer than that. MySQL has no such setting. */
 const limitIdleTransactions = 'set session idle_transaction_timeout = 5'
+/** The application's own code may take longer: so far it has locked nothing of ours. */
+const letUsersIdle = 'set session idle_transaction_timeout = 60'
 
 /** The level holds for this one transaction. */
 const beginSnapshot = [
@@ -57,7 +60,12 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
   try {
     const flavor = await probe(pool)
     const settings = flavor.limitsIdleTransactions ? [...sessionSettings, limitIdleTransactions] : sessionSettings
-    return new MysqlDatabase(pool, mysqlDialect(flavor), { session: settings.join('; '), limit: options.poolSize })
+    return new MysqlDatabase(pool, mysqlDialect(flavor), {
+      session: settings.join('; '),
+      limit: options.poolSize,
+      mayIdle: flavor.limitsIdleTransactions ? [raw(letUsersIdle)] : [],
+      mustGoOn: flavor.limitsIdleTransactions ? [raw(limitIdleTransactions)] : [],
+    })
   } catch (error) {
     await pool.end()
     throw error
@@ -79,16 +87,27 @@ async function probe(pool: Pool): Promise<MysqlFlavor> {
   return { binaryCollation: 'utf8mb4_0900_bin', limitsIdleTransactions: false }
 }
 
+interface MysqlSettings {
+  /** What is said on every connection first. */
+  readonly session: string
+  readonly limit: number
+  /** Said where code of the application begins to use a transaction, and where it has ended. */
+  readonly mayIdle: readonly Sql[]
+  readonly mustGoOn: readonly Sql[]
+}
+
 class MysqlDatabase implements Database {
   readonly dialect: Dialect
   readonly pipelines = false
   readonly #pool: Pool
-  readonly #settings: { readonly session: string; readonly limit: number }
+  readonly #settings: MysqlSettings
+  readonly #users: Turnstile
   #used = 0
   #waiting = 0
   readonly #prepared = new WeakSet<object>()
 
-  constructor(pool: Pool, dialect: Dialect, settings: { readonly session: string; readonly limit: number }) {
+  constructor(pool: Pool, dialect: Dialect, settings: MysqlSettings) {
+    this.#users = new Turnstile(settings.limit - keptConnections)
     this.#pool = pool
     this.dialect = dialect
     this.#settings = settings
@@ -143,22 +162,38 @@ class MysqlDatabase implements Database {
     })
   }
 
-  async userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T> {
+  userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T> {
+    return this.#users.through(() => this.#runUserTransaction(work))
+  }
+
+  async #runUserTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T> {
     const connection = await this.#connect()
+    const session = new MysqlSession(connection)
+    const query = async (text: string, values: readonly unknown[] = []) => {
+      const [rows] = await connection.query(text, [...values])
+      return (Array.isArray(rows) ? rows : []) as Record<string, unknown>[]
+    }
+    const together = async (statements: readonly Sql[]) => void (await session.queryTogether(statements))
+    const { mayIdle, mustGoOn } = this.#settings
     let discard = false
     try {
-      await connection.query('start transaction')
-      const query = async (text: string, values: readonly unknown[] = []) => {
-        const [rows] = await connection.query(text, [...values])
-        return (Array.isArray(rows) ? rows : []) as Record<string, unknown>[]
-      }
-      const result = await work({ query, handle: connection }, new MysqlSession(connection))
-      await connection.query('commit')
+      await together([...mayIdle, raw('start transaction'), setStepMark])
+      const result = await work({
+        transaction: { query, handle: connection },
+        executor: session,
+        closing: () => together([findStepMark, ...mustGoOn]),
+        // In one packet: after a deadlock the transaction is gone, and further statements would be committed one by one.
+        runAll: together,
+        abandon: () => {
+          discard = true
+        },
+      })
+      await session.run(raw('commit'))
       return result
     } catch (error) {
-      discard = this.dialect.classify(error) === 'connection'
+      discard ||= this.dialect.classify(error) === 'connection'
       if (!discard) {
-        await connection.query('rollback').catch(() => {
+        await together([raw('rollback'), ...mustGoOn]).catch(() => {
           discard = true
         })
       }
@@ -281,17 +316,34 @@ class MysqlTransaction implements Transaction {
     this.#ended = true
   }
 
-  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
-    const selects = [...guards.map(guard => guard.select), sql`select ${mysqlStatements.now} as now`]
-    const answers = await Promise.all(selects.map(select => this.query(select)))
-    if (guards.some(({ count }, index) => answers[index]?.length !== count)) {
-      await this.run(raw('rollback'))
-      this.#ended = true
-      return null
+  /** What stands between two looks at answers travels together. */
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
+    void this.run(sql`set @geneva_now = ${mysqlStatements.now}`).catch(() => {})
+    const time = this.query(raw('select @geneva_now as now'))
+    time.catch(() => {})
+    const all = steps(raw('@geneva_now'))
+    for (let next = 0; next < all.length; ) {
+      const answers: { readonly count: number; readonly rows: Promise<Row[]> }[] = []
+      const written: Promise<unknown>[] = []
+      for (; next < all.length; next++) {
+        const step = all[next]
+        if (step instanceof Sql) {
+          if (answers.length > 0) break
+          written.push(this.run(step))
+        } else if (step !== undefined) answers.push({ count: step.count, rows: this.query(step.select) })
+      }
+      // The last writes go out with the commit.
+      if (next === all.length && answers.length === 0) written.push(this.commitWith([]))
+      await Promise.all([...written, ...answers.map(({ rows }) => rows)])
+      for (const { count, rows } of answers) {
+        if ((await rows).length === count) continue
+        await this.run(raw('rollback'))
+        this.#ended = true
+        return null
+      }
     }
-    const now = Number(answers.at(-1)?.[0]?.now)
-    await this.commitWith(statements(sql`${now}`))
-    return now
+    if (!this.#ended) await this.commitWith([])
+    return Number((await time)[0]?.now)
   }
 
   async finish(): Promise<void> {

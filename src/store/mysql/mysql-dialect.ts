@@ -29,6 +29,11 @@ function classify(error: unknown): Failure {
   return typeof message === 'string' && /closed state|connection lost/i.test(message) ? 'connection' : 'lasting'
 }
 
+/** There is no such savepoint. */
+function lostTransaction(error: object): boolean {
+  return (error as { errno?: unknown }).errno === 1305
+}
+
 export function mysqlDialect(flavor: MysqlFlavor): Dialect {
-  return { ...mysqlStatements, ...mysqlSchema(flavor), classify }
+  return { ...mysqlStatements, ...mysqlSchema(flavor), classify, lostTransaction }
 }

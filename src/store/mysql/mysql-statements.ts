@@ -77,6 +77,8 @@ export const mysqlStatements: StatementDialect = {
   // The counter of an auto-increment column is not part of the transaction: no reader waits, and no number comes back,
   // also when its row is gone. A row that stayed would have to be swept out later, past those of open transactions.
   // The rows of one such insert get their numbers in one go, a step apart, and the first of them is told.
+  // Reads may, but writes go by what is there now.
+  keepsSnapshot: async () => false,
   async allocateBlocks(executor, counter, count) {
     const row = raw('(1)')
     await executor.run(sql`insert into ${counter} (taken) values ${join(Array(count).fill(row), ', ')}`)

@@ -7,10 +7,19 @@ import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
-import type { Database, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
+import {
+  type Database,
+  type Executor,
+  type Guard,
+  type OpenUserTransaction,
+  type Row,
+  runAll,
+  type Transaction,
+} from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, type Sql, sql } from '../sql/sql.ts'
-import type { UserTransaction } from '../store.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { findStepMark, setStepMark } from '../sql/step-mark.ts'
+import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { brokenGuard, guardStatement, postgresDialect, transactionTime } from './postgres-dialect.ts'
 
 export interface PostgresOptions {
@@ -27,6 +36,14 @@ const answerMs = 30_000
 
 /** A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. */
 const limitIdleTransactions = `set idle_in_transaction_session_timeout = '5s'`
+
+/** The application's own code may take longer: so far it has locked nothing of ours. */
+const beginUser = [
+  raw('begin isolation level read committed'),
+  raw(`set local idle_in_transaction_session_timeout = '60s'`),
+  setStepMark,
+]
+const closeUser = [findStepMark, raw(`set local idle_in_transaction_session_timeout = '5s'`)]
 
 /** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
 const maxNamed = 500
@@ -78,9 +95,11 @@ class PostgresDatabase implements Database {
   readonly pipelines = false
   readonly #pool: pg.Pool
   readonly #names: StatementNames | null
+  readonly #users: Turnstile
 
   constructor(pool: pg.Pool, preparedStatements: boolean) {
     this.#pool = pool
+    this.#users = new Turnstile(pool.options.max - keptConnections)
     this.#names = preparedStatements ? new StatementNames() : null
   }
 
@@ -130,23 +149,34 @@ class PostgresDatabase implements Database {
     })
   }
 
-  async userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T> {
+  userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T> {
+    return this.#users.through(() => this.#runUserTransaction(work))
+  }
+
+  async #runUserTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect()
-    let failure: unknown
+    const session = new PostgresSession(client, this.#names)
+    const query = async (text: string, values: readonly unknown[] = []) => (await client.query(text, [...values])).rows
+    let discard = false
     try {
-      const session = new PostgresSession(client, this.#names)
-      await session.run(raw('begin'))
-      const query = async (text: string, values: readonly unknown[] = []) =>
-        (await client.query(text, [...values])).rows
-      const result = await work({ query, handle: client }, session)
+      await runAll(session, beginUser)
+      const result = await work({
+        transaction: { query, handle: client },
+        executor: session,
+        closing: () => runAll(session, closeUser),
+        runAll: statements => runAll(session, statements),
+        abandon: () => {
+          discard = true
+        },
+      })
       await new PostgresTransaction(session, true).commitWith([])
       return result
     } catch (error) {
-      failure = error
-      if (!this.#mustDiscard(error)) await client.query('rollback').catch(() => {})
+      discard ||= this.#mustDiscard(error)
+      if (!discard) await client.query('rollback').catch(() => {})
       throw error
     } finally {
-      client.release(this.#mustDiscard(failure))
+      client.release(discard)
     }
   }
 
@@ -248,13 +278,12 @@ class PostgresTransaction implements Transaction {
   }
 
   /** All in one packet: a guard that fails makes everything behind it fail, and the commit a rollback. */
-  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
     this.#begin()
     this.#ended = true
     const all = [
       sql`select ${transactionTime} as now`,
-      ...guards.map(guardStatement),
-      ...statements(transactionTime),
+      ...steps(transactionTime).map(step => (step instanceof Sql ? step : guardStatement(step))),
       raw('commit'),
     ]
     const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))

@@ -9,6 +9,7 @@ import type { CommittedEvent } from '../event-store.ts'
 import type { ChangeCall, ChangeTarget, StartOrder } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
+import type { OpenTransaction } from './dialect.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
 import { runTransaction } from './run-transaction.ts'
@@ -26,30 +27,58 @@ export async function changeWorkflows(
   call: ChangeCall = {},
 ): Promise<WorkflowChange[]> {
   if (targets.length === 0) return []
-  const { changes, facts, orders, now } = await runTransaction(context.database, async (transaction, attempt) => {
-    const orders: StartOrder[] = []
-    // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
-    const [locked, revision, now] = await Promise.all([
-      lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
-      call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
-      transaction.query(sql`select ${context.leaseNow} as now`),
-    ])
-    const clock = now[0] ? int(now[0], 'now') : 0
-    const timed = locked.map(fact => ({ ...fact, now: clock + context.clockOffset }))
-    const facts = await lookCloser(context, transaction, timed, noting(call, orders))
-    const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
-    if (changes.length > 0) {
-      failpoint?.('finish.before-commit')
-      await transaction.commitWith(changeStatements(context.at(context.dialect.timeParam(clock)), changes))
-      failpoint?.('finish.after-commit')
-    }
-    return { changes, facts, orders, now: clock + context.clockOffset }
-  })
+  const changed = await runTransaction(context.database, (transaction, attempt) =>
+    changeInside(context, transaction, { targets, decide, call, attempt }),
+  )
+  if (changed.changes.length > 0) failpoint?.('finish.after-commit')
+  tellChanges(context, changed)
+  return changed.changes
+}
+
+export interface ChangeWork {
+  readonly targets: readonly ChangeTarget[]
+  readonly decide: Decide
+  readonly call: ChangeCall
+  /** The number of the try, from 1: an earlier one may have been committed. */
+  readonly attempt: number
+}
+
+interface Changed {
+  readonly changes: WorkflowChange[]
+  readonly facts: readonly WorkflowFacts[]
+  readonly orders: readonly StartOrder[]
+  readonly now: number
+}
+
+export async function changeInside(
+  context: SqlContext,
+  transaction: OpenTransaction,
+  { targets, decide, call, attempt }: ChangeWork,
+): Promise<Changed> {
+  const orders: StartOrder[] = []
+  // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
+  const [locked, revision, now] = await Promise.all([
+    lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
+    call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
+    transaction.query(sql`select ${context.leaseNow} as now`),
+  ])
+  const clock = now[0] ? int(now[0], 'now') : 0
+  const timed = locked.map(fact => ({ ...fact, now: clock + context.clockOffset }))
+  const facts = await lookCloser(context, transaction, timed, noting(call, orders))
+  const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
+  if (changes.length > 0) {
+    failpoint?.('finish.before-commit')
+    await transaction.commitWith(changeStatements(context.at(context.dialect.timeParam(clock)), changes))
+  }
+  return { changes, facts, orders, now: clock + context.clockOffset }
+}
+
+/** After the commit. */
+export function tellChanges(context: SqlContext, { changes, facts, orders, now }: Changed): void {
   context.tell(() => [
     ...startEvents(orders, [...(facts[0]?.started.values() ?? [])]),
     ...eventsIn(changes, facts, now),
   ])
-  return changes
 }
 
 /** Keeps the orders that a second look carries out. */

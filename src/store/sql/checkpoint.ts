@@ -2,14 +2,17 @@
  * Checkpoints of resumable steps: one narrow statement under the fence, alone or together with the application's writes.
  * A step that gets this far has not crashed, so the count of crashes begins anew.
  */
-import { InvalidArgumentError } from '../../errors.ts'
+import { jittered, pauseFor } from '../../primitives/pause-for.ts'
 import type { ActiveExecution, Progress } from '../records.ts'
-import type { UserTransaction } from '../store.ts'
+import type { OpenApplicationTransaction } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
+import { isTransient } from './is-transient.ts'
 import { retrying } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
-import { type Sql, sql } from './sql.ts'
+import { sql } from './sql.ts'
+import { transact } from './transact.ts'
+import { writeProgress } from './write-progress.ts'
 
 export async function checkpoint(
   context: SqlContext,
@@ -26,45 +29,42 @@ export async function checkpointWith<Result>(
   context: SqlContext,
   execution: ActiveExecution,
   progress: Progress,
-  work: (transaction: UserTransaction) => Promise<Result>,
+  { work, open }: CheckpointWork<Result>,
 ): Promise<{ readonly result: Result } | 'lost'> {
-  let written: { readonly result: Result } | null = null
-  try {
-    return await context.database.userTransaction(async (transaction, executor) => {
-      const result = await whileOpen(transaction, work)
-      if ((await executor.run(writeProgress(context, execution, progress))) === 0) throw lost
-      written = { result }
-      return written
-    })
-  } catch (error) {
-    if (error === lost) return 'lost'
-    if (written === null || context.dialect.classify(error) !== 'connection') throw error
-    if (await wasCommitted(context, execution, progress)) return written
-    throw error
+  let calls = 0
+  for (let attempt = 1; ; attempt++) {
+    let written: { readonly result: Result } | null = null
+    try {
+      return await transact(context, open, async opened => {
+        calls++
+        const result = await work(opened.handle)
+        if (!(await opened.checkpoint(execution, progress))) throw lost
+        written = { result }
+        return written
+      })
+    } catch (error) {
+      if (error === lost) return 'lost'
+      if (isTransient(context.dialect, error) && calls < maxCalls && attempt - calls < maxOpenings) {
+        await pauseFor(jittered(Math.min(5 * 2 ** attempt, 250), 1))
+        continue
+      }
+      if (written === null || context.dialect.classify(error) === 'transient') throw error
+      if (await wasCommitted(context, execution, progress)) return written
+      throw error
+    }
   }
 }
+
+export interface CheckpointWork<Result> {
+  work(transaction: any): Promise<Result>
+  readonly open: OpenApplicationTransaction | null
+}
+
+/** How often the code is called while the database does not let it through, and how often a transaction is asked for in vain. */
+const maxCalls = 10
+const maxOpenings = 150
 
 const lost = Symbol('the claim is lost')
-
-/** What is left running when the work is over must not reach a connection that belongs to others by then. */
-async function whileOpen<Result>(
-  { query, handle }: UserTransaction,
-  work: (transaction: UserTransaction) => Promise<Result>,
-): Promise<Result> {
-  let open = true
-  const guarded: UserTransaction = {
-    handle,
-    async query(text, values) {
-      if (open) return query(text, values)
-      throw new InvalidArgumentError('This transaction is over. Wait for every query in it with `await`.')
-    },
-  }
-  try {
-    return await work(guarded)
-  } finally {
-    open = false
-  }
-}
 
 /** The answer to the commit was lost. The row tells; the lock waits for a commit that is still under way. */
 async function wasCommitted(context: SqlContext, execution: ActiveExecution, progress: Progress): Promise<boolean> {
@@ -75,14 +75,4 @@ async function wasCommitted(context: SqlContext, execution: ActiveExecution, pro
         and a.fence = ${execution.fence}${dialect.lock}`),
   )
   return rows[0] !== undefined && int(rows[0], 'completed_iterations') === progress.completedIterations
-}
-
-/** A claim only goes forward, so that a write which was believed lost and arrives late takes nothing back. */
-function writeProgress(context: SqlContext, execution: ActiveExecution, progress: Progress): Sql {
-  const cursor = context.dialect.jsonParam(progress.cursor)
-  return sql`update ${context.tables.active} set cursor_value = ${cursor},
-      completed_iterations = ${progress.completedIterations}, total_iterations = ${progress.total}, crashes = 0
-    where workflow_id = ${context.id(execution.workflowId)} and slot = ${execution.slot}
-      and fence = ${execution.fence} and state = 'in_progress'
-      and completed_iterations <= ${progress.completedIterations}`
 }

@@ -16,6 +16,8 @@ export type ColumnType = 'id' | 'text' | 'int' | 'json'
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>
   readonly rows: readonly (readonly (string | number | null)[])[]
+  /** The values of a column, by its place, where they can be had without making rows of them first. */
+  column?(index: number): readonly (string | number | null)[]
 }
 
 /** What a failed statement means for the caller. */
@@ -89,6 +91,9 @@ export interface StatementDialect {
   /** Selects as `highest` a number of the table that no committed row is above; `null` where there never was one. */
   highestNumber(table: Sql): Sql
 
+  /** Whether a transaction goes by the state that it saw first, so that its writes miss rows which came later. */
+  keepsSnapshot(transaction: Executor): Promise<boolean>
+
   /** Reserves blocks of ids; each block is `idBlockSize` long. */
   allocateBlocks(executor: Executor, counter: Sql, count: number): Promise<number[]>
 }
@@ -119,6 +124,8 @@ export interface SchemaDialect {
 
 export interface Dialect extends StatementDialect, SchemaDialect {
   classify(error: unknown): Failure
+  /** True for the answer to a savepoint that is gone with its transaction, or stands in one that has failed. */
+  lostTransaction(error: object): boolean
 }
 
 /** One process at a time changes the tables. Where DDL is transactional the lock opens a transaction. */
@@ -150,10 +157,25 @@ export interface Transaction extends Executor {
   /** Runs the statements in order and commits, in as few round trips as the driver can. Nothing may follow it. */
   commitWith(statements: readonly Sql[]): Promise<void>
   /**
-   * Runs the statements and commits if every guard finds its rows; else undoes everything and answers `null`. The statements
-   * get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
+   * Runs the statements in order and commits if every guard among them finds its rows; else undoes everything and answers
+   * `null`. They get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
    */
-  commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null>
+  commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null>
+}
+
+/** What a decision needs of a transaction, be it one that somebody else commits. */
+export type OpenTransaction = Omit<Transaction, 'commitIf'>
+
+/** A transaction of ours in which code of the application runs. It sees what others have committed meanwhile. */
+export interface OpenUserTransaction {
+  readonly transaction: UserTransaction
+  readonly executor: Executor
+  /** The application's code is through. Rejects if the transaction is not open any more; from here on locks are held. */
+  closing(): Promise<void>
+  /** Runs the statements in order, up to the first that fails. */
+  runAll(statements: readonly Sql[]): Promise<void>
+  /** The code was left behind: the connection is not used again. */
+  abandon(): void
 }
 
 export interface Database extends Executor {
@@ -165,7 +187,7 @@ export interface Database extends Executor {
   /** One connection for a while, outside a transaction, for what only a session can do. */
   session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
   /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */
-  userTransaction<T>(work: (transaction: UserTransaction, executor: Executor) => Promise<T>): Promise<T>
+  userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
   borrow(handle: unknown): Executor
   /** Missing where there is no pool of connections. */

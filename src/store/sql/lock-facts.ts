@@ -7,13 +7,13 @@ import type { ChangeTarget } from '../store.ts'
 import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
-import type { Row, Transaction } from './dialect.ts'
+import type { Executor, Row } from './dialect.ts'
 import { letterRecord, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
 export async function lockFacts(
   context: SqlContext,
-  transaction: Transaction,
+  transaction: Executor,
   targets: readonly ChangeTarget[],
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))

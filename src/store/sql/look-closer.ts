@@ -7,7 +7,7 @@ import type { ChangeCall, CloserLook } from '../store.ts'
 import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, latestEnding, text, workflowRecord } from './decode.ts'
-import type { Transaction } from './dialect.ts'
+import type { Executor } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
@@ -19,7 +19,7 @@ const maxOutworn = 1000
 
 export async function lookCloser(
   context: SqlContext,
-  transaction: Transaction,
+  transaction: Executor,
   facts: readonly WorkflowFacts[],
   call: ChangeCall,
 ): Promise<readonly WorkflowFacts[]> {

@@ -13,11 +13,12 @@ import type {
   ClaimRequest,
   DefinitionRecord,
   LetterFilter,
+  OpenApplicationTransaction,
+  OpenedTransaction,
   StartCall,
   StartOrder,
   Store,
   TransactionHandle,
-  UserTransaction,
   WorkflowFilter,
 } from '../store.ts'
 import { changeAssumed } from './change-assumed.ts'
@@ -32,6 +33,7 @@ import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
+import { isTransient } from './is-transient.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate, planMigrations } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
@@ -41,12 +43,14 @@ import { sql } from './sql.ts'
 import { SqlHousekeeping } from './sql-housekeeping.ts'
 import { SqlLimits } from './sql-limits.ts'
 import { SqlSchedules } from './sql-schedules.ts'
-import { startInside, startWorkflows } from './start-workflows.ts'
+import { startWorkflows } from './start.ts'
+import { startInside } from './start-workflows.ts'
 import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
+import { handleOf, transact } from './transact.ts'
 import { SqlViews } from './views/sql-views.ts'
 import { watch } from './watches.ts'
-import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, retireWorker } from './workers.ts'
+import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, renewLease, retireWorker } from './workers.ts'
 
 export class SqlStore implements Store {
   readonly #context: SqlContext
@@ -96,15 +100,17 @@ export class SqlStore implements Store {
   }
   takeIds(count: number, transaction?: TransactionHandle) {
     if (transaction === undefined) return this.#ids.take(count)
-    const executor = this.#context.database.borrow(transaction)
-    return inTurn(transaction, () => this.#ids.takeInside(executor, count))
+    const handle = handleOf(transaction)
+    const executor = this.#context.database.borrow(handle)
+    return inTurn(handle, () => this.#ids.takeInside(executor, count))
   }
 
   start(orders: readonly StartOrder[], options: StartCall = {}) {
     const { transaction } = options
     if (transaction === undefined) return startWorkflows(this.#context, orders, options)
-    const executor = this.#context.database.borrow(transaction)
-    return inTurn(transaction, () => startInside(this.#context, executor, orders, options))
+    const handle = handleOf(transaction)
+    const executor = this.#context.database.borrow(handle)
+    return inTurn(handle, () => startInside(this.#context, executor, orders, options))
   }
   claim(request: ClaimRequest) {
     return claim(this.#context, request)
@@ -115,9 +121,16 @@ export class SqlStore implements Store {
   checkpointWith<Result>(
     execution: ActiveExecution,
     progress: Progress,
-    work: (transaction: UserTransaction) => Promise<Result>,
+    work: (transaction: any) => Promise<Result>,
+    open: OpenApplicationTransaction | null = null,
   ) {
-    return checkpointWith(this.#context, execution, progress, work)
+    return checkpointWith(this.#context, execution, progress, { work, open })
+  }
+  transact<Result>(open: OpenApplicationTransaction | null, work: (opened: OpenedTransaction) => Promise<Result>) {
+    return transact(this.#context, open, work)
+  }
+  isTransient(error: unknown) {
+    return isTransient(this.#context.dialect, error)
   }
   markStarted(execution: ActiveExecution) {
     return markStarted(this.#context, execution)
@@ -166,6 +179,9 @@ export class SqlStore implements Store {
   }
   heartbeat(workerId: string, leaseMs: number) {
     return heartbeat(this.#context, workerId, leaseMs)
+  }
+  renewLease(workerId: string, leaseMs: number) {
+    return renewLease(this.#context, workerId, leaseMs)
   }
   heldBy(workerId: string) {
     return heldBy(this.#context, workerId)

@@ -63,17 +63,22 @@ export function lockAlive(context: SqlContext, workerId: string, revision: numbe
     where k.id = ${workerId} and k.state = 'alive'${same}${context.dialect.lockShared}`
 }
 
+/** False when the lease is lost. */
+export async function renewLease(context: SqlContext, workerId: string, leaseMs: number): Promise<boolean> {
+  const renewed = await context.write(
+    sql`update ${context.tables.workers} set lease_until = ${context.leaseNow} + ${leaseMs * 1000}
+      where id = ${workerId} and state = 'alive'`,
+  )
+  return renewed > 0
+}
+
 export async function heartbeat(
   context: SqlContext,
   workerId: string,
   leaseMs: number,
 ): Promise<HeldExecution[] | null> {
-  const { workers, active, workflows } = context.tables
-  const renewed = await context.write(
-    sql`update ${workers} set lease_until = ${context.leaseNow} + ${leaseMs * 1000}
-      where id = ${workerId} and state = 'alive'`,
-  )
-  if (renewed === 0) return null
+  const { active, workflows } = context.tables
+  if (!(await renewLease(context, workerId, leaseMs))) return null
   const rows = await context.read(
     sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
       from ${active} a join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,

@@ -8,11 +8,19 @@ import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { InvalidArgumentError } from '../../errors.ts'
 import { pauseFor } from '../../primitives/pause-for.ts'
-import type { Database, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
+import {
+  type Database,
+  type Executor,
+  type Guard,
+  type OpenUserTransaction,
+  type Row,
+  runAll,
+  type Transaction,
+} from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
-import { raw, render, type Sql, sql } from '../sql/sql.ts'
-import type { UserTransaction } from '../store.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
 import { openSqliteHandle, type SqliteHandle, type SqliteLibrary, type SqliteStatement } from './sqlite-driver.ts'
@@ -91,7 +99,7 @@ class SqliteConnection implements Executor {
   }
 }
 
-type UserWork<T> = (transaction: UserTransaction, executor: Executor) => Promise<T>
+type UserWork<T> = (opened: OpenUserTransaction) => Promise<T>
 
 class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect
@@ -172,16 +180,19 @@ class SqliteDatabase implements Database {
     await setImmediate()
     await connection.run(raw('begin immediate'))
     const began = performance.now()
-    const query = async (text: string, values: readonly unknown[] = []) =>
-      connection.handle.prepare(text).all(...values) as Record<string, unknown>[]
+    let abandoned = false
     const limit = new TimeLimit(this.#options.userTransactionMs ?? defaultUserTransactionMs)
     try {
-      const result = await Promise.race([work({ query, handle: connection.handle }, connection), limit.passed])
+      await connection.run(setStepMark)
+      const opened = openUser(connection, () => {
+        abandoned = true
+      })
+      const result = await Promise.race([work(opened), limit.passed])
       await connection.run(raw('commit'))
       return { result }
     } catch (error) {
-      await connection.run(raw('rollback')).catch(() => {})
-      if (limit.isOver) this.#giveUpUser(connection)
+      undoUser(connection)
+      if (limit.isOver || abandoned) this.#giveUpUser(connection)
       return { error }
     } finally {
       limit.end()
@@ -218,6 +229,33 @@ class SqliteDatabase implements Database {
     this.#user?.handle.close()
     this.#reader.handle.close()
     this.#writer.handle.close()
+  }
+}
+
+/** At once: code that was left behind must not get a turn between the end of the transaction and that of its connection. */
+function undoUser({ handle }: SqliteConnection): void {
+  try {
+    handle.exec('rollback')
+  } catch {
+    // The transaction is over already.
+  }
+}
+
+function openUser(connection: SqliteConnection, abandon: () => void): OpenUserTransaction {
+  const query = async (text: string, values: readonly unknown[] = []) => {
+    const statement = connection.handle.prepare(text)
+    // better-sqlite3 refuses to read from what returns nothing.
+    if (statement.reader === false) statement.run(...values)
+    return (statement.reader === false ? [] : statement.all(...values)) as Record<string, unknown>[]
+  }
+  return {
+    transaction: { query, handle: connection.handle },
+    executor: connection,
+    closing: async () => {
+      await connection.run(findStepMark)
+    },
+    runAll: statements => runAll(connection, statements),
+    abandon,
   }
 }
 
@@ -266,16 +304,18 @@ class SqliteTransaction implements Transaction {
     this.ended = true
   }
 
-  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
-    for (const { select, count } of guards) {
-      if ((await this.#session.query(select)).length === count) continue
-      this.ended = true
-      await this.#session.run(raw('rollback'))
-      return null
-    }
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
     const [row] = await this.#session.query(sql`select ${sqliteDialect.now} as now`)
     const now = Number(row?.now)
-    await this.commitWith(statements(sql`${now}`))
+    for (const step of steps(sql`${now}`)) {
+      if (step instanceof Sql) await this.#session.run(step)
+      else if ((await this.#session.query(step.select)).length !== step.count) {
+        this.ended = true
+        await this.#session.run(raw('rollback'))
+        return null
+      }
+    }
+    await this.commitWith([])
     return now
   }
 }

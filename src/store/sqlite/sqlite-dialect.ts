@@ -163,6 +163,8 @@ export const sqliteDialect: Dialect = {
   settle: async (_session, _table, { upTo }) => ({ settled: upTo, memory: null }),
   highestNumber: table => sql`select max(id) as highest from ${table}`,
 
+  // Nobody else writes while it is open.
+  keepsSnapshot: async () => false,
   async allocateBlocks(executor, counter, count) {
     const found = await executor.query(sql`update ${counter} set next = next + ${count} returning next`)
     const next = found[0] ? int(found[0], 'next') : 0
@@ -199,4 +201,5 @@ export const sqliteDialect: Dialect = {
   migrationLock,
   alreadyDone: () => false,
   classify,
+  lostTransaction: error => /no such savepoint/i.test(String((error as { message?: unknown }).message)),
 }

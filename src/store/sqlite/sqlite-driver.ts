@@ -5,6 +5,8 @@
 import { UnsupportedDatabaseError } from '../../errors.ts'
 
 export interface SqliteStatement {
+  /** Only in better-sqlite3: whether the statement returns rows. */
+  readonly reader?: boolean
   all(...values: unknown[]): unknown[]
   run(...values: unknown[]): { changes: number | bigint }
 }

@@ -3,6 +3,7 @@
  * what it found wrong; the exit code is 0 only if that is nothing.
  */
 import { parseArgs } from 'node:util'
+import { exactlyOnceRun, onceKills } from './exactly-once-run.ts'
 import { type FanInReport, fanInRun } from './fan-in-run.ts'
 import { cycleOf, wavesOf, wide } from './fan-in-waves.ts'
 import { type FreshDatabase, freshDatabase, type Places } from './fresh-database.ts'
@@ -13,7 +14,8 @@ import { type StopReport, stopRun } from './stop-run.ts'
 import { tickRun } from './tick-run.ts'
 
 const usage = `usage: npm run crash -- [--kills N] [--stops N] [--migrators N] [--ticks N] [--fan-ins N]
-  [--database sqlite|postgres|mysql|all] [--seed S]
+  [--exactly-once --kills N] [--database sqlite|postgres|mysql|all] [--seed S]
+With --exactly-once the kills hit transactional steps, and nothing else is run.
 Without a number of anything: 200 kills, 50 stops, 50 migrators, 1000 ticks, 500 fan-ins, on all three databases.
 `
 const kinds: readonly DatabaseKind[] = ['sqlite', 'postgres', 'mysql']
@@ -27,6 +29,8 @@ interface Wishes {
   readonly migrators: number
   readonly ticks: number
   readonly fanIns: number
+  /** How many kills of processes that run transactional steps. */
+  readonly exactlyOnce: number
   readonly kinds: readonly DatabaseKind[]
   readonly seed: number
 }
@@ -63,19 +67,21 @@ function wishesFrom(args: readonly string[]): Wishes | null {
   try {
     const counts = ['kills', 'stops', 'migrators', 'ticks', 'fan-ins']
     const options = Object.fromEntries([...counts, 'seed', 'database'].map(name => [name, { type: 'string' as const }]))
-    const { values } = parseArgs({ args: [...args], options })
+    const once = args.includes('--exactly-once')
+    const { values } = parseArgs({ args: args.filter(arg => arg !== '--exactly-once'), options })
     const number = (name: string, otherwise: number) => {
       const value = values[name]
       if (value === undefined) return otherwise
       if (!/^\d{1,9}$/.test(String(value))) throw new Error(`--${name} takes a number.`)
       return Number(value)
     }
-    const all = counts.every(name => values[name] === undefined)
+    const all = !once && counts.every(name => values[name] === undefined)
     const database = String(values.database ?? 'all')
     const chosen = kinds.filter(kind => database === 'all' || database === kind)
     if (chosen.length === 0) throw new Error(`--database ${database} is not known.`)
     return {
-      kills: number('kills', all ? 200 : 0),
+      kills: once ? 0 : number('kills', all ? 200 : 0),
+      exactlyOnce: once ? number('kills', 200) : 0,
       stops: number('stops', all ? 50 : 0),
       migrators: number('migrators', all ? 50 : 0),
       ticks: number('ticks', all ? 1000 : 0),
@@ -104,6 +110,7 @@ async function runOn(kind: DatabaseKind, places: Places, wishes: Wishes): Promis
     await onFresh(({ url }) => killQuickly(kind, url, wishes))
     await onFresh(({ url }) => killByDefault(kind, url, wishes.seed))
   }
+  if (wishes.exactlyOnce > 0) await onFresh(({ url }) => killTransactions(kind, url, wishes))
   if (wishes.stops > 0) await onFresh(({ url }) => stopWorkers(kind, url, wishes.stops))
   if (wishes.ticks > 0) await onFresh(({ url }) => killSchedulers(kind, url, wishes))
   if (wishes.migrators > 0) {
@@ -134,6 +141,20 @@ export const quickKills: Omit<KillRunOptions, 'url' | 'kills' | 'seed' | 'say'> 
 async function killQuickly(kind: DatabaseKind, url: string, { kills, seed }: Wishes): Promise<readonly string[]> {
   const report = await killRun({ ...quickKills, url, kills, seed, say: line => say(`${kind}: ${line}`) })
   printTable(`${kind}: kills with a lease of one second`, killLines(report))
+  return report.findings
+}
+
+/** Transactional steps that count in a table of the application, which the kills must not make them do twice or never. */
+async function killTransactions(kind: DatabaseKind, url: string, wishes: Wishes): Promise<readonly string[]> {
+  const { exactlyOnce: kills, seed } = wishes
+  const report = await exactlyOnceRun({ ...onceKills, url, kills, seed, say: line => say(`${kind}: ${line}`) })
+  printTable(`${kind}: transactional steps under kills`, [
+    ['kills', `${report.deaths.length}, of which ${report.recovered} attempts were taken over`],
+    ['workflows finished', `${report.workflows}`],
+    ['steps and items, each counted once', `${report.counted}`],
+    ['failed attempts, counted never', `${report.failed}`],
+    ['seconds', `${report.seconds}`],
+  ])
   return report.findings
 }
 

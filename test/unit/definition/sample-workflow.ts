@@ -29,6 +29,7 @@ export function sampleContext(overrides: Partial<StepContext> = {}): StepContext
     hero: () => null,
     output: async () => undefined,
     emitted: [],
+    transaction: null,
     flowControl: null,
     ...overrides,
   }

@@ -75,5 +75,42 @@ it('a group stays below its bytes, and an item that is larger goes alone', async
     log.release()
   }
   await all
-  expect(log.writes.map(write => write.items)).toEqual([['aaa', 'cc'], ['bbb'], ['dddddddd']])
+  expect(log.writes.map(write => write.items)).toEqual([['aaa'], ['bbb', 'cc'], ['dddddddd']])
+})
+
+it('what waits for its like keeps its place before what came later, over many groups', async () => {
+  const written: string[][] = []
+  const options = { maxGroup: 2, keyOf: (item: string) => item[0] ?? '' }
+  const batcher = new Batcher<string, string>({
+    ...options,
+    write: async items => {
+      written.push([...items])
+      return items
+    },
+  })
+  const items = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1']
+  expect(await Promise.all(items.map(item => batcher.add(item)))).toEqual(items)
+  expect(written.every(group => new Set(group.map(item => item[0])).size === group.length)).toBe(true)
+  for (const letter of 'ab') {
+    const inOrder = written.flat().filter(item => item.startsWith(letter))
+    expect(inOrder).toEqual(inOrder.toSorted())
+  }
+  expect(batcher.waiting).toBe(0)
+})
+
+it('a long line is written in full, each item once, and then nothing of it is left', async () => {
+  let groups = 0
+  const seen = new Set<number>()
+  const batcher = new Batcher<number, number>({
+    maxGroup: 500,
+    write: async items => {
+      groups++
+      for (const item of items) seen.add(item)
+      return items
+    },
+  })
+  const count = 50_000
+  const answers = await Promise.all(Array.from({ length: count }, (_, index) => batcher.add(index)))
+  expect(answers.every((answer, index) => answer === index)).toBe(true)
+  expect([seen.size, groups, batcher.waiting]).toEqual([count, count / 500, 0])
 })

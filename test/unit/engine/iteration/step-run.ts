@@ -3,7 +3,8 @@
  * report, or by the death of its process, without.
  */
 import type { FlowControl } from '../../../../src/definition/flow-control.ts'
-import type { Iteration, IterationTransaction } from '../../../../src/definition/iteration.ts'
+import type { Iteration } from '../../../../src/definition/iteration.ts'
+import type { Transaction } from '../../../../src/definition/transaction.ts'
 import type { ResumableSettings } from '../../../../src/definition/workflow-definition.ts'
 import { IterationCore } from '../../../../src/engine/iteration/iteration-core.ts'
 import type { IterationHost } from '../../../../src/engine/iteration/iteration-host.ts'
@@ -42,7 +43,7 @@ export class MemoryHost implements IterationHost {
     return !this.isLost
   }
 
-  async transact<Result>(progress: Progress, work: (transaction: IterationTransaction) => Promise<Result>) {
+  async transact<Result>(progress: Progress, work: (transaction: Transaction) => Promise<Result>) {
     const result = await work({ query: async () => [], handle: null })
     if (this.isLost) return 'lost' as const
     this.committed++

@@ -1,0 +1,191 @@
+/**
+ * Transactions in which the application's code runs, and in which what it came to is written as well: on a connection of ours,
+ * or one that the application opens with its own library. One attempt each; whether to try again is for the caller to say.
+ */
+import { InvalidArgumentError } from '../../errors.ts'
+import type { OpenApplicationTransaction, OpenedTransaction, UserTransaction } from '../store.ts'
+import { changeInside, tellChanges } from './change-workflows.ts'
+import type { SqlContext } from './context.ts'
+import type { Executor, OpenTransaction, OpenUserTransaction } from './dialect.ts'
+import { hasLostTransaction, isTransient } from './is-transient.ts'
+import { ReadingElsewhere } from './reading-elsewhere.ts'
+import type { Sql } from './sql.ts'
+import { findStepMark, setStepMark } from './step-mark.ts'
+import { writeProgress } from './write-progress.ts'
+
+type Work<Result> = (opened: OpenedTransaction) => Promise<Result>
+
+export async function transact<Result>(
+  context: SqlContext,
+  open: OpenApplicationTransaction | null,
+  work: Work<Result>,
+): Promise<Result> {
+  const told: (() => void)[] = []
+  const committed = () => told.splice(0).forEach(tell => tell())
+  const result = await (open === null
+    ? inOwn(context, { told, committed }, work)
+    : inBorrowed(context, open, { told, committed }, work))
+  committed()
+  return result
+}
+
+interface Telling {
+  /** What others are to hear of once it is committed. */
+  readonly told: (() => void)[]
+  committed(): void
+}
+
+function inOwn<Result>(context: SqlContext, telling: Telling, work: Work<Result>): Promise<Result> {
+  return context.database.userTransaction(async own => {
+    const guarded = new GuardedTransaction(context, own.transaction)
+    try {
+      return await work({
+        handle: guarded,
+        abandon: () => {
+          own.abandon()
+          return true
+        },
+        committed: telling.committed,
+        async change(targets, decide, call = {}) {
+          await guarded.close(own)
+          const { executor } = own
+          const transaction = within(executor, statements => own.runAll(statements))
+          const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
+          telling.told.push(() => tellChanges(context, changed))
+          return changed.changes
+        },
+        async checkpoint(execution, progress) {
+          await guarded.close(own)
+          return (await own.executor.run(writeProgress(context, execution, progress))) > 0
+        },
+      })
+    } finally {
+      guarded.end()
+    }
+  })
+}
+
+/**
+ * Libraries answer in types of their own, and the transaction may see an older state: what is decided on is read on a
+ * connection of ours, while the locks and the writes are the transaction's.
+ */
+function inBorrowed<Result>(
+  context: SqlContext,
+  open: OpenApplicationTransaction,
+  telling: Telling,
+  work: Work<Result>,
+): Promise<Result> {
+  return open(async handle => {
+    const { database } = context
+    const executor = database.borrow(handle)
+    await executor.run(setStepMark)
+    const closing = once(() => stillOpen(context, executor))
+    return work({
+      handle,
+      abandon: () => false,
+      committed: telling.committed,
+      async change(targets, decide, call = {}) {
+        await closing()
+        // A connection first and the locks then, like everybody else: or they could wait for each other.
+        return database.session(async reader => {
+          const ids = targets.map(target => target.workflowId)
+          const transaction = new ReadingElsewhere(context, { executor, reader, workflowIds: ids })
+          const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
+          telling.told.push(() => tellChanges(context, changed))
+          return changed.changes
+        })
+      },
+      async checkpoint(execution, progress) {
+        await closing()
+        return (await executor.run(writeProgress(context, execution, progress))) > 0
+      },
+    })
+  })
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let result: Promise<void> | null = null
+  return () => {
+    result ??= work()
+    return result
+  }
+}
+
+async function stillOpen(context: SqlContext, executor: Executor): Promise<void> {
+  try {
+    await executor.run(findStepMark)
+  } catch (error) {
+    throw hasLostTransaction(context.dialect, error) ? ended(error) : error
+  }
+}
+
+/** Said where the transaction that was begun is not there any more when its outcome is to be written. */
+function ended(cause: unknown): InvalidArgumentError {
+  return new InvalidArgumentError(
+    'The transaction of the step has ended, or has failed, before the step did. Leave commit and rollback to Geneva, run no statement in it that commits by itself (like CREATE TABLE on some databases), and do not go on after a statement that has failed.',
+    { cause },
+  )
+}
+
+/** A transaction that somebody else commits. */
+function within(executor: Executor, commitWith: (statements: readonly Sql[]) => Promise<void>): OpenTransaction {
+  return {
+    pipelines: executor.pipelines,
+    query: statement => executor.query(statement),
+    run: statement => executor.run(statement),
+    commitWith,
+  }
+}
+
+/** By what the application's code sees of them. */
+const handles = new WeakMap<object, object>()
+
+/** The connection behind a transaction of ours; anything else is what it is. */
+export function handleOf(transaction: object): object {
+  return handles.get(transaction) ?? transaction
+}
+
+/** What is left running when the work is over must not reach a connection that belongs to others by then. */
+class GuardedTransaction implements UserTransaction {
+  readonly handle: unknown
+  readonly #context: SqlContext
+  readonly #transaction: UserTransaction
+  #isOver = false
+  /** The server has given up the transaction, whatever the code has made of the error. */
+  #doomedBy: { readonly error: unknown } | null = null
+
+  constructor(context: SqlContext, transaction: UserTransaction) {
+    this.#context = context
+    this.#transaction = transaction
+    this.handle = transaction.handle
+    if (typeof transaction.handle === 'object' && transaction.handle !== null) handles.set(this, transaction.handle)
+  }
+
+  readonly query = async (text: string, values?: readonly unknown[]) => {
+    if (this.#isOver) {
+      throw new InvalidArgumentError('This transaction is over. Wait for every query in it with `await`.')
+    }
+    try {
+      return await this.#transaction.query(text, values)
+    } catch (error) {
+      if (isTransient(this.#context.dialect, error)) this.#doomedBy ??= { error }
+      throw error
+    }
+  }
+
+  /** Only what belongs to the engine comes from here on. */
+  async close(own: OpenUserTransaction): Promise<void> {
+    if (this.#isOver) return
+    this.#isOver = true
+    if (this.#doomedBy !== null) throw this.#doomedBy.error
+    try {
+      await own.closing()
+    } catch (error) {
+      throw hasLostTransaction(this.#context.dialect, error) ? ended(error) : error
+    }
+  }
+
+  end(): void {
+    this.#isOver = true
+  }
+}

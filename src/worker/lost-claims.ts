@@ -1,0 +1,53 @@
+/**
+ * Claims whose answers were lost: rows that are this worker's, and that nobody runs. They are run while they are fresh, and taken
+ * over like those of a dead worker when they are not.
+ */
+import type { Engine } from '../engine/engine.ts'
+import { takeOver } from '../engine/take-over.ts'
+import type { ClaimedExecution } from '../store/records.ts'
+import type { ErrorListener } from './error-listener.ts'
+import { placeOf, type RunningSteps } from './running-steps.ts'
+
+export interface LostClaimsParts {
+  readonly engine: Engine
+  readonly running: RunningSteps
+  readonly onError: ErrorListener
+  readonly leaseMs: number
+  perform(claimed: ClaimedExecution): void
+}
+
+export class LostClaims {
+  readonly #parts: LostClaimsParts
+
+  constructor(parts: LostClaimsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. No claim is under
+   * way meanwhile. Past half a lease this is left to the heartbeat, which takes over what it finds.
+   */
+  async adopt(workerId: string, since: number): Promise<void> {
+    const { engine, running, leaseMs, perform } = this.#parts
+    const before = running.places()
+    const held = await engine.store.heldBy(workerId)
+    if (performance.now() - since > leaseMs / 2) return
+    for (const claimed of held) {
+      const place = placeOf(claimed.execution)
+      if (!before.has(place) && !running.places().has(place)) perform(claimed)
+    }
+  }
+
+  /** A claim or a timer whose answer was lost: the row is ours and nobody runs it. */
+  async takeOver(workerId: string, ids: ReadonlySet<string>): Promise<void> {
+    const { engine, running, onError } = this.#parts
+    try {
+      const held = await engine.store.heldBy(workerId)
+      const known = running.ids()
+      const forgotten = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id) && !known.has(id))
+      await takeOver(engine, forgotten)
+    } catch (error) {
+      onError.report(error, null)
+    }
+  }
+}

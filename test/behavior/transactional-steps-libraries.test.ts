@@ -1,0 +1,209 @@
+/** Transactional steps on transactions that the application opens with its own library, whichever that is. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  type Geneva,
+  type Iteration,
+  type OpenTransaction,
+  type Transaction,
+  Workflow,
+  type WorkflowHandle,
+} from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
+import { quickly, useGeneva } from '../support/use-geneva.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { type Application, committed, notesTable } from './transactional-start/application.ts'
+import { libraries } from './transactional-start/libraries.ts'
+import { plainDrivers } from './transactional-start/plain-drivers.ts'
+
+/** What the tests do in a step, by the name in its input. Every library has a type of its own, which an application would register. */
+const works = new Map<string, (tx: any, workflow: Workflow<any, any>) => Promise<unknown>>()
+
+/** Everything that some library takes for a placeholder, an escape or the end of a list. */
+const oddText = `"it's" {a,b}, \\ \\? ?? $1 :name :: 100% é 🎁`
+
+class Noting extends Workflow<null, { work: string }> {
+  static {
+    this.fork('both', { one: b => b.transactionalStep('write'), two: b => b.step('beside') })
+    this.step('after')
+  }
+  async write(tx: Transaction) {
+    await works.get(this.input.work)?.(tx, this)
+    return oddText
+  }
+  async beside() {}
+  async after() {
+    return this.output(this.write)
+  }
+}
+
+class Copying extends Workflow<null, { work: string }> {
+  static {
+    this.resumableStep('copy')
+  }
+  async copy(iter: Iteration<number>) {
+    for await (const item of iter.over([1, 2, 3])) {
+      await iter.transaction(async tx =>
+        works.get(this.input.work)?.(tx, Object.create(this, { item: { value: item } })),
+      )
+    }
+  }
+}
+
+const workflows = [Noting, Copying]
+
+forEachDatabase('a transactional step in the application’s own library', database => {
+  const under = useGeneva(database, { workflows })
+  let plain: PlainConnection
+  let count = 0
+
+  beforeAll(async () => {
+    plain = await connectPlainly(database.name, under.url)
+    await plain.query(notesTable)
+  })
+  afterAll(() => plain.close())
+
+  const notes = async () => (await plain.query('select note from application_notes order by note')).map(row => row.note)
+  const named = (work: (tx: any, workflow: any) => Promise<unknown>) => {
+    const name = `${database.name} ${++count}`
+    works.set(name, work)
+    return { input: { work: name } }
+  }
+  const finished = (wf: WorkflowHandle<any> | null) => wf?.waitUntilFinished({ timeout: '10s' })
+
+  describe.each(Object.entries(libraries[database.name]))('%s', (_name, open) => {
+    let application: Application
+    let geneva: Geneva
+
+    beforeAll(async () => {
+      await plain.query('delete from application_notes')
+      application = await open(under.url)
+      const transactions = ((run: any) => application.transaction(run)) as OpenTransaction
+      geneva = under.another({ workflows, transactions })
+      await geneva.startWorker({ ...quickly, concurrency: 2 })
+    })
+    afterAll(async () => {
+      await geneva.close()
+      await application.close()
+    })
+
+    it('commits its writes with its outcome, and undoes them when it throws', async () => {
+      let fails = true
+      const wf = await geneva.start(
+        Noting,
+        named(async tx => {
+          await application.note(tx, `written ${fails}`)
+          if (fails) throw new Error('not yet')
+        }),
+      )
+      await waitFor(async () => (await wf.refresh()).state === 'paused')
+      expect(await notes()).toEqual([])
+      fails = false
+      await wf.resume()
+      expect(await finished(wf)).toBe(oddText)
+      expect(await notes()).toEqual(['written false'])
+      expect((await geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+    })
+
+    it('commits an item with its cursor', async () => {
+      await plain.query('delete from application_notes')
+      let fails = true
+      const wf = await geneva.start(
+        Copying,
+        named(async (tx, { item }) => {
+          await application.note(tx, `item ${item}`)
+          if (item === 2 && fails) throw new Error('not yet')
+        }),
+      )
+      await waitFor(async () => (await wf.refresh()).state === 'paused')
+      expect(await notes()).toEqual(['item 1'])
+      fails = false
+      await wf.resume()
+      await finished(wf)
+      expect(await notes()).toEqual(['item 1', 'item 2', 'item 3'])
+    })
+  })
+
+  describe.runIf(database.name !== 'sqlite')('that keeps to the state which it saw first', () => {
+    it.each(['repeatable read', 'serializable'])(
+      'under %s, does not miss what a sibling did meanwhile',
+      async level => {
+        const [driver] = plainDrivers[database.name]
+        const transactions = async (run: any) => {
+          const connection = await driver?.connect(under.url)
+          if (database.name === 'mysql') await connection?.query(`set transaction isolation level ${level}`)
+          await connection?.query('start transaction')
+          if (database.name === 'postgres') await connection?.query(`set transaction isolation level ${level}`)
+          const ends = { commit: () => connection?.query('commit'), rollback: () => connection?.query('rollback') }
+          return committed(() => run(connection?.handle), ends).finally(() => connection?.close())
+        }
+        const geneva = under.another({ workflows, transactions: transactions as OpenTransaction })
+        let calls = 0
+        const wf = await geneva.start(
+          Noting,
+          named(async tx => {
+            calls++
+            await tx.query('select count(*) as count from geneva_drive_step_executions')
+            await waitFor(async () => (await wf.history()).some(({ step }) => step === 'beside'))
+          }),
+        )
+        await geneva.startWorker({ ...quickly, concurrency: 2 })
+        expect(await finished(wf)).toBe(oddText)
+        expect((await geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+        // Where its writes would pass over what is new, it is run again.
+        if (database.name === 'postgres') expect(calls).toBe(2)
+        await geneva.close()
+      },
+    )
+  })
+
+  describe('whose answer to the commit is lost', () => {
+    const [[, open] = []] = Object.entries(libraries[database.name])
+    let application: Application
+    beforeAll(async () => {
+      await plain.query('delete from application_notes')
+      application = (await open?.(under.url)) as Application
+    })
+    afterAll(() => application.close())
+
+    const reset = () =>
+      Object.assign(new Error('the line is dead'), { code: 'ECONNRESET', syscall: 'read', errcode: 10 })
+    const run = async (transactions: unknown, note: string) => {
+      const geneva = under.another({ workflows, transactions: transactions as OpenTransaction })
+      let calls = 0
+      const wf = await geneva.start(
+        Noting,
+        named(async tx => {
+          calls++
+          await application.note(tx, note)
+        }),
+      )
+      await geneva.startWorker({ ...quickly, concurrency: 1 })
+      expect(await finished(wf)).toBe(oddText)
+      await geneva.close()
+      return calls
+    }
+
+    it('is not run again when it was committed', async () => {
+      const lossy = async (work: any) => {
+        await application.transaction(work)
+        throw reset()
+      }
+      expect(await run(lossy, 'committed')).toBe(1)
+      expect(await notes()).toEqual(['committed'])
+    })
+
+    it('is run again when it was not', async () => {
+      await plain.query('delete from application_notes')
+      let tries = 0
+      const lossy = (work: any) =>
+        application.transaction(async tx => {
+          const result = await work(tx)
+          if (++tries === 1) throw reset()
+          return result
+        })
+      expect(await run(lossy, 'twice called')).toBe(2)
+      expect(await notes()).toEqual(['twice called'])
+    })
+  })
+})

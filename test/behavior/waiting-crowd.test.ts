@@ -1,0 +1,95 @@
+/**
+ * Workflows that wait for people cost an idle worker nothing: it sends the same statements as without them. How many wait is
+ * set by GENEVA_TEST_CROWD.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { JobRegistry } from '../../src/definition/job-registry.ts'
+import { Registry } from '../../src/definition/registry.ts'
+import { ScheduleRegistry } from '../../src/definition/schedule-registry.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { Ticks } from '../../src/engine/ticks.ts'
+import { type Decision, Workflow } from '../../src/index.ts'
+import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import { ErrorListener } from '../../src/worker/error-listener.ts'
+import { Worker } from '../../src/worker/worker.ts'
+import { workerSettings } from '../../src/worker/worker-options.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { planners } from '../support/planners.ts'
+import { type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { quickly, useGeneva } from '../support/use-geneva.ts'
+
+const crowd = Number(process.env.GENEVA_TEST_CROWD ?? 2000)
+const rounds = 9
+
+class Approval extends Workflow {
+  static {
+    this.human('approve', { deadline: '60 days', escalate: { after: '50 days', to: 'boss' } })
+    this.step('file')
+  }
+  async approve(_: Decision) {}
+  async file() {}
+}
+
+forEachDatabase('workflows that wait for people', database => {
+  const under = useGeneva(database, { workflows: [Approval] })
+  let recording: Recording
+  let store: SqlStore
+
+  beforeAll(async () => {
+    recording = recordingDatabase(await planners[database.name].open(under.url))
+    store = new SqlStore(recording.database, {})
+    await store.migrate()
+  })
+  afterAll(() => store.close())
+
+  /** Everything that a worker sends which finds nothing to do, and how long it takes about it. */
+  async function idleRound(): Promise<{ texts: string[]; ms: number }> {
+    const engine = new Engine(store, new Registry([Approval]), new JobRegistry([], []))
+    await engine.register()
+    const ticks = new Ticks(engine, new ScheduleRegistry([]), 1000)
+    const onError = new ErrorListener(error => errors.push(error))
+    const settings = workerSettings(quickly)
+    const worker = new Worker({ engine, ticks, settings, onError, maxOutputBytes: 1000, retention: new Map() })
+    recording.take()
+    const since = performance.now()
+    expect(await worker.drain()).toBe(0)
+    return { texts: recording.take().map(statement => statement.parts.join('?')), ms: performance.now() - since }
+  }
+  const errors: unknown[] = []
+
+  async function idleRounds() {
+    const all = []
+    for (let round = 0; round < rounds; round++) all.push(await idleRound())
+    const times = all.map(({ ms }) => ms).toSorted((a, b) => a - b)
+    return { texts: all.at(-1)?.texts ?? [], ms: times[Math.floor(rounds / 2)] ?? 0 }
+  }
+
+  it('change neither what an idle worker asks nor how long that takes, a month long', {
+    timeout: 60_000 + crowd * 10,
+  }, async () => {
+    // Moved from the beginning, so that the statements are written alike.
+    store.setClockOffset(1)
+    const alone = await idleRounds()
+    expect(alone.texts.length).toBeGreaterThan(2)
+    for (let begun = 0; begun < crowd; begun += 10_000) {
+      const size = Math.min(10_000, crowd - begun)
+      await under.geneva.startMany(
+        Approval,
+        Array.from({ length: size }, () => ({})),
+      )
+    }
+    expect(await under.runDue()).toBe(crowd)
+    const [last] = await store.listWorkflows({ limit: 1 })
+    expect(await store.activeExecutions(last?.workflow.id ?? '')).toMatchObject([
+      { kind: 'timer' },
+      { state: 'waiting' },
+    ])
+    const beside = await idleRounds()
+    expect(beside.texts).toEqual(alone.texts)
+    store.setClockOffset(30 * 86_400_000)
+    expect((await idleRounds()).texts).toEqual(alone.texts)
+    // Generous: the machine may be busy with something else just then. A look at each of them would take far longer.
+    expect(beside.ms).toBeLessThan(3 * alone.ms + 20)
+    expect(errors).toEqual([])
+  })
+})

@@ -1,0 +1,25 @@
+/** Transactional steps whose processes are killed: what they have written and how they ended are committed together, once. */
+import { expect, it } from 'vitest'
+import { exactlyOnceRun, onceKills } from '../programs/harness/exactly-once-run.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
+
+/** Thirty in all. */
+const kills = 10
+const few = {
+  failpoints: ['step.after', 'finish.before-commit', 'finish.after-commit'],
+  options: { ...onceKills.options, concurrency: 3 },
+  workers: 2,
+  bodyMs: [1, 5],
+  load: 12,
+} as const
+
+forEachDatabaseAtOnce('transactional steps whose processes are killed', database => {
+  it(`count exactly once under ${kills} kills`, { timeout: 180_000 }, async () => {
+    const { url } = await database.isolated()
+    const seed = Date.now() % 1_000_000
+    const report = await exactlyOnceRun({ ...onceKills, ...few, url, kills, seed, say: () => {} })
+    expect(report.findings, `seed ${seed}`).toEqual([])
+    expect(report.deaths).toHaveLength(kills)
+    expect(report.recovered).toBeGreaterThan(0)
+  })
+})

@@ -46,6 +46,13 @@ forEachDatabase('live updates', database => {
     await Promise.all([own.cancel(), all.cancel()])
   })
 
+  it('tell of what happened right after the first has come to watch', async () => {
+    const all = await stream(new ApiClient(under.geneva), 'overview')
+    await under.geneva.start(Greeting, { hero: Orders.ref(2), input: {} })
+    await readUntil(all, /event: change/)
+    await all.cancel()
+  })
+
   it('give their place back when their reader goes, and are refused when too many are open', async () => {
     const api = new ApiClient(under.geneva, { maxStreams: 1 })
     const reader = await stream(api, 'overview')

@@ -95,7 +95,8 @@ export class LiveChanges {
     const last = await store.lastEvent()
     const before = this.#position
     this.#position = last
-    if (before !== null && last > before) {
+    // What happened between the first to watch and the first look is not known, so it is told as well.
+    if (before === null || last > before) {
       for (const listener of this.#everything)
         listener.hear({ workflowId: null, type: 'activity', position: String(last) })
     }

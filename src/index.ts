@@ -8,6 +8,14 @@ export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dea
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export type { ExplainFilter } from './client/explain-many.ts'
 export { Geneva } from './client/geneva.ts'
+export type {
+  Authorize,
+  Caller,
+  FetchHandler,
+  HandlerOptions,
+  Role,
+  RouteClaim,
+} from './client/handler-options.ts'
 export type { Health, HealthStatus } from './client/health.ts'
 export type { NodeState, NodeWithState } from './client/nodes-with-state.ts'
 export type { QueueStatus, Queues } from './client/queues.ts'
@@ -15,9 +23,22 @@ export type { ImportOptions, RequestOptions, ResolveOptions } from './client/req
 export type { RequeueOptions } from './client/requeue-letter.ts'
 export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
 export type { ScheduleStatus } from './client/schedules.ts'
+export type { NamedStart, NamedStartOptions } from './client/start-by-name.ts'
 export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'
 export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
+export type { Approval } from './client/views/approvals.ts'
+export type { AttemptOptions, AttemptView, EventOptions, EventView } from './client/views/attempt-view.ts'
+export type { GraphView, GraphViewEdge, GraphViewNode } from './client/views/graph-view.ts'
+export type { HeroPage } from './client/views/hero-page.ts'
+export type { Change } from './client/views/live-changes.ts'
+export type { Overview } from './client/views/overview.ts'
+export type { DefinitionDetail, DefinitionStatus, WorkerStatus } from './client/views/process-views.ts'
+export type { SeriesPoint } from './client/views/series.ts'
+export type { Page, PageOptions as ViewPageOptions, ViewOptions } from './client/views/view-options.ts'
+export type { Views } from './client/views/views.ts'
+export type { DecisionView, WorkflowDetail } from './client/views/workflow-detail.ts'
+export type { CappedCount, HeroName, WorkflowSummary } from './client/views/workflow-summary.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
 export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { Branch, ConditionBranches, DescribeBranch } from './definition/branch.ts'

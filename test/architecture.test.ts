@@ -48,12 +48,14 @@ const layers: readonly Layer[] = [
     name: 'client',
     files: /^src\/client\//,
     mayImport: ['observe', 'drawing', 'worker', 'open-store', ...engineAndBelow],
+    mayLoad: ['http'],
   },
   ...['observe', 'testing', 'http', 'cli'].map(name => ({
     name,
     files: new RegExp(`^src/${name}/`),
-    mayImport: ['index', ...clientAndBelow],
+    mayImport: ['index', ...(name === 'cli' ? ['http'] : []), ...clientAndBelow],
   })),
+  { name: 'http entry', files: /^src\/http\.ts$/, mayImport: ['http'] },
   { name: 'index', files: /^src\/index\.ts$/, mayImport: ['records', ...clientAndBelow] },
   { name: 'testing entry', files: /^src\/testing\.ts$/, mayImport: ['testing', 'index', ...clientAndBelow] },
   ...dialects.map(name => ({
@@ -78,7 +80,7 @@ const namesDatabases =
   /^src\/(store\/(sqlite|postgres|mysql|sql\/handles)\/|store\/open-store\.ts$|(sqlite|postgres|mysql)\.ts$|errors\/)/
 
 const entryPoints = [
-  ...['index', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line', 'worker/heartbeat-program'],
+  ...['index', 'http', 'testing', 'sqlite', 'postgres', 'mysql', 'cli/command-line', 'worker/heartbeat-program'],
 ].map(name => `src/${name}.ts`)
 const source = sourceFiles('src')
 const tests = sourceFiles('test')

@@ -11,9 +11,11 @@ import { InvalidArgumentError, InvalidStateError, isGenevaError } from '../error
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import type { LetterReason, LetterRecord } from '../store/records.ts'
 import type { WorkflowFilter } from '../store/store.ts'
+import type { ScanPage, ViewFilter } from '../store/view-store.ts'
 import type { DiscardOptions } from './dead-letters-list.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
+import { type ViewOptions, viewFilterFrom } from './views/view-options.ts'
 import { filterFrom, type StateFilter } from './workflow-list.ts'
 
 export interface BulkFilter {
@@ -29,6 +31,8 @@ export interface BulkFilter {
   readonly tag?: string
   /** Only workflows that have an open dead letter with this reason. */
   readonly letter?: LetterReason
+  /** By names and ids instead, for tools that have no classes: everything else but `letter` and `error` is left aside. */
+  readonly where?: ViewOptions
 }
 
 export interface BulkOptions extends RequestOptions {
@@ -50,6 +54,8 @@ export interface BulkReport {
 type Act = (id: string, request: Request) => Promise<void>
 
 const pageSize = 200
+/** How many workflows one look for them goes through. */
+const lookWindow = 5000
 /** How many are changed at the same time. */
 const width = 4
 const maxRefused = 100
@@ -87,6 +93,12 @@ export class Bulk {
   async cancel(options?: BulkOptions): Promise<BulkReport> {
     const engine = await this.#open()
     return this.#run(options, (id, request) => engine.cancel(id, request))
+  }
+
+  /** Ends them at once: nothing is undone. */
+  async abort(options?: BulkOptions): Promise<BulkReport> {
+    const engine = await this.#open()
+    return this.#run(options, (id, request) => engine.abort(id, request))
   }
 
   /** A new attempt at every step that has failed, or at the one that is named. */
@@ -150,6 +162,8 @@ export class Bulk {
 
   /** Newest first, so that what is started meanwhile is not looked at. */
   async *#pages(engine: Engine): AsyncGenerator<readonly string[]> {
+    const { where } = this.#filter
+    if (where !== undefined) return yield* this.#pagesBy(engine, where)
     const { workflow, state = 'active', at, tag } = this.#filter
     const definition = workflow === undefined ? null : this.#definitionOf(workflow)
     const options = {
@@ -167,6 +181,18 @@ export class Bulk {
       const last: string | undefined = page.at(-1)?.workflow.id
       filter = page.length < pageSize || last === undefined ? null : { ...filter, before: last }
     }
+  }
+
+  async *#pagesBy(engine: Engine, where: ViewOptions): AsyncGenerator<readonly string[]> {
+    const filter = viewFilterFrom(engine.store, { state: 'active', ...where })
+    let before: string | null = null
+    do {
+      const stretch: ViewFilter = before === null ? filter : { ...filter, before }
+      const page: ScanPage = await engine.store.views.scan(stretch, { limit: pageSize, window: lookWindow })
+      const ids = page.found.map(({ workflow }) => workflow.id)
+      yield await this.#withLetter(engine, await this.#withError(engine, ids))
+      before = page.next
+    } while (before !== null)
   }
 
   async #latestStart({ store }: Engine): Promise<number> {

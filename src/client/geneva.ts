@@ -35,15 +35,18 @@ import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
+import { type FetchHandler, type HandlerOptions, lazyHandler } from './handler-options.ts'
 import { type Health, health } from './health.ts'
 import type { NodeWithState } from './nodes-with-state.ts'
 import { Queues } from './queues.ts'
 import { type ImportOptions, type RequestOptions, requestFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
+import { type NamedStart, type NamedStartOptions, whatFromNames } from './start-by-name.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
 import { Steering } from './steering.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
+import { Views } from './views/views.ts'
 import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
@@ -58,6 +61,9 @@ export class Geneva extends Steering {
 
   /** Queues as the database knows them: list, pause, resume, other limits. */
   readonly queues: Queues = new Queues(() => this.#connection.open())
+
+  /** What people look at, by ids and names, as plain data: lists, one workflow, approvals, the overview. */
+  readonly views: Views = new Views(() => this.#connection.open(), this.queues)
 
   constructor(options: GenevaOptions) {
     super()
@@ -89,6 +95,18 @@ export class Geneva extends Steering {
     const opened = await this.#connection.openFor(options)
     const started = await opened.starter.start(definition, what, options)
     return opened.wrap({ workflow: started, performing: false })
+  }
+
+  /** Starts a workflow by the stored name of its class, for tools that have no classes at hand. */
+  async startByName(
+    type: string,
+    what: NamedStart = {},
+    options: NamedStartOptions = {},
+  ): Promise<WorkflowHandle<any>> {
+    const definition = this.#connection.registry.definitionFor(type)
+    const opened = await this.#connection.open()
+    const given = await whatFromNames(opened.engine.store, definition, what)
+    return opened.wrap({ workflow: await opened.starter.start(definition, given, options), performing: false })
   }
 
   /** Starts many of one class in one transaction: all, or none if one is in conflict. */
@@ -283,6 +301,14 @@ export class Geneva extends Steering {
   /** What this process has counted and the queues now, in the text format of Prometheus. For `telemetry: { metrics: true }`. */
   async metrics(): Promise<string> {
     return metricsPage(this.#connection.telemetry)
+  }
+
+  /** The HTTP API and the dashboard as a function from request to response, to be mounted in any framework. */
+  handler(options: HandlerOptions = {}): FetchHandler {
+    const report = (error: unknown) => this.#onError.report(error, null)
+    return lazyHandler(options, async settings =>
+      (await import('../http/make-handler.ts')).makeHandler(this, settings, report),
+    )
   }
 
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */

@@ -74,7 +74,7 @@ export class Schedules {
   }
 
   /** Starts one workflow now, also while the schedule is paused. Its ticks stay as they are. */
-  async trigger(name: string): Promise<WorkflowHandle<any>> {
+  async trigger(name: string, options?: RequestOptions): Promise<WorkflowHandle<any>> {
     const opened = await this.#open()
     const schedule = opened.ticks.find(name)
     if (schedule === null) {
@@ -82,7 +82,8 @@ export class Schedules {
         `This process has no code for the schedule ${JSON.stringify(name)}. List it in \`new Geneva({ schedules: [...] })\`.`,
       )
     }
-    const workflow = await opened.starter.startOrder(await opened.ticks.orderNow(schedule))
+    const order = { ...(await opened.ticks.orderNow(schedule)), asked: requestFrom(options) }
+    const workflow = await opened.starter.startOrder(order)
     return opened.wrap({ workflow, performing: false })
   }
 

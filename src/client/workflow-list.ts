@@ -109,7 +109,7 @@ export function filterFrom(
   }
 }
 
-function statesFrom(wanted: StateFilter | readonly StateFilter[]): WorkflowState[] {
+export function statesFrom(wanted: StateFilter | readonly StateFilter[]): WorkflowState[] {
   const list = (Array.isArray(wanted) ? wanted : [wanted]) as StateFilter[]
   return list.flatMap(state => {
     if (state === 'active') return activeStates

@@ -10,6 +10,7 @@ import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
+import { sanitizeText } from '../primitives/sanitize-text.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
@@ -34,6 +35,9 @@ export interface StartOptions {
   readonly identity?: 'content'
   /** When the workflow must have ended: how long after its first step may run, or a time. Default: what its class says. */
   readonly deadline?: Duration | Date
+  /** Who starts it, and why. Both are recorded with its first event. */
+  readonly by?: string
+  readonly reason?: string
 }
 
 export interface Prepared {
@@ -49,9 +53,11 @@ export interface Prepared {
   readonly lane?: string
   /** `null`: what the class says. */
   readonly deadline: GivenDeadline | null
+  readonly asked?: { readonly by: string | null; readonly reason: string | null }
 }
 
 const maxTags = 50
+const maxAskedBytes = 10_000
 
 export async function prepareStart(
   definition: WorkflowDefinition,
@@ -101,6 +107,7 @@ export function prepareOptions(
     tags: tagsFrom(options.tags),
     ...dueFrom(options),
     deadline: deadlineFrom(options.deadline),
+    ...askedIn(options),
   }
 }
 
@@ -118,6 +125,16 @@ function keyFor(type: string, options: StartOptions, content: readonly unknown[]
   return `content:${createHash('sha256')
     .update(JSON.stringify([type, ...content]))
     .digest('hex')}`
+}
+
+function askedIn({ by, reason }: StartOptions): Pick<Prepared, 'asked'> {
+  if (by === undefined && reason === undefined) return {}
+  const text = (given: unknown, name: string) => {
+    if (given === undefined) return null
+    if (typeof given === 'string') return sanitizeText(given, maxAskedBytes)
+    throw new InvalidArgumentError(`\`${name}\` of a start must be a text, not ${typeof given}.`)
+  }
+  return { asked: { by: text(by, 'by'), reason: text(reason, 'reason') } }
 }
 
 function tagsFrom(tags: readonly string[] | undefined): string[] {
@@ -188,6 +205,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     graph: null,
     parent: null,
     trace: course.trace ?? null,
+    ...(prepared.asked === undefined ? {} : { asked: prepared.asked }),
     taken: null,
     ...firstRows(course, prepared, { workflowId: id, takeId: () => ids[next++] ?? '' }),
   }

@@ -21,6 +21,8 @@ export interface StartOrder {
   readonly parent: (ParentKey & { readonly timerId: string }) | null
   /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
   readonly first: readonly NewExecution[]
+  /** Who started it, and why, where somebody said so. */
+  readonly asked?: { readonly by: string | null; readonly reason: string | null }
   /** Where in a trace it was started, for those who trace. */
   readonly trace?: string | null
   /** When it must have ended. The row of the timer for that is among the first. */

@@ -6,6 +6,7 @@ import type { StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
+export type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 import type { EventStore } from './event-store.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
@@ -26,10 +27,11 @@ import type {
   SignalRecord,
   WorkerRecord,
   WorkflowRecord,
-  WorkflowState,
 } from './records.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
+import type { ViewStore } from './view-store.ts'
+import type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 export interface StartCall {
   /** The application's own transaction. */
@@ -165,17 +167,6 @@ export interface LetterFilter {
   readonly limit: number
 }
 
-export interface WorkflowFilter {
-  readonly types?: readonly string[]
-  readonly states?: readonly WorkflowState[]
-  /** `null`: workflows without a hero. */
-  readonly hero?: HeroKey | null
-  readonly at?: string
-  readonly tag?: string
-  readonly before?: string
-  readonly limit: number
-}
-
 /** A transaction of ours that the application may use. */
 export interface UserTransaction {
   query(text: string, values?: readonly unknown[]): Promise<Readonly<Record<string, any>>[]>
@@ -305,14 +296,10 @@ export interface Store extends EventStore {
   readonly schedules: ScheduleStore<StartOrder>
   readonly limits: LimitStore
   readonly housekeeping: HousekeepingStore
+  readonly views: ViewStore
 }
 
 export interface EndOfWorkflow {
   readonly workflow: WorkflowRecord
   readonly output: string | null
-}
-
-export interface WorkflowSnapshot {
-  readonly workflow: WorkflowRecord
-  readonly performing: boolean
 }

@@ -50,7 +50,11 @@ const configuration = {
   compilerOptions: {
     noUnusedLocals: false,
     noUnusedParameters: false,
-    paths: { 'geneva-drive': ['../../src/index.ts'], 'geneva-drive/testing': ['../../src/testing.ts'] },
+    paths: {
+      'geneva-drive': ['../../src/index.ts'],
+      'geneva-drive/http': ['../../src/http.ts'],
+      'geneva-drive/testing': ['../../src/testing.ts'],
+    },
   },
   include: ['**/*.ts'],
 }

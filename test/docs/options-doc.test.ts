@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { routeTable } from '../../src/http/route-table.ts'
 import { Geneva, Workflow } from '../../src/index.ts'
 import { metricTable } from '../../src/observe/telemetry/metric-table.ts'
 import { quoted, readPage, root, tableUnder } from './markdown.ts'
@@ -72,6 +73,13 @@ it('the guide to telemetry lists its options, every metric with its labels, and 
   const rows = tableUnder(readPage('docs/guides/telemetry.md'), 'Metrics')
   const listed = rows.map(([name, kind, labels]) => [quoted(name)[0], kind?.trim(), quoted(labels)])
   expect(listed).toEqual(Object.entries(metricTable).map(([name, { kind, labels }]) => [name, kind, [...labels]]))
+})
+
+it('the guide to the HTTP API lists the options of a handler, and every route', () => {
+  expect(documented('http-api', 'Options')).toEqual(declared('client/handler-options.ts', 'HandlerOptions'))
+  const routes = routeTable().map(({ method, path }) => `${method} ${path}`)
+  const listed = documented('http-api', 'Routes').filter(text => /^(GET|POST) /.test(text))
+  expect(listed).toEqual(routes.toSorted())
 })
 
 it('the guide to retries lists the options of a retry', () => {

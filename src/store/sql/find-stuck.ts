@@ -6,6 +6,7 @@ import type { QueueDepth, StuckKind, StuckRow } from '../housekeeping-store.ts'
 import type { SqlContext } from './context.ts'
 import { int, json, optionalInt, optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
+import { endedStates } from './ended-states.ts'
 import { rareStateCondition } from './rare-states.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
@@ -46,7 +47,7 @@ export async function findStuck(
   const paused = await read(
     'paused',
     sql`select w.id as workflow_id, w.type, w.blocked_by as node, coalesce(w.paused_at, w.created_at) as since
-      from ${workflows} w where w.${raw(rareStateCondition)} and coalesce(w.paused_at, w.created_at) <= ${before}
+      from ${workflows} w where w.${raw(rareStateCondition)} and w.state not in ${raw(endedStates)} and coalesce(w.paused_at, w.created_at) <= ${before}
       order by w.id limit ${limit}`,
   )
   const served = await servedHandlers(context)

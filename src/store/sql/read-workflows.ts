@@ -24,11 +24,12 @@ function performing(context: SqlContext): Sql {
     where p.workflow_id = w.id and p.state = 'in_progress' and p.kind <> 'timer' limit 1), 0)`
 }
 
-function snapshot(row: Row): WorkflowSnapshot {
+export function snapshot(row: Row): WorkflowSnapshot {
   return { workflow: workflowRecord(row), performing: int(row, 'performing') === 1 }
 }
 
-function selectSnapshots(context: SqlContext, where: Sql): Sql {
+/** Of workflows under alias `w`. */
+export function selectSnapshots(context: SqlContext, where: Sql): Sql {
   return sql`select ${workflowColumns}, ${performing(context)} as performing
     from ${context.tables.workflows} w where ${where}`
 }
@@ -58,12 +59,13 @@ function about(hero: HeroKey | null): Sql {
 /** Newest ids first; `before` is the last id of the page that came before. */
 export async function listWorkflows(context: SqlContext, filter: WorkflowFilter): Promise<WorkflowSnapshot[]> {
   const rows = await context.read(
-    sql`${selectSnapshots(context, conditions(context, filter))} order by w.id desc limit ${filter.limit}`,
+    sql`${selectSnapshots(context, workflowConditions(context, filter))} order by w.id desc limit ${filter.limit}`,
   )
   return rows.map(snapshot)
 }
 
-function conditions(context: SqlContext, filter: WorkflowFilter): Sql {
+/** What a filter says of a workflow under alias `w`. */
+export function workflowConditions(context: SqlContext, filter: Omit<WorkflowFilter, 'limit'>): Sql {
   const { active, tags } = context.tables
   const all: Sql[] = [raw('1 = 1')]
   if (filter.types) all.push(among(raw('w.type'), filter.types))

@@ -44,6 +44,7 @@ import { SqlSchedules } from './sql-schedules.ts'
 import { startInside, startWorkflows } from './start-workflows.ts'
 import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
+import { SqlViews } from './views/sql-views.ts'
 import { watch } from './watches.ts'
 import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, renewLease, retireWorker } from './workers.ts'
 
@@ -54,6 +55,7 @@ export class SqlStore implements Store {
   readonly schedules: SqlSchedules
   readonly limits: SqlLimits
   readonly housekeeping: SqlHousekeeping
+  readonly views: SqlViews
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
     this.#context = new SqlContext(database, tables(options))
@@ -62,6 +64,7 @@ export class SqlStore implements Store {
     this.schedules = new SqlSchedules(this.#context)
     this.limits = new SqlLimits(this.#context)
     this.housekeeping = new SqlHousekeeping(this.#context)
+    this.views = new SqlViews(this.#context)
   }
 
   migrate() {

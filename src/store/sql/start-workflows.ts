@@ -191,7 +191,7 @@ function watchesOf({ id, parent }: StartOrder): Watch[] {
 
 /** What was taken over brings the events of its rows with it. */
 function eventsOf(order: StartOrder): NewEvent[] {
-  const started: NewEvent = { workflowId: order.id, type: 'workflow.started', to: firstState(order) }
+  const started: NewEvent = { workflowId: order.id, type: 'workflow.started', to: firstState(order), ...order.asked }
   return [started, ...(order.taken?.events ?? order.first.map(scheduledEvent))]
 }
 

@@ -1,0 +1,97 @@
+/** What may be asked of lists of workflows by name, without any class at hand. Checked before it reaches the store. */
+import { checkKey } from '../../engine/check-key.ts'
+import { InvalidArgumentError } from '../../errors.ts'
+import type { HeroKey } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import type { ViewFilter } from '../../store/view-store.ts'
+import { type StateFilter, statesFrom } from '../workflow-list.ts'
+
+export interface ViewOptions {
+  readonly state?: StateFilter | readonly StateFilter[]
+  /** Stored names of classes; empty for graphs that were built at run time. */
+  readonly type?: string | readonly string[]
+  readonly hero?: { readonly type: string; readonly id: string }
+  readonly tag?: string
+  /** The step that the workflow stands at, or that has failed. Without a state, of those that are active. */
+  readonly at?: string
+  /**
+   * A part of the message or class of an error of a step. Without a state it is looked for where an error is likely to
+   * stand: in workflows that are paused, in the dlq, rolled back, or have ended other than `finished`.
+   */
+  readonly error?: string
+  readonly createdAfter?: Date
+  readonly createdBefore?: Date
+  /** The id of a workflow, or the beginning of the id of a hero. */
+  readonly q?: string
+  /** Workflows that nodes of this one have started. */
+  readonly parent?: string
+}
+
+export interface PageOptions {
+  /** 1 to 500. Default 50. */
+  readonly limit?: number
+  /** Where the page before ended. */
+  readonly cursor?: string
+}
+
+/** `nextCursor` is `null` on the last page. A page may be short, and even empty, before that: looking has its time. */
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly nextCursor: string | null
+}
+
+const errorStates = ['paused', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'] as const
+const maxText = 191
+
+export function viewFilterFrom(store: Store, options: ViewOptions): ViewFilter {
+  const { type, hero, tag, at, error, createdAfter, createdBefore, q, parent } = options
+  const state = options.state ?? (at !== undefined ? 'active' : error === undefined ? undefined : errorStates)
+  if (parent !== undefined && !store.isId(parent)) throw new InvalidArgumentError(`${JSON.stringify(parent)} is no id.`)
+  return {
+    ...(state === undefined ? {} : { states: statesFrom(state) }),
+    ...(type === undefined
+      ? {}
+      : { types: [type].flat().map(name => (name === '' ? '' : checkKey(name, 'The type'))) }),
+    ...(hero === undefined ? {} : { hero: heroKeyFrom(hero) }),
+    ...(tag === undefined ? {} : { tag: checkKey(tag, 'The tag') }),
+    ...(at === undefined ? {} : { at: checkKey(at, 'The step') }),
+    ...(error === undefined ? {} : { errorText: textFrom(error, 'The error') }),
+    ...(createdAfter === undefined ? {} : { createdAfter: microsOf(createdAfter, 'createdAfter') }),
+    ...(createdBefore === undefined ? {} : { createdBefore: microsOf(createdBefore, 'createdBefore') }),
+    ...(q === undefined || q === '' ? {} : { search: textFrom(q, 'What is searched for') }),
+    ...(parent === undefined ? {} : { parentId: parent }),
+  }
+}
+
+/** The kind of the id does not matter for finding it: it is compared as text. */
+export function heroKeyFrom({ type, id }: { readonly type: string; readonly id: string }): HeroKey {
+  return { type: checkKey(type, 'The type of a hero'), idText: checkKey(id, 'The id of a hero'), idKind: 'string' }
+}
+
+export function limitFrom(limit = 50, most = 500): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit
+  throw new InvalidArgumentError(`The page size must be a whole number from 1 to ${most}, not ${String(limit)}.`)
+}
+
+export function cursorFrom(store: Store, cursor: string | undefined): string | null {
+  if (cursor === undefined) return null
+  if (store.isId(cursor)) return cursor
+  throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
+}
+
+/** Pages that have no id to go on from count. */
+export function offsetFrom(cursor: string | undefined): number {
+  if (cursor === undefined) return 0
+  if (/^\d{1,9}$/.test(cursor)) return Number(cursor)
+  throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
+}
+
+function textFrom(text: string, what: string): string {
+  return checkKey(text.slice(0, maxText), what)
+}
+
+function microsOf(date: Date, what: string): number {
+  const time = date instanceof Date ? date.getTime() : Number.NaN
+  if (Number.isFinite(time)) return time * 1000
+  throw new InvalidArgumentError(`${what} must be a valid Date.`)
+}

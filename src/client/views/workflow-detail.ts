@@ -1,0 +1,124 @@
+/** Everything about one workflow that is not its graph, its history or its events. Payloads stay encoded. */
+import { isEnd } from '../../engine/end-watch.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { WorkflowNotFoundError } from '../../errors.ts'
+import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
+import type { DecisionRecord, LetterRecord, WorkflowState } from '../../store/records.ts'
+import type { Store, WorkflowSnapshot } from '../../store/store.ts'
+import { encodedJson } from './encoded.ts'
+import { stateOf, summariesOf, type WorkflowSummary } from './workflow-summary.ts'
+
+export interface WorkflowDetail extends WorkflowSummary {
+  readonly input: unknown
+  /** The result of one that has finished. */
+  readonly output: unknown
+  readonly tags: readonly string[]
+  readonly idempotencyKey: string | null
+  readonly parent: { readonly id: string; readonly node: string } | null
+  /** The newest hundred workflows that its nodes have started. */
+  readonly children: readonly WorkflowSummary[]
+  readonly continuedAs: string | null
+  readonly continues: string | null
+  readonly deadline: Date | null
+  readonly pausedAt: Date | null
+  readonly pauseCause: string | null
+  /** A failed node that keeps others waiting. */
+  readonly blockedBy: string | null
+  readonly rollback: {
+    readonly kind: 'failure' | 'cancel'
+    readonly message: string | null
+    readonly by: string | null
+    readonly givenUp: boolean
+  } | null
+  readonly partial: boolean
+  readonly generation: number
+  readonly deadLetters: readonly Pick<LetterRecord, 'id' | 'node' | 'reason'>[]
+  readonly decisions: readonly DecisionView[]
+  /** What may be asked of it in its state. */
+  readonly actions: readonly WorkflowAction[]
+}
+
+export interface DecisionView {
+  readonly executionId: string
+  readonly node: string
+  readonly decision: 'confirmed' | 'rejected'
+  readonly by: string
+  readonly comment: string | null
+  readonly data: unknown
+  readonly at: Date
+}
+
+export type WorkflowAction = 'pause' | 'resume' | 'cancel' | 'abort'
+
+const childrenShown = 100
+const lettersShown = 100
+
+/** Throws `WorkflowNotFoundError`. */
+export async function workflowDetail(engine: Engine, id: string): Promise<WorkflowDetail> {
+  const { store } = engine
+  const snapshot = await foundWorkflow(store, id)
+  const { workflow } = snapshot
+  const resultNode = engine.courses.findDefinition(workflow.type)?.resultNode ?? null
+  const [[summary], input, tags, output, letters, decisions, children] = await Promise.all([
+    summariesOf(store, [snapshot]),
+    store.input(id),
+    store.tags(id),
+    workflow.state === 'finished' ? store.findOutput(id, resultNode) : null,
+    store.listLetters({ workflowId: id, state: 'open', limit: lettersShown }),
+    store.decisions({ workflowId: id }),
+    childrenOf(store, id),
+  ])
+  if (summary === undefined) throw new WorkflowNotFoundError(id)
+  const { parent, rollback } = workflow
+  return {
+    ...summary,
+    input: encodedJson(input),
+    output: encodedJson(output?.output ?? null),
+    tags,
+    idempotencyKey: workflow.idempotencyKey,
+    parent: parent === null ? null : { id: parent.workflowId, node: parent.node },
+    children,
+    continuedAs: workflow.continuedAs,
+    continues: workflow.continues,
+    deadline: toOptionalDate(workflow.deadlineAt),
+    pausedAt: toOptionalDate(workflow.pausedAt),
+    pauseCause: workflow.pauseCause,
+    blockedBy: workflow.blockedBy,
+    rollback: rollback && {
+      kind: rollback.kind,
+      message: rollback.message,
+      by: rollback.by,
+      givenUp: rollback.givenUp,
+    },
+    partial: workflow.partial,
+    generation: workflow.generation,
+    deadLetters: letters.map(({ id, node, reason }) => ({ id, node, reason })),
+    decisions: decisions.map(decisionView),
+    actions: actionsIn(stateOf(snapshot)),
+  }
+}
+
+/** Throws `WorkflowNotFoundError`, also for what cannot be an id. */
+export async function foundWorkflow(store: Store, id: string): Promise<WorkflowSnapshot> {
+  const found = store.isId(id) ? await store.findWorkflow(id) : null
+  if (found === null) throw new WorkflowNotFoundError(id)
+  return found
+}
+
+export function decisionView(record: DecisionRecord): DecisionView {
+  const { executionId, node, decision, by, comment } = record
+  return { executionId, node, decision, by, comment, data: encodedJson(record.data), at: toDate(record.at) }
+}
+
+async function childrenOf(store: Store, id: string): Promise<WorkflowSummary[]> {
+  const { found } = await store.views.scan({ parentId: id }, { limit: childrenShown, window: childrenShown })
+  return summariesOf(store, found)
+}
+
+function actionsIn(state: WorkflowState): WorkflowAction[] {
+  if (isEnd(state)) return []
+  if (state === 'paused') return ['resume', 'cancel', 'abort']
+  if (state === 'dlq') return ['cancel', 'abort']
+  if (state === 'rolling_back') return ['abort']
+  return ['pause', 'cancel', 'abort']
+}

@@ -1,0 +1,129 @@
+/** One line about each workflow of a list, from three looks for the whole page. */
+import { isEnd } from '../../engine/end-watch.ts'
+import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
+import type { HeroKey, WorkflowState } from '../../store/records.ts'
+import type { Store, WorkflowSnapshot } from '../../store/store.ts'
+import type { ViewFilter, WorkflowAside } from '../../store/view-store.ts'
+import { cursorFrom, limitFrom, type Page, type PageOptions, type ViewOptions, viewFilterFrom } from './view-options.ts'
+
+export interface HeroName {
+  readonly type: string
+  readonly id: string
+}
+
+export interface WorkflowSummary {
+  readonly id: string
+  /** The stored name of the class; empty for a graph that was built at run time. */
+  readonly type: string
+  readonly hero: HeroName | null
+  readonly state: WorkflowState
+  /** The nodes at which it stands, five at most; for one that has stopped, the node that has failed. */
+  readonly at: readonly string[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly endedAt: Date | null
+  /** Of the first of its nodes that waits or runs; `null` where there is none. */
+  readonly priority: number | null
+  readonly queue: string | null
+  /** The newest error of a step, for a workflow that has not finished. */
+  readonly error: string | null
+  /** Of a resumable step that has said how many items there are. */
+  readonly progress: { readonly done: number; readonly total: number } | null
+  /** It goes by a graph that is stored with it. */
+  readonly frozen: boolean
+}
+
+export interface CappedCount {
+  readonly count: number
+  /** There are at least so many: counting has stopped there. */
+  readonly capped: boolean
+}
+
+/** So long a list may look for what fits before it returns what it has found. */
+const patienceMs = 120
+const quickMs = 15
+const firstWindow = 1000
+const lastWindow = 16_000
+export const countCap = 10_000
+
+export async function listSummaries(store: Store, options: ViewOptions & PageOptions): Promise<Page<WorkflowSummary>> {
+  const limit = limitFrom(options.limit)
+  const filter = viewFilterFrom(store, options)
+  const found: WorkflowSnapshot[] = []
+  const next = await inWindows(filter, cursorFrom(store, options.cursor), async (stretch, window) => {
+    const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
+    found.push(...page.found)
+    return found.length > limit ? 'enough' : page.next
+  })
+  const shown = found.slice(0, limit)
+  const items = await summariesOf(store, shown)
+  return { items, nextCursor: found.length > limit ? (shown.at(-1)?.workflow.id ?? null) : next }
+}
+
+/** Stops at 10,000, and when it has looked for too long. */
+export async function countWorkflows(store: Store, options: ViewOptions): Promise<CappedCount> {
+  const filter = viewFilterFrom(store, options)
+  let count = 0
+  const next = await inWindows(filter, null, async (stretch, window) => {
+    const page = await store.views.count(stretch, { limit: countCap - count, window })
+    count += page.count
+    return count >= countCap ? 'enough' : page.next
+  })
+  return { count, capped: count >= countCap || next !== null }
+}
+
+type Look = (filter: ViewFilter, window: number) => Promise<string | null | 'enough'>
+
+/** Looks at one stretch after the other, larger while that is quick. Returns where to go on; `null`: nothing is left. */
+async function inWindows(filter: ViewFilter, cursor: string | null, look: Look): Promise<string | null> {
+  const begun = performance.now()
+  let before = cursor
+  for (let window = firstWindow; ; ) {
+    const since = performance.now()
+    const next = await look(before === null ? filter : { ...filter, before }, window)
+    if (next === 'enough' || next === null) return null
+    before = next
+    const now = performance.now()
+    if (now - begun > patienceMs) return before
+    if (now - since < quickMs) window = Math.min(window * 4, lastWindow)
+  }
+}
+
+export async function summariesOf(store: Store, snapshots: readonly WorkflowSnapshot[]): Promise<WorkflowSummary[]> {
+  const ids = snapshots.map(({ workflow }) => workflow.id)
+  const troubled = snapshots.filter(({ workflow }) => workflow.state !== 'finished').map(({ workflow }) => workflow.id)
+  const asides = await store.views.asides(ids, troubled)
+  return snapshots.map(snapshot => summaryOf(snapshot, asides.get(snapshot.workflow.id) ?? null))
+}
+
+export function stateOf({ workflow, performing }: WorkflowSnapshot): WorkflowState {
+  return performing && workflow.state === 'ready' ? 'performing' : workflow.state
+}
+
+export function heroNameOf(hero: HeroKey | null): HeroName | null {
+  return hero === null ? null : { type: hero.type, id: hero.idText }
+}
+
+function summaryOf(snapshot: WorkflowSnapshot, aside: WorkflowAside | null): WorkflowSummary {
+  const { workflow } = snapshot
+  const active = aside?.active ?? []
+  const [first = null] = active
+  const counting = active.find(({ total }) => total !== null)
+  const stoppedAt = workflow.blockedBy === null || isEnd(workflow.state) ? [] : [workflow.blockedBy]
+  const error = aside?.error ?? null
+  return {
+    id: workflow.id,
+    type: workflow.type,
+    hero: heroNameOf(workflow.hero),
+    state: stateOf(snapshot),
+    at: active.length === 0 ? stoppedAt : [...new Set(active.map(({ node }) => node))],
+    createdAt: toDate(workflow.createdAt),
+    updatedAt: toDate(aside?.updatedAt ?? workflow.createdAt),
+    endedAt: toOptionalDate(workflow.endedAt),
+    priority: first?.priority ?? null,
+    queue: first?.queue ?? null,
+    error: error === null ? null : `${error.node}: ${error.className}: ${error.message}`.slice(0, 500),
+    progress: counting === undefined ? null : { done: counting.completed, total: counting.total ?? 0 },
+    frozen: workflow.frozen !== null,
+  }
+}

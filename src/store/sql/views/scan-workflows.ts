@@ -1,0 +1,163 @@
+/**
+ * Lists of workflows by any filter, in bounded looks: the ids of a stretch are taken from the index that fits best, newest
+ * first, and only those are looked at. So a filter that matches next to nothing costs no more than one that matches all; it
+ * only takes more looks.
+ */
+import type { ScanPage, ViewFilter } from '../../view-store.ts'
+import type { SqlContext } from '../context.ts'
+import { int, optionalText, text } from '../decode.ts'
+import { rareStateCondition, rareStates } from '../rare-states.ts'
+import { selectSnapshots, snapshot, workflowConditions } from '../read-workflows.ts'
+import { join, raw, type Sql, sql } from '../sql.ts'
+
+/** So many workflows of heroes whose id begins with what is searched for are looked at. */
+const searchLimit = 1000
+const maxHeroTypes = 100
+const mostLookups = 4000
+
+interface Bounds {
+  readonly limit: number
+  readonly window: number
+}
+
+export async function scanWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<ScanPage> {
+  const stretch = await stretchOf(context, filter, bounds.window)
+  const where = sql`${stretch.where} and ${viewConditions(context, filter)}`
+  const rows = await context.read(sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`)
+  const found = rows.map(snapshot)
+  if (found.length === bounds.limit) return { found, next: found.at(-1)?.workflow.id ?? null }
+  return { found, next: await stretch.end() }
+}
+
+/** How many workflows of a stretch fit, up to a limit, and where it ends. */
+export async function countWorkflows(
+  context: SqlContext,
+  filter: ViewFilter,
+  bounds: Bounds,
+): Promise<{ count: number; next: string | null }> {
+  const stretch = await stretchOf(context, filter, bounds.window)
+  const fitting = sql`select w.id from ${context.tables.workflows} w
+    where ${stretch.where} and ${viewConditions(context, filter)} limit ${bounds.limit}`
+  const [row] = await context.read(sql`select count(*) as total from (${fitting}) f`)
+  return { count: row ? int(row, 'total') : 0, next: await stretch.end() }
+}
+
+/** Some of the newest workflows that a filter leaves: what tells them, and where they end; `null`: nothing lies behind. */
+interface Stretch {
+  readonly where: Sql
+  end(): Promise<string | null>
+}
+
+/** Where no index fits a stretch is a range of the key, which every planner reads in order. */
+async function stretchOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Stretch> {
+  // Beyond this a planner would rather read the whole table than look so many up.
+  const few = Math.min(window, mostLookups)
+  const source = await sourceOf(context, filter, few)
+  if (source !== null) {
+    return { where: sql`w.id in (select c.id from (${source}) c)`, end: () => endOf(context, source, filter, few) }
+  }
+  const before = filter.before === undefined ? raw('1 = 1') : sql`w.id < ${context.id(filter.before)}`
+  const [row] = await context.read(
+    sql`select w.id from ${context.tables.workflows} w where ${before} order by w.id desc limit 1 offset ${window - 1}`,
+  )
+  const last = row === undefined ? null : text(row, 'id')
+  return { where: last === null ? raw('1 = 1') : sql`w.id >= ${context.id(last)}`, end: async () => last }
+}
+
+/** Where a stretch ends; `null` if it was not filled, so that nothing lies behind it. */
+async function endOf(context: SqlContext, source: Sql, { search }: ViewFilter, window: number): Promise<string | null> {
+  // What a search finds is looked at as a whole.
+  if (search !== undefined) return null
+  const [row] = await context.read(
+    sql`select c.id, t.total from (${source}) c, (select count(*) as total from (${source}) n) t order by c.id limit 1`,
+  )
+  return row === undefined || int(row, 'total') < window ? null : text(row, 'id')
+}
+
+/** A statement that selects up to `window` ids as `id`, newest first; `null` where no index but the key fits. */
+async function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Sql | null> {
+  const { workflows, tags, active } = context.tables
+  const before = (column: string) =>
+    filter.before === undefined ? raw('') : sql` and ${raw(column)} < ${context.id(filter.before)}`
+  const newest = (select: Sql, column: string) => sql`${select}${before(column)} order by ${raw(column)} desc`
+  if (filter.search !== undefined) return searched(context, filter.search)
+  if (filter.hero !== undefined && filter.hero !== null) {
+    const { type, idText } = filter.hero
+    const own = sql`select w.id from ${workflows} w where w.hero_type = ${type} and w.hero_id = ${idText}`
+    return sql`${newest(own, 'w.id')} limit ${window}`
+  }
+  if (filter.parentId !== undefined) {
+    const own = sql`select w.id from ${workflows} w where w.parent_id = ${context.id(filter.parentId)}`
+    return sql`${newest(own, 'w.id')} limit ${window}`
+  }
+  if (filter.tag !== undefined) {
+    const own = sql`select t.workflow_id as id from ${tags} t where t.tag = ${filter.tag}`
+    return sql`${newest(own, 't.workflow_id')} limit ${window}`
+  }
+  const kinds = sourceKinds(filter)
+  if (kinds === null) return null
+  const parts = kinds.map(kind => {
+    if (kind === 'running') return sql`select a.workflow_id as id from ${active} a where a.owner is not null`
+    const own =
+      kind === 'active'
+        ? sql`select distinct a.workflow_id as id from ${active} a where 1 = 1`
+        : sql`select w.id from ${workflows} w where w.state = ${raw(`'${kind}'`)} and w.${raw(rareStateCondition)}`
+    return sql`select p.id from (${newest(own, kind === 'active' ? 'a.workflow_id' : 'w.id')} limit ${window}) p`
+  })
+  return sql`select u.id from (${join(parts, ' union ')}) u order by u.id desc limit ${window}`
+}
+
+/** Which indexes hold all that a filter can find; `null`: only the key itself does. */
+function sourceKinds({ states: wanted }: ViewFilter): readonly string[] | null {
+  if (wanted === undefined || wanted.includes('finished')) return null
+  const rare = wanted.filter(state => rareStates.includes(state))
+  if (rare.length === wanted.length) return rare
+  // What runs is little, and has an index.
+  return [wanted.includes('ready') ? 'active' : 'running', ...rare]
+}
+
+/** By the key, and by a range of the index of heroes for each type of hero. */
+async function searched(context: SqlContext, search: string): Promise<Sql> {
+  const { workflows } = context.tables
+  const types = await heroTypes(context)
+  const parts = types.map(
+    type => sql`select p.id from (select w.id from ${workflows} w where w.hero_type = ${type}
+      and w.hero_id >= ${search} and w.hero_id < ${`${search}\u{10ffff}`} order by w.hero_id limit ${searchLimit}) p`,
+  )
+  const own = isOfKeyType(context, search) ? sql`w.id = ${context.id(search)}` : raw('1 = 0')
+  return join([sql`select w.id from ${workflows} w where ${own}`, ...parts], ' union ')
+}
+
+function isOfKeyType(context: SqlContext, search: string): boolean {
+  return context.keyType === 'uuid' ? /^[0-9a-f-]{36}$/i.test(search) : /^\d{1,15}$/.test(search)
+}
+
+/** From one to the next in the index, so that no more rows are read than there are types. */
+export async function heroTypes(context: SqlContext): Promise<string[]> {
+  const { workflows } = context.tables
+  const types: string[] = []
+  while (types.length < maxHeroTypes) {
+    const [row] = await context.read(
+      sql`select min(w.hero_type) as type from ${workflows} w where w.hero_id is not null and w.hero_type > ${types.at(-1) ?? ''}`,
+    )
+    const next = row === undefined ? null : optionalText(row, 'type')
+    if (next === null) break
+    types.push(next)
+  }
+  return types
+}
+
+function viewConditions(context: SqlContext, filter: ViewFilter): Sql {
+  const all = [workflowConditions(context, filter)]
+  if (filter.createdAfter !== undefined) all.push(sql`w.created_at >= ${filter.createdAfter}`)
+  if (filter.createdBefore !== undefined) all.push(sql`w.created_at < ${filter.createdBefore}`)
+  if (filter.parentId !== undefined) all.push(sql`w.parent_id = ${context.id(filter.parentId)}`)
+  if (filter.errorText !== undefined) {
+    const pattern = `%${filter.errorText.toLowerCase().replace(/[!%_]/g, '!$&')}%`
+    all.push(
+      sql`exists (select 1 from ${context.tables.history} e where e.workflow_id = w.id and e.error_class is not null
+        and (lower(e.error_message) like ${pattern} escape '!' or lower(e.error_class) like ${pattern} escape '!'))`,
+    )
+  }
+  return join(all, ' and ')
+}

@@ -6,11 +6,14 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseOptions } from '../src/index.ts'
+import { connectPlainly } from '../test/support/plain-sql.ts'
 
-export type BenchDatabaseName = 'sqlite' | 'postgres' | 'mysql'
+export type BenchDatabaseName = 'sqlite' | 'sqlite-normal' | 'postgres' | 'mysql'
 
 export interface BenchDatabase {
   readonly name: BenchDatabaseName
+  /** Which database that is, whatever its settings. */
+  readonly kind: 'sqlite' | 'postgres' | 'mysql'
   readonly options: DatabaseOptions
 }
 
@@ -18,31 +21,44 @@ export interface BenchDatabases {
   readonly all: readonly BenchDatabase[]
   /** Where the files are. In memory nothing is durable, whatever is asked for. */
   readonly onDisk: boolean
+  /** For other files of the run; deleted with the databases. */
+  readonly folder: string
   stop(): Promise<void>
 }
 
 const inMemory = new Set([0x01021994, 0x858458f6])
 
+/** Sizes fit for a server that does nothing else. What makes a commit durable stays as the server has it by default. */
+export const serverSettings = {
+  postgres: ['shared_buffers=2GB', 'max_wal_size=8GB', 'jit=off'],
+  mysql: ['innodb-buffer-pool-size=2G', 'innodb-log-file-size=1G'],
+} as const
+
 export async function openDatabases(names: readonly BenchDatabaseName[]): Promise<BenchDatabases> {
   const folder = await mkdtemp(join(tmpdir(), 'geneva-bench-'))
   const stops = [() => rm(folder, { recursive: true, force: true })]
   const all: BenchDatabase[] = []
-  for (const name of names) {
-    if (name === 'sqlite') {
-      all.push({ name, options: { url: `sqlite:${join(folder, 'bench.db')}`, synchronous: 'full' } })
-    } else {
-      const server = await startServer(name)
-      stops.unshift(server.stop)
-      all.push({ name, options: { url: server.url } })
+  try {
+    for (const name of names) {
+      if (name === 'sqlite' || name === 'sqlite-normal') {
+        const synchronous = name === 'sqlite' ? 'full' : 'normal'
+        all.push({ name, kind: 'sqlite', options: { url: `sqlite:${join(folder, `${name}.db`)}`, synchronous } })
+      } else {
+        const server = await startServer(name)
+        stops.unshift(server.stop)
+        all.push({ name, kind: name, options: { url: server.url } })
+      }
     }
+    const onDisk = !inMemory.has((await statfs(folder)).type)
+    return { all, folder, onDisk, stop: () => stopAll(stops) }
+  } catch (error) {
+    await stopAll(stops)
+    throw error
   }
-  return {
-    all,
-    onDisk: !inMemory.has((await statfs(folder)).type),
-    async stop() {
-      for (const stop of stops) await stop()
-    },
-  }
+}
+
+async function stopAll(stops: readonly (() => Promise<void>)[]): Promise<void> {
+  for (const stop of stops) await stop()
 }
 
 async function startServer(name: 'postgres' | 'mysql'): Promise<{ url: string; stop(): Promise<void> }> {
@@ -51,7 +67,35 @@ async function startServer(name: 'postgres' | 'mysql'): Promise<{ url: string; s
   const { startDatabases } = (await import(script.href)) as typeof import('../scripts/databases.mjs')
   delete process.env.GENEVA_TEST_POSTGRES_URL
   delete process.env.GENEVA_TEST_MYSQL_URL
-  const { [name]: url, stop } = await startDatabases({ durable: true, only: [name] })
+  const { [name]: url, stop } = await startDatabases({ durable: true, only: [name], settings: serverSettings })
   if (url === undefined) throw new Error(`The ${name} server was not started.`)
   return { url, stop }
+}
+
+let places = 0
+
+/** A database of its own on the same server, or a file of its own beside the other: as if nothing had been before. */
+export async function inFreshPlace<T>(database: BenchDatabase, work: (place: BenchDatabase) => Promise<T>): Promise<T> {
+  const name = `bench_${process.pid}_${++places}`
+  const { url } = database.options
+  if (database.kind === 'sqlite') {
+    const file = `${url.slice('sqlite:'.length)}.${name}.db`
+    try {
+      return await work({ ...database, options: { ...database.options, url: `sqlite:${file}` } })
+    } finally {
+      for (const end of ['', '-wal', '-shm']) await rm(`${file}${end}`, { force: true })
+    }
+  }
+  const fresh = new URL(url)
+  fresh.pathname = `/${name}`
+  const run = async (statement: string) => {
+    const server = await connectPlainly(database.kind, url)
+    await server.query(statement).finally(() => server.close())
+  }
+  await run(`create database ${name}`)
+  try {
+    return await work({ ...database, options: { ...database.options, url: fresh.href } })
+  } finally {
+    await run(`drop database ${name}${database.kind === 'postgres' ? ' with (force)' : ''}`)
+  }
 }

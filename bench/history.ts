@@ -46,7 +46,7 @@ export async function seedHistory(
   const copier = new Copier(plain, prefix, { id: past.id, stride })
   for (let from = 0; from < copies; from += atOnce) await copier.copy(from, Math.min(copies, from + atOnce))
   await copier.end()
-  for (const statement of gathering[database.name](prefix)) await plain.query(statement)
+  for (const statement of gathering[database.kind](prefix)) await plain.query(statement)
   const idOf = (copy: number) => String(Number(past.id) + copy * stride)
   return {
     sample: count => Array.from({ length: count }, (_, index) => idOf(Math.floor((index * (copies + 1)) / count))),
@@ -131,14 +131,14 @@ function numbers(from: number, to: number): string {
 const seeded = ['workflows', 'step_executions', 'events']
 
 /** What a server does by itself after a while. A file has nobody who does. */
-const gathering: Readonly<Record<BenchDatabase['name'], (prefix: string) => readonly string[]>> = {
+const gathering: Readonly<Record<BenchDatabase['kind'], (prefix: string) => readonly string[]>> = {
   sqlite: () => [],
   postgres: prefix => seeded.map(table => `vacuum analyze ${prefix}${table}`),
   mysql: prefix => seeded.map(table => `analyze table ${prefix}${table}`),
 }
 
 /** Of a server's tables with the prefix, of a file all. */
-async function bytesOf(plain: PlainConnection, { name, options }: BenchDatabase): Promise<number> {
+async function bytesOf(plain: PlainConnection, { kind, options }: BenchDatabase): Promise<number> {
   const like = `like '${options.prefix}%'`
   const statements = {
     sqlite: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
@@ -146,6 +146,6 @@ async function bytesOf(plain: PlainConnection, { name, options }: BenchDatabase)
     mysql: `select sum(data_length + index_length) as bytes from information_schema.tables
       where table_schema = database() and table_name ${like}`,
   }
-  const [row] = await plain.query(statements[name])
+  const [row] = await plain.query(statements[kind])
   return Number(row?.bytes ?? 0)
 }

@@ -4,38 +4,52 @@
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type BenchDatabase, type BenchDatabaseName, openDatabases } from './databases.ts'
-import { asTable, currentLoad, describeMachine, type Result, resultOf } from './report.ts'
-import type { Measurement, Size, Workload } from './workload.ts'
+import { compare } from './bars.ts'
+import { type BenchDatabaseName, openDatabases, serverSettings } from './databases.ts'
+import { measureAll } from './measure.ts'
+import { installPeers } from './peer-cases.ts'
+import { asTable, currentLoad, describeMachine } from './report.ts'
+import type { Size, Workload } from './workload.ts'
 
 const fewestRuns = 3
 /** Ten times as many as in the tables that they are compared with. */
 const fewestFinished = 10_000
-const system = 'geneva-drive'
-const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'postgres', 'mysql']
+const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'sqlite-normal', 'postgres', 'mysql']
 const usualDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres']
+/** What is measured if only `--peers` is said: all that others can do, and what it costs us. */
+const comparedWorkloads = ['throughput', 'latency', 'fan', 'cost']
+const comparedDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres', 'mysql']
 const folder = new URL('workloads/', import.meta.url)
 const workloadNames = readdirSync(folder)
   .filter(file => file.endsWith('.js'))
   .map(file => file.slice(0, -'.js'.length))
 
-const usage = `usage: npm run bench -- WORKLOAD [--json] [--runs N] [--databases sqlite,postgres,mysql] [--finished N] [--tiny]
+const usage = `usage: npm run bench -- WORKLOAD ... [--json] [--runs N] [--databases NAME,...] [--peers]
+                       [--only NAME] [--finished N] [--seconds N] [--tiny]
 
 workloads: ${workloadNames.join(', ')}
 --runs N      how often each case is measured, at least ${fewestRuns}
---databases   which ones; ${usualDatabases.join(' and ')} if nothing is said
+--databases   of ${databaseNames.join(', ')}; ${usualDatabases.join(' and ')} if nothing is said
+--peers       other engines and queues as well, installed when first asked for; without a workload it means
+              ${comparedWorkloads.join(', ')} on ${comparedDatabases.join(', ')}
+--only NAME   only what is called so in the second column of the table: --only '2,000 workflows'
 --finished N  for growth: how many executions have ended in the larger tables; a million if nothing is said
+--seconds N   for bloat and contention: how long the load lasts; 300 if nothing is said
 --tiny        small sizes, only to see that everything works; the numbers mean nothing`
 
 class UsageError extends Error {}
 
 interface Order {
-  readonly workload: string
+  readonly workloads: readonly string[]
   readonly json: boolean
   readonly runs: number
   readonly databases: readonly BenchDatabaseName[]
   readonly size: Size
   readonly finished: number
+  readonly seconds: number
+  readonly peers: boolean
+  /** The name of the cases that are measured; all if it is `null`. */
+  readonly only: string | null
 }
 
 try {
@@ -47,52 +61,53 @@ try {
 }
 
 async function main(order: Order): Promise<void> {
-  const { workload } = (await import(new URL(`${order.workload}.js`, folder).href)) as { workload: Workload }
+  const workloads = await Promise.all(order.workloads.map(name => chosen(name, order)))
+  if (order.peers) await installPeers()
   const loadBefore = currentLoad()
   const databases = await openDatabases(order.databases)
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => void databases.stop().finally(() => process.exit(130)))
+  }
   try {
-    const results = await measure(workload, order, databases.all)
-    const machine = describeMachine(databases.onDisk, loadBefore)
-    const document = { ...order, about: workload.about, machine, results }
-    process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(machine, results)}\n`)
-    await workload.stop?.()
+    const { finished, seconds, runs, size } = order
+    const plan = { databases: databases.all, runs, size, limits: { finished, seconds } }
+    const all = []
+    for (const { name, cases } of workloads) all.push(await measureAll({ ...plan, workload: name, cases }))
+    const results = all.flatMap(each => each.results)
+    const measured = {
+      machine: describeMachine(databases.onDisk, loadBefore),
+      results,
+      comparisons: order.workloads.flatMap(name => compare(name, results)),
+      failures: all.flatMap(each => each.failures),
+    }
+    const about = Object.fromEntries(workloads.map(({ name, workload }) => [name, workload.about]))
+    const document = { ...order, about, settings: serverSettings, ...measured }
+    process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(measured)}\n`)
   } finally {
+    for (const { workload } of workloads) await workload.stop?.()
     await databases.stop()
   }
 }
 
-async function measure(workload: Workload, order: Order, databases: readonly BenchDatabase[]): Promise<Result[]> {
-  const measured = new Map<string, { head: Parameters<typeof resultOf>[0]; values: number[] }>()
-  const note = (name: string, database: string, { what, value, unit }: Measurement) => {
-    const label = what === undefined ? name : `${name}: ${what}`
-    const key = `${database}\n${label}`
-    const head = { workload: order.workload, case: label, system, database, unit }
-    const known = measured.get(key) ?? { head, values: [] }
-    known.values.push(value)
-    measured.set(key, known)
-  }
-  for (const database of databases) {
-    for (const each of workload.cases) await each.measure(database, 'tiny', order.finished)
-    for (let run = 1; run <= order.runs; run++) {
-      for (const each of workload.cases) {
-        process.stderr.write(`${database.name}, run ${run} of ${order.runs}: ${each.name}\n`)
-        const measured = await each.measure(database, order.size, order.finished)
-        for (const measurement of measured) note(each.name, database.name, measurement)
-      }
-    }
-  }
-  return [...measured.values()].map(({ head, values }) => resultOf(head, values))
+async function chosen(name: string, { peers, only }: Order) {
+  const { workload } = (await import(new URL(`${name}.js`, folder).href)) as { workload: Workload }
+  const all = [...workload.cases, ...(peers ? (workload.peers ?? []) : [])]
+  const cases = only === null ? all : all.filter(each => each.name === only)
+  if (cases.length === 0) throw new UsageError(`Nothing in ${name} is called ${only}.`)
+  return { name, workload, cases }
 }
 
 function orderFrom(args: readonly string[]): Order {
   const { values, positionals } = parsed(args)
-  const [workload, ...more] = positionals
-  if (workload === undefined || more.length > 0 || !workloadNames.includes(workload)) {
-    throw new UsageError(workload === undefined ? 'Name a workload.' : `There is no workload ${positionals.join(' ')}.`)
-  }
+  const workloads = positionals.length === 0 && values.peers ? comparedWorkloads : positionals
+  const stranger = workloads.find(name => !workloadNames.includes(name))
+  if (stranger !== undefined) throw new UsageError(`There is no workload ${stranger}.`)
+  if (workloads.length === 0) throw new UsageError('Name a workload.')
   const runs = Number(values.runs)
-  if (!Number.isSafeInteger(runs) || runs < fewestRuns) throw new UsageError(`--runs must be at least ${fewestRuns}.`)
-  const names = values.databases.split(',')
+  const fewest = values.tiny ? 1 : fewestRuns
+  if (!Number.isSafeInteger(runs) || runs < fewest) throw new UsageError(`--runs must be at least ${fewest}.`)
+  const usual = positionals.length === 0 ? comparedDatabases : usualDatabases
+  const names = values.databases?.split(',') ?? usual
   const unknown = names.find(name => !databaseNames.some(known => known === name))
   if (unknown !== undefined) throw new UsageError(`There is no database ${unknown}.`)
   const databases = databaseNames.filter(name => names.includes(name))
@@ -100,7 +115,10 @@ function orderFrom(args: readonly string[]): Order {
   if (!Number.isSafeInteger(finished) || finished < fewestFinished || finished % 1000 !== 0) {
     throw new UsageError(`--finished must be a multiple of 1,000, and at least ${fewestFinished}.`)
   }
-  return { finished, workload, json: values.json, runs, databases, size: values.tiny ? 'tiny' : 'full' }
+  const seconds = Number(values.seconds)
+  if (!Number.isSafeInteger(seconds) || seconds < 1) throw new UsageError('--seconds must be a whole number above 0.')
+  const { json, peers, only = null } = values
+  return { finished, seconds, workloads, json, peers, only, runs, databases, size: values.tiny ? 'tiny' : 'full' }
 }
 
 function parsed(args: readonly string[]) {
@@ -111,7 +129,10 @@ function parsed(args: readonly string[]) {
       options: {
         json: { type: 'boolean', default: false },
         runs: { type: 'string', default: String(fewestRuns) },
-        databases: { type: 'string', default: usualDatabases.join(',') },
+        databases: { type: 'string' },
+        peers: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        seconds: { type: 'string', default: '300' },
         finished: { type: 'string', default: '1000000' },
         tiny: { type: 'boolean', default: false },
       },

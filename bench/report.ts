@@ -1,5 +1,7 @@
 /** What came out of a run, for people as a table and for programs as one JSON document. */
 import { cpus, loadavg, totalmem } from 'node:os'
+import type { Comparison } from './bars.ts'
+import type { Failure } from './measure.ts'
 
 export interface Result {
   readonly workload: string
@@ -52,33 +54,57 @@ export function describeMachine(onDisk: boolean, loadBefore: number): Machine {
   }
 }
 
-export function asTable(machine: Machine, results: readonly Result[]): string {
-  const head = ['workload', 'case', 'database', 'median', 'low', 'high', 'unit', 'runs']
-  const rows = results.map(result => [
-    result.workload,
-    result.case,
-    result.database,
-    ...[result.median, result.low, result.high].map(number),
-    result.unit,
-    String(result.runs.length),
-  ])
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map(row => row[column]?.length ?? 0)))
-  const isNumber = (column: number) => column > 2 && column !== 6
-  const line = (row: readonly string[]) =>
-    row.map((cell, i) => (isNumber(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))).join('  ')
+export interface Measured {
+  readonly machine: Machine
+  readonly results: readonly Result[]
+  readonly comparisons: readonly Comparison[]
+  readonly failures: readonly Failure[]
+}
+
+export function asTable({ machine, results, comparisons, failures }: Measured): string {
   const { node, platform, cpu, cores, memoryGb, onDisk, loadBefore, loadAfter } = machine
   return [
-    line(head),
-    line(widths.map(width => '-'.repeat(width))),
-    ...rows.map(line),
+    ...columns(
+      ['workload', 'case', 'system', 'database', '>median', '>low', '>high', 'unit', '>runs'],
+      results.map(result => [
+        result.workload,
+        result.case,
+        result.system,
+        result.database,
+        ...[result.median, result.low, result.high].map(value => number(value)),
+        result.unit,
+        String(result.runs.length),
+      ]),
+    ),
+    ...(comparisons.length === 0 ? [] : ['', ...compared(comparisons)]),
+    ...failures.map(({ system, database, error }) => `\n${system} on ${database} could not be measured:\n${error}`),
     '',
     `Node ${node}, ${platform}, ${cores} x ${cpu}, ${memoryGb} GB, files ${onDisk ? 'on disk' : 'IN MEMORY: not durable'}`,
     `load ${loadBefore} before, ${loadAfter} after${loadAfter > cores ? ': the machine was busy, the numbers are low' : ''}`,
   ].join('\n')
 }
 
-function number(value: number): string {
-  const digits = Math.abs(value) >= 100 ? 0 : 1
-  const rounded = Math.abs(value) < 0.05 ? 0 : value
-  return rounded.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+function compared(comparisons: readonly Comparison[]): string[] {
+  const verdict = ({ met }: Comparison) => (met === null ? '' : met ? 'met' : 'NOT MET')
+  return columns(
+    ['compared', '>value', 'unit', 'bar', 'verdict'],
+    comparisons.map(each => [each.what, number(each.value, 2), each.unit, each.bar ?? '', verdict(each)]),
+  )
+}
+
+/** A head that begins with `>` is over numbers, which stand to the right. */
+function columns(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const names = head.map(name => name.replace('>', ''))
+  const widths = names.map((_, column) => Math.max(...[names, ...rows].map(row => row[column]?.length ?? 0)))
+  const pad = (cell: string, column: number) =>
+    head[column]?.startsWith('>') ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)
+  const line = (row: readonly string[]) => row.map(pad).join('  ').trimEnd()
+  return [line(names), line(widths.map(width => '-'.repeat(width))), ...rows.map(line)]
+}
+
+function number(value: number, usual = 1): string {
+  const size = Math.abs(value)
+  if (size < 0.0005) return '0'
+  const digits = size >= 100 ? 0 : size >= 1 ? usual : 3
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

@@ -10,6 +10,8 @@ export interface StartOptions {
   durable?: boolean
   /** Which servers to start; both by default. */
   only?: readonly ServerName[]
+  /** More settings of a server, as `name=value`: sizes, for benchmarks. */
+  settings?: Readonly<Partial<Record<ServerName, readonly string[]>>>
 }
 
 export interface Databases {

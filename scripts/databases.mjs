@@ -19,13 +19,13 @@ import { startPostgres } from './databases/postgres.mjs'
  * @param {StartOptions} [options]
  * @returns {Promise<Databases>}
  */
-export async function startDatabases({ durable = false, only = ['postgres', 'mysql'] } = {}) {
+export async function startDatabases({ durable = false, only = ['postgres', 'mysql'], settings = {} } = {}) {
   const folder = await mkdtemp(join(await realpath(durable ? tmpdir() : await quickPlace()), 'geneva-databases-'))
   const guard = startGuard(folder)
   try {
     // The PostgreSQL server may run as another user than this process, and has to pass through.
     await chmod(folder, 0o755)
-    const options = { folder, guard, durable }
+    const options = { folder, guard, durable, settings }
     const [postgres, mysql] = await settleAll([
       only.includes('postgres') ? process.env.GENEVA_TEST_POSTGRES_URL || startPostgres(options) : undefined,
       only.includes('mysql') ? process.env.GENEVA_TEST_MYSQL_URL || startMariadb(options) : undefined,

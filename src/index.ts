@@ -23,6 +23,7 @@ export type { ImportOptions, RequestOptions, ResolveOptions } from './client/req
 export type { RequeueOptions } from './client/requeue-letter.ts'
 export type { PruneOptions, PruneReport, RetentionOptions } from './client/retention.ts'
 export type { ScheduleStatus } from './client/schedules.ts'
+export type { Schema } from './client/schema.ts'
 export type { NamedStart, NamedStartOptions } from './client/start-by-name.ts'
 export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions } from './client/stats.ts'
 export type { StepProgress } from './client/step-progress.ts'
@@ -122,6 +123,7 @@ export type { DrawnState, Picture, PictureNode, StateWord } from './drawing/pict
 export type { CheckFinding, CheckReport, CheckVerdict } from './engine/check-deploy.ts'
 export type { Explanation } from './engine/explain-workflows.ts'
 export type { FinalizingDecision } from './engine/finalizing.ts'
+export type { RollbackStep } from './engine/preview-rollback.ts'
 export type { NodeReadiness } from './engine/readiness.ts'
 export type { GraphStart } from './engine/start-graphs.ts'
 export type { StartOptions } from './engine/start-orders.ts'
@@ -169,6 +171,7 @@ export type {
   Outcome,
   WorkflowState,
 } from './store/records.ts'
+export type { SchemaPlan } from './store/store.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

@@ -1,10 +1,12 @@
 /**
- * Whether history costs anything: the same work on tables with a thousand executions that have ended and on tables with a
- * million, in turns. Explaining 5,000 workflows in one call and claiming must not take more than 1.5 times as long.
+ * Whether history costs anything: the same work in turns on tables with few executions that have ended, or none, and on
+ * tables with a million. Explaining 5,000 workflows in one call and claiming must not take more than 1.5 times as long,
+ * throughput and the time of one workflow must hardly change.
  */
 import { Geneva, Workflow } from '../../src/index.ts'
 import { connectPlainly, type PlainConnection } from '../../test/support/plain-sql.ts'
 import type { BenchDatabase } from '../databases.ts'
+import { FiveSteps, runMany, stepsOfFive, workerOptions } from '../five-steps.ts'
 import { type History, Past, seedHistory } from '../history.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
 
@@ -27,20 +29,7 @@ class Waiting extends Workflow {
   async first() {}
 }
 
-/** What is run from start to end. */
-class Sprint extends Workflow {
-  static {
-    this.step('first')
-    this.step('second')
-    this.step('third')
-  }
-  async first() {}
-  async second() {}
-  async third() {}
-}
-
-const stepsOfSprint = 3
-const workflows = [Past, Later, Waiting, Sprint] as const
+const workflows = [Past, Later, Waiting, FiveSteps] as const
 
 interface Amounts {
   readonly small: number
@@ -49,19 +38,22 @@ interface Amounts {
   readonly ended: number
   readonly due: number
   readonly claims: number
-  readonly sprints: number
+  /** Run at once, and one after the other. */
+  readonly many: number
   readonly alone: number
   readonly rounds: number
 }
 
 const amounts: Readonly<Record<Size, Amounts>> = {
-  full: { small: 1000, explained: 5000, ended: 200, due: 2000, claims: 50, sprints: 500, alone: 20, rounds: 5 },
-  tiny: { small: 50, explained: 20, ended: 5, due: 30, claims: 2, sprints: 3, alone: 2, rounds: 1 },
+  full: { small: 1000, explained: 5000, ended: 200, due: 2000, claims: 50, many: 2000, alone: 100, rounds: 5 },
+  tiny: { small: 50, explained: 20, ended: 5, due: 30, claims: 2, many: 10, alone: 2, rounds: 1 },
 }
 
 const perClaim = 10
 const worker = 'claimer'
 const bound = 1.5
+
+const none: History = { sample: () => [], bytes: 0 }
 
 /** One set of tables, with all that is measured on it. */
 class Grown {
@@ -85,13 +77,16 @@ class Grown {
     this.#generation = set.generation
   }
 
-  static async seed(database: BenchDatabase, finished: number, size: Amounts): Promise<Grown> {
-    const own = { ...database, options: { ...database.options, prefix: `g${finished}_`, keyType: 'bigint' as const } }
+  static async seed(database: BenchDatabase, finished: number, kind: Size): Promise<Grown> {
+    const size = amounts[kind]
+    const prefix = `${kind}${finished}_`
+    const own = { ...database, options: { ...database.options, prefix, keyType: 'bigint' as const } }
     const geneva = new Geneva({ database: own.options, workflows })
     await geneva.migrate()
-    const plain = await connectPlainly(own.name, own.options.url)
-    const history = await seedHistory({ geneva, database: own, plain }, finished)
-    const { explained, ended, due } = size
+    const plain = await connectPlainly(own.kind, own.options.url)
+    const history = finished === 0 ? none : await seedHistory({ geneva, database: own, plain }, finished)
+    const { explained, due } = size
+    const ended = finished === 0 ? 0 : size.ended
     const whats = (count: number) => Array.from({ length: count }, () => ({}))
     const later = await geneva.startMany(Later, whats(explained - ended), { delay: '1 day' })
     await geneva.startMany(Waiting, whats(due))
@@ -134,28 +129,25 @@ class Grown {
     return took / claims
   }
 
-  /** Executions per second of many workflows at once, and how long one alone takes from start to end. */
+  /** Steps per second of many workflows at once, and how long one alone takes from start to end. */
   async run(): Promise<{ readonly perSecond: number; readonly aloneMs: number }> {
     const geneva = new Geneva({ database: this.#database.options, workflows })
     try {
-      const { sprints, alone } = this.#amounts
-      const started = await geneva.startMany(
-        Sprint,
-        Array.from({ length: sprints }, () => ({})),
-      )
-      const begun = performance.now()
-      await geneva.startWorker({ queues: ['default'] })
-      await Promise.all(started.map(workflow => workflow.waitUntilFinished({ timeout: '10 min' })))
-      const seconds = (performance.now() - begun) / 1000
+      const { many, alone } = this.#amounts
+      const { prefix = '' } = this.#database.options
+      const [row] = await this.#plain.query(`select max(id) as id from ${prefix}workflows`)
+      const lastId = String(row?.id)
+      await geneva.startWorker({ ...workerOptions, queues: ['default'] })
+      const ms = await runMany({ geneva, plain: this.#plain, beside: { prefix, lastId } }, many)
       const times: number[] = []
       for (let i = 0; i < alone; i++) {
         const at = performance.now()
-        const workflow = await geneva.start(Sprint)
+        const workflow = await geneva.start(FiveSteps)
         await workflow.waitUntilFinished({ timeout: '1 min' })
         times.push(performance.now() - at)
       }
-      await this.#forget(started[0]?.id ?? '')
-      return { perSecond: (sprints * stepsOfSprint) / seconds, aloneMs: middle(times) }
+      await this.#forget(lastId)
+      return { perSecond: (many * stepsOfFive * 1000) / ms, aloneMs: middle(times) }
     } finally {
       await geneva.close()
     }
@@ -167,11 +159,11 @@ class Grown {
   }
 
   /** What the runs have added to the history, so that it stays as large as it is called. */
-  async #forget(firstId: string): Promise<void> {
+  async #forget(lastId: string): Promise<void> {
     const { prefix } = this.#database.options
-    await this.#plain.query(`delete from ${prefix}events where workflow_id >= ${firstId}`)
-    await this.#plain.query(`delete from ${prefix}step_executions where workflow_id >= ${firstId}`)
-    await this.#plain.query(`delete from ${prefix}workflows where id >= ${firstId}`)
+    await this.#plain.query(`delete from ${prefix}events where workflow_id > ${lastId}`)
+    await this.#plain.query(`delete from ${prefix}step_executions where workflow_id > ${lastId}`)
+    await this.#plain.query(`delete from ${prefix}workflows where id > ${lastId}`)
   }
 }
 
@@ -190,8 +182,8 @@ interface GrownSet {
 const sets = new Map<string, Promise<Grown>>()
 
 function grown(database: BenchDatabase, finished: number, size: Size): Promise<Grown> {
-  const key = JSON.stringify([database.options.url, finished])
-  const known = sets.get(key) ?? Grown.seed(database, finished, amounts[size])
+  const key = JSON.stringify([database.options.url, finished, size])
+  const known = sets.get(key) ?? Grown.seed(database, finished, size)
   sets.set(key, known)
   return known
 }
@@ -218,23 +210,31 @@ function middle(values: readonly number[]): number {
 
 const history: Case = {
   name: 'history',
-  async measure(database, size, finished) {
+  async measure(database, size, { finished }) {
     const { small, rounds, explained } = amounts[size]
     const large = size === 'full' ? finished : small * 10
+    const empty = await grown(database, 0, size)
     const both = [await grown(database, small, size), await grown(database, large, size)] as const
     const explain = await inTurns(both, rounds, set => set.explainMs())
     const claim = await inTurns(both, rounds, set => set.claimMs())
-    const runs = [await both[0].run(), await both[1].run()] as const
+    // Unmeasured: code and plans are as warm for one as for the other.
+    await both[1].run()
+    const runs = [await empty.run(), await both[1].run()] as const
     const pair = (what: string, [few, many]: readonly [number, number], unit: string): Measurement[] => [
       { what: `${what}, ${count(small)} ended`, value: few, unit },
       { what: `${what}, ${count(large)} ended`, value: many, unit },
       { what: `${what}, many against few`, value: many / few, unit: 'times' },
     ]
+    const beside = (what: string, [zero, many]: readonly [number, number], unit: string): Measurement[] => [
+      { what: `${what}, none ended`, value: zero, unit },
+      { what: `${what}, ${count(large)} ended`, value: many, unit },
+      { what: `${what}, many against none`, value: many / zero, unit: 'times' },
+    ]
     return [
       ...pair(`explain ${count(explained)} (bound ${bound})`, explain, 'ms'),
       ...pair(`claim ${perClaim} (bound ${bound})`, claim, 'ms'),
-      ...pair('throughput', [runs[0].perSecond, runs[1].perSecond], 'executions/s'),
-      ...pair('start to end, three steps', [runs[0].aloneMs, runs[1].aloneMs], 'ms'),
+      ...beside('throughput', [runs[0].perSecond, runs[1].perSecond], 'steps/s'),
+      ...beside('start to end of one', [runs[0].aloneMs, runs[1].aloneMs], 'ms'),
       ...both.map(set => ({ what: `disk, ${count(set.finished)} ended`, value: set.bytes / 2 ** 20, unit: 'MB' })),
     ]
   },
@@ -245,7 +245,7 @@ function count(value: number): string {
 }
 
 export const workload: Workload = {
-  about: 'Explaining, claiming and running beside a thousand executions that have ended, and beside a million.',
+  about: 'Explaining, claiming and running beside no or few executions that have ended, and beside a million.',
   cases: [history],
   async stop() {
     for (const set of sets.values()) await (await set).close()

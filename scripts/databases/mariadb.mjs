@@ -10,10 +10,10 @@ import { startServer } from './server.mjs'
 const fast = ['--innodb-flush-log-at-trx-commit=0', '--skip-innodb-doublewrite', '--loose-debug-no-sync']
 
 /**
- * @param {{ folder: string, guard: import('./guard.mjs').Guard, durable: boolean }} options
+ * @param {import('./server.mjs').ServerOptions} options
  * @returns {Promise<string>} the server's address
  */
-export async function startMariadb({ folder, guard, durable }) {
+export async function startMariadb({ folder, guard, durable, settings }) {
   const binaries = await mariadbBinaries(folder)
   const home = join(folder, 'mariadb')
   const accounts = join(home, 'accounts.sql')
@@ -33,9 +33,10 @@ export async function startMariadb({ folder, guard, durable }) {
   const files = [`--socket=${join(home, 'socket')}`, `--pid-file=${join(home, 'pid')}`, `--init-file=${accounts}`]
   const network = ['--bind-address=127.0.0.1', '--skip-name-resolve', '--max-connections=200']
   const storage = ['--skip-log-bin', '--character-set-server=utf8mb4', ...(durable ? [] : fast)]
+  const more = (settings.mysql ?? []).map(setting => `--${setting}`)
   return startServer({
     program: binaries.mariadbd,
-    args: port => [...basics, ...files, `--port=${port}`, ...network, ...storage],
+    args: port => [...basics, ...files, `--port=${port}`, ...network, ...storage, ...more],
     options,
     log: join(folder, 'mariadb.log'),
     guard,

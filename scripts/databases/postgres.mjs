@@ -10,10 +10,10 @@ import { startServer } from './server.mjs'
 const fast = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 /**
- * @param {{ folder: string, guard: import('./guard.mjs').Guard, durable: boolean }} options
+ * @param {import('./server.mjs').ServerOptions} options
  * @returns {Promise<string>} the server's address
  */
-export async function startPostgres({ folder, guard, durable }) {
+export async function startPostgres({ folder, guard, durable, settings: more }) {
   const owner = await serverOwner()
   const { initdb, postgres } = await postgresBinaries(folder, owner)
   const password = randomBytes(12).toString('hex')
@@ -33,6 +33,7 @@ export async function startPostgres({ folder, guard, durable }) {
 
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200']
   if (!durable) settings.push(...fast)
+  settings.push(...(more.postgres ?? []))
   return startServer({
     program: postgres,
     args: port => ['-D', data, '-p', String(port), ...settings.flatMap(setting => ['-c', setting])],

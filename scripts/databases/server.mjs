@@ -10,6 +10,14 @@ const READY_POLL_MS = 25
 const PORT_ATTEMPTS = 5
 
 /**
+ * @typedef {object} ServerOptions
+ * @property {string} folder
+ * @property {import('./guard.mjs').Guard} guard
+ * @property {boolean} durable
+ * @property {Readonly<Partial<Record<import('../databases.d.mts').ServerName, readonly string[]>>>} settings
+ */
+
+/**
  * @typedef {object} Launch
  * @property {string} program
  * @property {(port: number) => readonly string[]} args

@@ -2,33 +2,29 @@
  * `geneva check`: what deploying this code would do to workflows that run. For a pipeline: it fails when workflows would be
  * left standing.
  */
-import { Command } from 'commander'
 import type { CheckFinding, CheckReport } from '../index.ts'
-import { loadGeneva } from './load-geneva.ts'
+import { AppCommand, type Shared, withApp } from './app-command.ts'
+import { answerIsNo } from './exit-codes.ts'
+import { harmless, printJson, say } from './terminal.ts'
 
-/** The exit code when workflows would be orphaned. */
-const orphaned = 3
-
-export function checkCommand(): Command {
-  return new Command('check')
-    .description(
-      'compare the code with every workflow that has not ended: what heals, what needs a map, what is orphaned',
+export function checkCommand(): AppCommand {
+  return new AppCommand('check', {
+    description: 'tell what deploying this code would do to workflows that have not ended',
+    examples: [
+      ['check', 'the code of geneva.config.*'],
+      ['check ./dist/geneva.js --json', 'in a pipeline, before the deploy'],
+    ],
+    more: 'Exit code 3: a workflow would be orphaned.',
+  })
+    .locating(true)
+    .action((options: Shared) =>
+      withApp(options, async geneva => {
+        const report = await geneva.check()
+        if (options.json) printJson(report)
+        else say(harmless(textOf(report)))
+        if (!report.ok) process.exitCode = answerIsNo
+      }),
     )
-    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  geneva check ./dist/geneva.js\n\nExit code 3: a workflow would be orphaned.')
-    .action(check)
-}
-
-async function check(module: string, options: { readonly json?: boolean }): Promise<void> {
-  const geneva = await loadGeneva(module)
-  try {
-    const report = await geneva.check()
-    console.log(options.json ? JSON.stringify(report) : textOf(report))
-    if (!report.ok) process.exitCode = orphaned
-  } finally {
-    await geneva.close()
-  }
 }
 
 const headings: readonly (readonly [CheckFinding['verdict'], string])[] = [

@@ -1,57 +1,9 @@
 #!/usr/bin/env node
-/**
- * The command line. A person's mistake gets one line that says what to do; a stack trace is only for our own.
- */
-import { createRequire } from 'node:module'
-import { Command, CommanderError } from 'commander'
-import { isGenevaError } from '../index.ts'
-import { checkCommand } from './check-command.ts'
-import { dlqCommand } from './dlq-command.ts'
-import { doctorCommand } from './doctor-command.ts'
-import { eventsCommand } from './events-command.ts'
-import { explainCommand } from './explain-command.ts'
-import { migrateCommand } from './migrate-command.ts'
-import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
-import { pruneCommand } from './prune-command.ts'
-import { queuesCommand } from './queues-command.ts'
+/** The program `geneva`. */
+import { failed } from './exit-codes.ts'
+import { runCommandLine } from './run-command-line.ts'
 
-/** Exit codes are part of the interface: 1 something went wrong, 2 wrong usage, 3 the answer is no. */
-const failed = 1
-const wrongUsage = 2
+// A reader that has seen enough, such as `head`, is no error.
+process.stdout.on('error', error => process.exit((error as { code?: string }).code === 'EPIPE' ? 0 : failed))
 
-const { version } = createRequire(import.meta.url)('geneva-drive/package.json') as { version: string }
-
-const program = new Command('geneva')
-  .description('Durable workflows on the database your application already has.')
-  .version(version)
-  .exitOverride()
-  .showHelpAfterError('(geneva --help shows all commands)')
-  .addCommand(migrateCommand())
-  .addCommand(checkCommand())
-  .addCommand(doctorCommand())
-  .addCommand(eventsCommand())
-  .addCommand(explainCommand())
-  .addCommand(dlqCommand())
-  .addCommand(queuesCommand())
-  .addCommand(pruneCommand())
-  .addCommand(stuckCommand())
-  .addCommand(statsCommand())
-  .addCommand(healthCommand())
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : wrongUsage
-  else {
-    process.exitCode = failed
-    console.error(isGenevaError(error) ? `geneva: ${error.message}` : describe(error))
-  }
-}
-
-/** What a driver throws is a fact about the database, not a bug here: its message is enough. */
-function describe(error: unknown): string {
-  if (error instanceof AggregateError) return `geneva: ${error.errors.map(inner => String(inner)).join('; ')}`
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  if (typeof code === 'string' && typeof message === 'string') return `geneva: ${message} (${code})`
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
-}
+await runCommandLine(process.argv.slice(2))

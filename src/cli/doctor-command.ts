@@ -2,48 +2,46 @@
  * `geneva doctor`: compares what is stored with what the events say and with what must always be true. It changes nothing;
  * it fails when something is wrong.
  */
-import { Command, InvalidArgumentError as WrongArgument } from 'commander'
 import type { DoctorFinding, DoctorReport } from '../index.ts'
-import { loadGeneva } from './load-geneva.ts'
+import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { answerIsNo } from './exit-codes.ts'
+import { harmless, printJson, say } from './terminal.ts'
 
-/** The exit code when something is wrong. */
-const unsound = 3
-
-interface Options {
+interface Options extends Shared {
   readonly workflow?: string
   readonly active?: boolean
   readonly limit?: number
-  readonly json?: boolean
 }
 
-export function doctorCommand(): Command {
-  return new Command('doctor')
-    .exitOverride()
-    .description('rebuild every workflow from its events and compare it with what is stored; changes nothing')
-    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
+export function doctorCommand(): AppCommand {
+  return new AppCommand('doctor', {
+    description: 'rebuild every workflow from its events and compare it with what is stored; changes nothing',
+    examples: [
+      ['doctor', 'all workflows'],
+      ['doctor --active', 'only those that have not ended'],
+      ['doctor --workflow 4711 --json', 'one of them'],
+    ],
+    more: 'Exit code 3: something is wrong.',
+  })
     .option('--workflow <id>', 'look at this workflow only')
     .option('--active', 'look only at workflows that have not ended')
-    .option('--limit <count>', 'look at so many workflows, the newest first', count)
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  geneva doctor ./dist/geneva.js --active\n\nExit code 3: something is wrong.')
+    .option('--limit <count>', 'look at so many workflows, the newest first', wholeNumber(Number.MAX_SAFE_INTEGER))
+    .locating()
     .action(doctor)
 }
 
-async function doctor(module: string, { json, ...options }: Options): Promise<void> {
-  const geneva = await loadGeneva(module)
-  try {
-    const report = await geneva.doctor(options)
-    console.log(json ? JSON.stringify(report) : textOf(report))
-    if (!report.ok) process.exitCode = unsound
-  } finally {
-    await geneva.close()
-  }
-}
-
-function count(text: string): number {
-  const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new WrongArgument('It must be a whole number above 0.')
-  return number
+async function doctor(options: Options): Promise<void> {
+  const { workflow, active, limit } = options
+  await withGeneva(options, async geneva => {
+    const report = await geneva.doctor({
+      ...(workflow === undefined ? {} : { workflow }),
+      ...(active === undefined ? {} : { active }),
+      ...(limit === undefined ? {} : { limit }),
+    })
+    if (options.json) printJson(report)
+    else say(harmless(textOf(report)))
+    if (!report.ok) process.exitCode = answerIsNo
+  })
 }
 
 function textOf({ ok, workflows, findings, omitted }: DoctorReport): string {

@@ -1,47 +1,50 @@
 /** `geneva events`: prints the record of events, as lines for people or one JSON document each, and goes on if asked to. */
-import { Command } from 'commander'
 import type { EventName, GenevaEvent } from '../index.ts'
-import { loadGeneva } from './load-geneva.ts'
+import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { harmless, printJson, say } from './terminal.ts'
 
-interface Options {
+interface Options extends Shared {
   readonly after?: string
   readonly type?: EventName[]
   readonly workflow?: string
   readonly follow?: boolean
-  readonly json?: boolean
 }
 
-export function eventsCommand(): Command {
-  return new Command('events')
-    .description('print what happened to all workflows, or to one')
-    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
+export function eventsCommand(): AppCommand {
+  return new AppCommand('events', {
+    description: 'print what happened to all workflows, or to one',
+    examples: [
+      ['events --workflow 4711', 'what happened to one workflow'],
+      ['events --follow --after now --type step.failed', 'every failure from now on'],
+      ['events --json --after 81240', 'for a program that goes on where it stopped'],
+    ],
+    more: 'With --json one JSON document a line, also without --follow.',
+  })
     .option('--after <position>', 'go on after this position, or `now`')
     .option('--type <type...>', 'only events of these types')
     .option('--workflow <id>', 'only the workflow with this id')
     .option('--follow', 'go on printing what comes')
-    .option('--json', 'print one JSON document a line')
-    .addHelpText('after', '\nExample:\n  geneva events ./dist/geneva.js --follow --after now --type step.failed')
+    .locating()
     .action(events)
 }
 
-async function events(module: string, { after, type, workflow, follow = false, json }: Options): Promise<void> {
-  const geneva = await loadGeneva(module)
-  try {
+async function events(flags: Options): Promise<void> {
+  const { after, type, workflow, follow = false } = flags
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  await withGeneva(flags, async geneva => {
     const options = {
       follow,
       after,
+      signal: stop.signal,
       ...(type === undefined ? {} : { types: type }),
       ...(workflow === undefined ? {} : { workflow }),
     }
-    for await (const event of geneva.events(options)) console.log(json ? jsonOf(event) : lineOf(event))
-  } finally {
-    await geneva.close()
-  }
-}
-
-/** A payload may hold numbers that JSON does not know. */
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? String(part) : part))
+    for await (const event of geneva.events(options)) {
+      if (flags.json) printJson(event)
+      else say(harmless(lineOf(event)))
+    }
+  })
 }
 
 function lineOf(event: GenevaEvent): string {
@@ -53,4 +56,8 @@ function lineOf(event: GenevaEvent): string {
   const more = [step, outcome, error, payload, reason ?? '', by === null ? '' : `by ${by}`].filter(text => text !== '')
   const head = `${position} ${at.toISOString()} ${type} ${workflow === '' ? 'workflow' : workflow} ${workflowId}`
   return [head, ...more.map(text => text.split('\n')[0])].join(', ')
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? String(part) : part))
 }

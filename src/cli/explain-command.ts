@@ -2,28 +2,27 @@
  * `geneva explain`: what a workflow waits for, in a sentence, and where each of its steps stands. It only looks: the tables
  * stay as they are, also where the code is newer than they are.
  */
-import { Command } from 'commander'
 import type { Explanation, NodeReadiness, WaitReason } from '../index.ts'
-import { loadGeneva } from './load-geneva.ts'
+import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { harmless, printJson, say } from './terminal.ts'
 
-export function explainCommand(): Command {
-  return new Command('explain')
-    .description('say what a workflow waits for, and why each of its steps does not run')
-    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
+export function explainCommand(): AppCommand {
+  return new AppCommand('explain', {
+    description: 'say what a workflow waits for, and why each of its steps does not run',
+    examples: [
+      ['explain 4711', 'in words'],
+      ['explain 4711 --json', 'every reason of every step'],
+    ],
+  })
     .argument('<id>', 'the id of the workflow')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  geneva explain ./dist/geneva.js 4711')
-    .action(explain)
-}
-
-async function explain(module: string, id: string, options: { readonly json?: boolean }): Promise<void> {
-  const geneva = await loadGeneva(module)
-  try {
-    const explanation = await geneva.explain(id)
-    console.log(options.json ? JSON.stringify(explanation) : textOf(explanation))
-  } finally {
-    await geneva.close()
-  }
+    .locating()
+    .action((id: string, options: Shared) =>
+      withGeneva(options, async geneva => {
+        const explanation = await geneva.explain(id)
+        if (options.json) printJson(explanation)
+        else say(harmless(textOf(explanation)))
+      }),
+    )
 }
 
 function textOf({ type, workflowId, state, sentence, nodes }: Explanation): string {

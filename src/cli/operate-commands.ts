@@ -1,57 +1,67 @@
 /** `geneva stuck`, `geneva stats` and `geneva health`: what operators ask. None of them changes a workflow. */
-import { Command } from 'commander'
-import type { Duration, Geneva, Health, NodeStats, Stats, StuckWork } from '../index.ts'
-import { loadGeneva } from './load-geneva.ts'
+import type { Duration, Health, NodeStats, Stats, StuckWork } from '../index.ts'
+import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { answerIsNo } from './exit-codes.ts'
+import { harmless, printJson, say } from './terminal.ts'
 
-/** The exit code when something is stuck, or when this code could not do its work. */
-const answerIsNo = 3
 const longestList = 10
 
-interface Flags {
+interface Flags extends Shared {
   readonly for?: string
   readonly since?: string
-  readonly json?: boolean
 }
 
-function command(name: string, description: string, run: (geneva: Geneva, flags: Flags) => Promise<void>): Command {
-  return new Command(name)
-    .exitOverride()
-    .description(description)
-    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
-    .option('--json', 'print one JSON document')
-    .action(async (module: string, flags: Flags) => {
-      const geneva = await loadGeneva(module)
-      await run(geneva, flags).finally(() => geneva.close())
-    })
-}
-
-export function stuckCommand(): Command {
-  return command('stuck', 'tell what has not moved for a while, and why', async (geneva, flags) => {
-    const found = await geneva.stuck(flags.for === undefined ? {} : { for: flags.for as Duration })
-    console.log(flags.json ? JSON.stringify(found) : found.map(stuckLine).join('\n') || 'Nothing is stuck.')
-    if (found.length > 0) process.exitCode = answerIsNo
+export function stuckCommand(): AppCommand {
+  return new AppCommand('stuck', {
+    description: 'tell what has not moved for a while, and why',
+    examples: [["stuck --for '1 hour'", 'what has not moved for an hour']],
+    more: 'Exit code 3: something is stuck.',
   })
     .option('--for <duration>', "only what has not moved for so long (default: '10 min')")
-    .addHelpText('after', '\nExit code 3: something is stuck.')
+    .locating()
+    .action((flags: Flags) =>
+      withGeneva(flags, async geneva => {
+        const found = await geneva.stuck(flags.for === undefined ? {} : { for: flags.for as Duration })
+        tell(flags, found, found.map(stuckLine).join('\n') || 'Nothing is stuck.')
+        if (found.length > 0) process.exitCode = answerIsNo
+      }),
+    )
 }
 
-export function statsCommand(): Command {
-  return command(
-    'stats',
-    'tell the slowest steps, the longest waits, the failures and the queues',
-    async (geneva, flags) => {
-      const stats = await geneva.stats(flags.since === undefined ? {} : { since: flags.since as Duration })
-      console.log(flags.json ? JSON.stringify(stats) : statsText(stats))
-    },
-  ).option('--since <duration>', "how far back to look (default: '1 hour')")
+export function statsCommand(): AppCommand {
+  return new AppCommand('stats', {
+    description: 'tell the slowest steps, the longest waits, the failures and the queues',
+    examples: [["stats --since '1 day'", 'over the last day']],
+  })
+    .option('--since <duration>', "how far back to look (default: '1 hour')")
+    .locating()
+    .action((flags: Flags) =>
+      withGeneva(flags, async geneva => {
+        const stats = await geneva.stats(flags.since === undefined ? {} : { since: flags.since as Duration })
+        tell(flags, stats, statsText(stats))
+      }),
+    )
 }
 
-export function healthCommand(): Command {
-  return command('health', 'tell whether the database, its tables and the workers are well', async (geneva, flags) => {
-    const health = await geneva.health()
-    console.log(flags.json ? JSON.stringify(health) : healthText(health))
-    if (!health.ready) process.exitCode = answerIsNo
-  }).addHelpText('after', '\nExit code 3: the database cannot be worked with.')
+export function healthCommand(): AppCommand {
+  return new AppCommand('health', {
+    description: 'tell whether the database, its tables and the workers are well',
+    examples: [['health --json', 'for a probe']],
+    more: 'Exit code 3: the database cannot be worked with.',
+  })
+    .locating()
+    .action((flags: Flags) =>
+      withGeneva(flags, async geneva => {
+        const health = await geneva.health()
+        tell(flags, health, healthText(health))
+        if (!health.ready) process.exitCode = answerIsNo
+      }),
+    )
+}
+
+function tell(flags: Shared, value: unknown, text: string): void {
+  if (flags.json) printJson(value)
+  else say(harmless(text))
 }
 
 function stuckLine({ kind, name, workflowId, why }: StuckWork): string {

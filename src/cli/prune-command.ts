@@ -1,21 +1,24 @@
 /** `geneva prune`: removes workflows that ended long ago, or counts them. */
-import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Duration, EndedWorkflowState } from '../index.ts'
-import { loadGeneva } from './load-geneva.ts'
+import { Option } from 'commander'
+import type { Duration, EndedWorkflowState, Geneva } from '../index.ts'
+import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { printJson, say } from './terminal.ts'
 
-interface PruneFlags {
+interface Flags extends Shared {
   readonly olderThan: string
   readonly state?: EndedWorkflowState[]
   readonly limit?: number
   readonly dryRun?: boolean
-  readonly json?: boolean
 }
 
-export function pruneCommand(): Command {
-  return new Command('prune')
-    .exitOverride()
-    .description('remove workflows that ended long ago, with all that belongs to them')
-    .argument('<module>', 'the module that exports your Geneva, as `geneva` or as its default')
+export function pruneCommand(): AppCommand {
+  return new AppCommand('prune', {
+    description: 'remove workflows that ended long ago, with all that belongs to them',
+    examples: [
+      ["prune --older-than '30 days' --dry-run", 'how many would go'],
+      ["prune --older-than '30 days' --state finished", 'those that went well'],
+    ],
+  })
     .requiredOption('--older-than <duration>', "only what ended at least so long ago, like '30 days'")
     .addOption(
       new Option('--state <state...>', 'only what ended so (default: all ends)').choices([
@@ -25,35 +28,21 @@ export function pruneCommand(): Command {
         'aborted',
       ]),
     )
-    .option('--limit <count>', 'stop when so many are gone', wholeNumber)
+    .option('--limit <count>', 'stop when so many are gone', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--dry-run', 'count only, remove nothing')
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', "\nExample:\n  geneva prune ./dist/geneva.js --older-than '30 days' --dry-run")
-    .action(prune)
+    .locating()
+    .action((flags: Flags) => withGeneva(flags, geneva => prune(geneva, flags)))
 }
 
-async function prune(module: string, flags: PruneFlags): Promise<void> {
-  const geneva = await loadGeneva(module)
-  try {
-    const { olderThan, state, limit, dryRun = false } = flags
-    const report = await geneva.prune({
-      olderThan: olderThan as Duration,
-      dryRun,
-      ...(state === undefined ? {} : { states: state }),
-      ...(limit === undefined ? {} : { limit }),
-    })
-    if (flags.json) console.log(JSON.stringify({ ...report, dryRun }))
-    else {
-      const count = `${report.workflows} ${report.workflows === 1 ? 'workflow' : 'workflows'}`
-      const rest = report.complete ? '' : ' The limit was reached; there may be more.'
-      console.log(`${count} ${dryRun ? 'would be removed' : 'removed'}.${rest}`)
-    }
-  } finally {
-    await geneva.close()
-  }
-}
-
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It takes a whole number above 0.')
+async function prune(geneva: Geneva, { olderThan, state, limit, dryRun = false, json }: Flags): Promise<void> {
+  const report = await geneva.prune({
+    olderThan: olderThan as Duration,
+    dryRun,
+    ...(state === undefined ? {} : { states: state }),
+    ...(limit === undefined ? {} : { limit }),
+  })
+  if (json) return printJson(report)
+  const count = `${report.workflows} ${report.workflows === 1 ? 'workflow' : 'workflows'}`
+  const rest = report.complete ? '' : ' The limit was reached; there may be more.'
+  say(`${count} ${dryRun ? 'would be removed' : 'removed'}.${rest}`)
 }

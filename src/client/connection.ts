@@ -145,10 +145,17 @@ export class Connection {
 
   /** A store of its own for a while, without making the code of this process known. */
   async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    return this.withBareStore(async store => {
+      await store.checkSchema()
+      return work(store)
+    })
+  }
+
+  /** The same, whatever tables there are. */
+  async withBareStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
     if (this.#closed) throw new ClosedError()
     const store = await openerFor(this.database.url)(this.database)
     try {
-      await store.checkSchema()
       return await work(store)
     } finally {
       await store.close()

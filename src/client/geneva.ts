@@ -42,6 +42,7 @@ import { Queues } from './queues.ts'
 import { type ImportOptions, type RequestOptions, requestFrom } from './request-options.ts'
 import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
+import { Schema } from './schema.ts'
 import { type NamedStart, type NamedStartOptions, whatFromNames } from './start-by-name.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
 import { Steering } from './steering.ts'
@@ -61,6 +62,9 @@ export class Geneva extends Steering {
 
   /** Queues as the database knows them: list, pause, resume, other limits. */
   readonly queues: Queues = new Queues(() => this.#connection.open())
+
+  /** The tables: which version they are at, and bringing them up to date, also with `migrate: false`. */
+  readonly schema: Schema = new Schema(work => this.#connection.withBareStore(work))
 
   /** What people look at, by ids and names, as plain data: lists, one workflow, approvals, the overview. */
   readonly views: Views = new Views(() => this.#connection.open(), this.queues)
@@ -249,10 +253,10 @@ export class Geneva extends Steering {
 
   /**
    * A picture of a class, of a graph that was built or frozen, or of a workflow by its id, with the states of its nodes:
-   * as text for a terminal, as Mermaid or as DOT.
+   * as text for a terminal, as Mermaid, DOT or SVG. A text that is no id is the stored name of a class; its code is not needed.
    */
   async draw(what: ConcreteClass<any> | BuiltGraph | FrozenGraph | string, options?: DrawOptions): Promise<string> {
-    if (typeof what === 'string') return (await this.#handle(what)).draw(options)
+    if (typeof what === 'string') return this.#drawNamed(what, options)
     if (typeof what === 'function')
       return drawGraph(pictureOf(this.#connection.registry.definitionFor(what).graph), options)
     const defaults = { type: null, queue: 'default', priority: 0, jobOptions: () => null }
@@ -349,6 +353,12 @@ export class Geneva extends Steering {
   /** For the test kit. */
   async openedStore(): Promise<Store> {
     return (await this.#connection.open()).engine.store
+  }
+
+  async #drawNamed(name: string, options?: DrawOptions): Promise<string> {
+    const { engine } = await this.#connection.open()
+    if (engine.store.isId(name)) return (await this.#handle(name)).draw(options)
+    return drawGraph(pictureOf(await engine.courses.graphOf(name)), options)
   }
 
   async #handle(id: string): Promise<WorkflowHandle<any>> {

@@ -11,6 +11,7 @@ import { Batcher } from '../primitives/batcher.ts'
 import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { StartOrder, StartResult } from '../store/store.ts'
+import { startClaimed } from './start-claimed.ts'
 
 type What = { readonly hero?: unknown; readonly input?: unknown }
 
@@ -28,7 +29,7 @@ export class Starter {
     this.#engine = engine
     this.#maxInputBytes = maxInputBytes
     this.#batcher = new Batcher({
-      write: (orders, repeated) => engine.store.start(orders, { repeated }),
+      write: (orders, repeated) => startClaimed(engine, orders, { repeated }),
       maxGroup,
       sizeOf: order => order.input?.length ?? 0,
       maxBytes,
@@ -53,9 +54,7 @@ export class Starter {
       options.transaction === undefined
         ? await this.#batcher.add(order)
         : (await this.#engine.store.start([order], { transaction: options.transaction }))[0]
-    const workflow = accept(order, prepared, result)
-    if (options.transaction === undefined) this.#engine.ends.noteWork()
-    return workflow
+    return accept(order, prepared, result)
   }
 
   /** A new workflow, or the one that the idempotency key belongs to. */
@@ -110,11 +109,11 @@ export class Starter {
     const orders = await this.#orders({ definition, trace }, prepared, options.transaction)
     const acceptAll = (results: readonly StartResult[]) =>
       orders.map((order, index) => accept(order, prepared[index] as Prepared, results[index]))
-    const results = await this.#engine.store.start(orders, {
-      check: acceptAll,
-      ...(options.transaction === undefined ? {} : { transaction: options.transaction }),
-    })
-    if (options.transaction === undefined) this.#engine.ends.noteWork()
+    const { transaction } = options
+    const results =
+      transaction === undefined
+        ? await startClaimed(this.#engine, orders, { check: acceptAll })
+        : await this.#engine.store.start(orders, { check: acceptAll, transaction })
     return acceptAll(results)
   }
 

@@ -6,21 +6,25 @@ import type { Engine } from '../engine/engine.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import type { EndOfWorkflow } from '../store/store.ts'
 
-const firstPollMs = 50
+/** Soon enough for a workflow that ends in another process within moments; what ends in this one is not waited for. */
+const firstPollMs = 3
 const slowestPollMs = 500
 /** A look must not take more than this part of the time, however many are waited for. */
-const largestShare = 0.02
+const largestShare = 0.05
 /** How many ends one query reads. */
 const maxEnds = 1000
 /** Longer than a timer can hold; such a wait has no end of its own. */
 const longestTimerMs = 2 ** 31 - 1
 
+type Done = (end: EndOfWorkflow | null) => void
+
 export class Waiters {
   readonly #engine: Engine
   /** Whoever waits for a workflow, by its id. */
-  readonly #waiting = new Map<string, Set<() => void>>()
+  readonly #waiting = new Map<string, Set<Done>>()
   #timer: NodeJS.Timeout | null = null
   #pollMs = firstPollMs
+  #lookAt = 0
 
   /** Many that end at once are read at once. */
   readonly #ends: Batcher<string, EndOfWorkflow | null>
@@ -34,24 +38,24 @@ export class Waiters {
       },
       maxGroup: maxEnds,
     })
-    engine.ends.onEnd(id => this.#release(id))
+    engine.ends.onEnd((id, end) => this.#release(id, end))
   }
 
-  /** Resolves when the workflow has ended, the time is over, or this instance closes. */
-  wait(id: string, timeoutMs: number): Promise<void> {
+  /** Resolves when the workflow has ended, the time is over, or this instance closes; with the end, if it is known. */
+  wait(id: string, timeoutMs: number): Promise<EndOfWorkflow | null> {
     return new Promise(resolve => {
-      const timer = timeoutMs > longestTimerMs ? null : setTimeout(() => done(), timeoutMs)
-      const done = () => {
+      const timer = timeoutMs > longestTimerMs ? null : setTimeout(() => done(null), timeoutMs)
+      const done = (end: EndOfWorkflow | null) => {
         if (timer !== null) clearTimeout(timer)
         this.#remove(id, done)
-        resolve()
+        resolve(end)
       }
       const others = this.#waiting.get(id)
       if (others) others.add(done)
       else this.#waiting.set(id, new Set([done]))
       // It may have ended already. Whoever begins to wait in the same turn shares the look.
       this.#pollMs = firstPollMs
-      this.#schedule(0)
+      this.#schedule(firstPollMs)
     })
   }
 
@@ -65,18 +69,22 @@ export class Waiters {
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 
-  #release(id: string): void {
-    for (const done of [...(this.#waiting.get(id) ?? [])]) done()
+  #release(id: string, end: EndOfWorkflow | null = null): void {
+    for (const done of [...(this.#waiting.get(id) ?? [])]) done(end)
   }
 
-  #remove(id: string, done: () => void): void {
+  #remove(id: string, done: Done): void {
     const all = this.#waiting.get(id)
     all?.delete(done)
     if (all?.size === 0) this.#waiting.delete(id)
   }
 
+  /** The sooner of two looks is enough. */
   #schedule(ms: number): void {
+    const at = performance.now() + ms
+    if (this.#timer !== null && this.#lookAt <= at) return
     if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#lookAt = at
     this.#timer = setTimeout(() => void this.#look(), ms)
   }
 
@@ -95,7 +103,7 @@ export class Waiters {
     }
     if (this.#waiting.size > 0 && this.#timer === null) {
       this.#schedule(Math.max(this.#pollMs, (performance.now() - begun) / largestShare))
-      this.#pollMs = Math.min(this.#pollMs * 1.2, slowestPollMs)
+      this.#pollMs = Math.min(this.#pollMs * 1.5, slowestPollMs)
     }
   }
 }

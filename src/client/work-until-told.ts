@@ -1,7 +1,7 @@
 /** Working as a resident process: until a signal, or until the worker is stopped. */
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
-import type { DrainOptions, Worker } from '../worker/worker.ts'
-import type { WorkerOptions } from '../worker/worker-options.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { DrainOptions, WorkerOptions } from '../worker/worker-options.ts'
 
 export interface WorkOptions extends WorkerOptions {
   /** Stop in good order on SIGTERM and SIGINT. Default true. */

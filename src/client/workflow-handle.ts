@@ -118,6 +118,11 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return this.state === 'finished' ? toOptionalDate(this.#snapshot.workflow.endedAt) : null
   }
 
+  /** However it has ended. */
+  get endedAt(): Date | null {
+    return toOptionalDate(this.#snapshot.workflow.endedAt)
+  }
+
   /** A join went on without a branch that had failed. */
   get partial(): boolean {
     return this.#snapshot.workflow.partial
@@ -194,7 +199,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return explainWorkflow(this.#parts.engine, this.id)
   }
 
-  /** A picture of the graph with the states of its nodes: as text for a terminal, as Mermaid or as DOT. */
+  /** A picture of the graph with the states of its nodes: as text for a terminal, as Mermaid, DOT or SVG. */
   async draw(options?: DrawOptions): Promise<string> {
     const nodes = await this.nodesWithState()
     const { graph } = await this.#course(this.#parts.engine)
@@ -323,8 +328,8 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
         ? Number.POSITIVE_INFINITY
         : toMilliseconds(options.timeout, 'The timeout of waitUntilFinished')
     const begun = performance.now()
-    await this.#parts.waiters.wait(this.id, timeoutMs)
-    const end = await this.#parts.waiters.endOf(this.id)
+    const { waiters } = this.#parts
+    const end = (await waiters.wait(this.id, timeoutMs)) ?? (await this.#parts.waiters.endOf(this.id))
     if (end === null) throw new WorkflowNotFoundError(this.id)
     if (isEnd(end.workflow.state)) this.#snapshot = { workflow: end.workflow, performing: false }
     else await this.refresh()

@@ -5,13 +5,14 @@
 import { InvalidArgumentError } from '../errors.ts'
 import { drawDot } from './draw-dot.ts'
 import { drawMermaid } from './draw-mermaid.ts'
+import { drawSvg } from './draw-svg.ts'
 import { drawText } from './draw-text.ts'
 import { foldPicture } from './fold.ts'
 import type { Picture } from './picture.ts'
 
 export interface DrawOptions {
   /** `text` is for the terminal, and the default. */
-  readonly format?: 'mermaid' | 'dot' | 'text'
+  readonly format?: 'mermaid' | 'dot' | 'text' | 'svg'
   /** As many siblings that only differ in their names become one box. Default 8; `Infinity` folds nothing. */
   readonly foldAt?: number
   /** Columns of the terminal that text may fill. Default 80. */
@@ -39,9 +40,11 @@ export function drawGraph(picture: Picture, options: DrawOptions = {}): string {
       return drawMermaid(boxes)
     case 'dot':
       return drawDot(picture.title, boxes)
+    case 'svg':
+      return drawSvg(picture.title, boxes)
     case 'text':
       return drawText(picture, boxes, { width, ascii, color, legend })
     default:
-      throw new InvalidArgumentError(`There is no format ${String(format)}: use mermaid, dot or text.`)
+      throw new InvalidArgumentError(`There is no format ${String(format)}: use mermaid, dot, svg or text.`)
   }
 }

@@ -3,6 +3,7 @@
  */
 import type { WorkflowChange } from '../store/change.ts'
 import type { ActiveState, StoredWorkflowState } from '../store/records.ts'
+import type { EndOfWorkflow } from '../store/store.ts'
 import { timerQueue } from './plan.ts'
 
 const ends: ReadonlySet<StoredWorkflowState> = new Set(['finished', 'failed', 'canceled', 'aborted'])
@@ -13,12 +14,14 @@ export function isEnd(state: string): boolean {
   return ends.has(state as StoredWorkflowState)
 }
 
+type EndListener = (workflowId: string, end: EndOfWorkflow | null) => void
+
 export class EndWatch {
-  readonly #ended = new Set<(workflowId: string) => void>()
+  readonly #ended = new Set<EndListener>()
   readonly #woken = new Set<(codeless: boolean) => void>()
   readonly #stopping = new Set<() => void>()
 
-  onEnd(listener: (workflowId: string) => void): () => void {
+  onEnd(listener: EndListener): () => void {
     this.#ended.add(listener)
     return () => this.#ended.delete(listener)
   }
@@ -35,12 +38,14 @@ export class EndWatch {
     return () => this.#stopping.delete(listener)
   }
 
-  noteAll(changes: readonly WorkflowChange[]): void {
+  /** `ends`: what is known of workflows that have ended, so that nobody need read them. */
+  noteAll(changes: readonly WorkflowChange[], ends: ReadonlyMap<string, EndOfWorkflow> = new Map()): void {
     let work = false
     let stop = false
     let codeless = false
     for (const change of changes) {
-      if (change.update && isEnd(change.update.state)) for (const listener of this.#ended) listener(change.workflowId)
+      if (change.update && isEnd(change.update.state))
+        this.#noteEnd(change.workflowId, ends.get(change.workflowId) ?? null)
       if (
         change.update?.state === 'rolling_back' ||
         change.update?.state === 'paused' ||
@@ -56,6 +61,10 @@ export class EndWatch {
     }
     if (stop) for (const listener of this.#stopping) listener()
     if (work) this.noteWork(codeless)
+  }
+
+  #noteEnd(workflowId: string, end: EndOfWorkflow | null): void {
+    for (const listener of this.#ended) listener(workflowId, end)
   }
 
   noteWork(codeless = false): void {

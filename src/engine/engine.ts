@@ -36,6 +36,7 @@ import {
 import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
+import { Openings } from './openings.ts'
 import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
@@ -60,6 +61,8 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  /** Room in the workers of this process. */
+  readonly openings = new Openings()
   /** `null` while nobody traces. */
   readonly tracing: Tracing | null
 
@@ -304,11 +307,10 @@ function isEmpty(change: WorkflowChange): boolean {
 
 /** The row is still what it was when it was found: same attempt, same claim. */
 export function holds(facts: WorkflowFacts, row: ActiveExecution): boolean {
-  return facts.active.some(
-    active =>
-      active.id === row.id &&
-      active.state === 'in_progress' &&
-      active.fence === row.fence &&
-      active.owner === row.owner,
-  )
+  return facts.active.some(active => active.id === row.id && isSameClaim(active, row))
+}
+
+/** The row is still under the claim that it was under then. */
+export function isSameClaim(now: ActiveExecution, then: ActiveExecution): boolean {
+  return now.state === 'in_progress' && now.fence === then.fence && now.owner === then.owner
 }

@@ -4,11 +4,12 @@
  */
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
+import type { EndOfWorkflow } from '../store/store.ts'
 import { assumedFacts } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
-import { type Engine, holds } from './engine.ts'
+import { type Engine, isSameClaim } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
 import { closerLook, mostFollowers, needsHealing, targetFor } from './finish-targets.ts'
 import { withEnoughIds } from './id-pool.ts'
@@ -86,7 +87,7 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set()
   const now = await engine.store.changeAssumed(facts, changes, { workerId, revision: revision ?? null })
   if (now === null) return new Set()
-  engine.ends.noteAll(changes)
+  engine.ends.noteAll(changes, endsIn(facts, changes, now))
   const done = new Set(changes.map(change => change.workflowId))
   for (const id of done) {
     for (const request of open.get(id)?.requests ?? []) {
@@ -97,6 +98,23 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
     }
   }
   return done
+}
+
+/** What is known of the workflows that have ended, each by a step that has just completed. */
+function endsIn(
+  facts: readonly WorkflowFacts[],
+  changes: readonly WorkflowChange[],
+  endedAt: number,
+): Map<string, EndOfWorkflow> {
+  const ends = new Map<string, EndOfWorkflow>()
+  changes.forEach(({ workflowId, update, endings, continuation }, index) => {
+    const known = facts[index]
+    if (known === undefined || update?.state !== 'finished' || continuation !== null) return
+    const last = endings.find(({ execution }) => execution.id === known.active[0]?.id)
+    const workflow = { ...known.workflow, ...update, endedAt, version: known.workflow.version + 1 }
+    ends.set(workflowId, { workflow, output: last?.output ?? null })
+  })
+  return ends
 }
 
 /** Of the limits that all go by, `null` where none begins anything; `undefined` where they do not agree. */
@@ -157,11 +175,12 @@ function decideGroup(
   const { workerId, results } = call
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
+  const rows = new Map(facts.active.map(row => [row.id, row]))
   let recorded = false
   for (const request of group.requests) {
     const { execution } = request.claimed
-    const found = facts.active.find(active => active.id === execution.id)
-    if (!found || !holds(facts, execution) || draft.rowIn(found.slot)?.id !== found.id) {
+    const found = rows.get(execution.id)
+    if (!found || !isSameClaim(found, execution) || draft.rowIn(found.slot)?.id !== found.id) {
       results.set(request, settle(facts, request, workerId))
       continue
     }

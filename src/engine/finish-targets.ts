@@ -155,10 +155,11 @@ function mayComeToRest({ workflow }: WorkflowFacts, requests: readonly FinishReq
 function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
   if (workflow.finishing || !['ready', 'paused', 'dlq'].includes(workflow.state)) return []
   return requests.flatMap(({ report, claimed: { execution } }) => {
+    if (report.kind !== 'child') return []
     const held = active.some(
       row => row.id === execution.id && row.fence === execution.fence && row.state === 'in_progress',
     )
-    return report.kind === 'child' && held ? report.order : []
+    return held ? report.order : []
   })
 }
 

@@ -1,7 +1,7 @@
 /**
  * Builds what one execution gives to its instance.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { FlowControl } from '../definition/flow-control.ts'
 import { decodeHeroId } from '../definition/hero.ts'
 import type { EmittedEvent, ExecutionInfo, StepContext } from '../definition/step-context.ts'
@@ -49,11 +49,16 @@ class EngineContext implements StepContext {
     this.heroKey = hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
     this.signal = source.signal
     this.input = decodeValue(input) ?? {}
+    let key: string | undefined
     this.execution = Object.freeze({
       id: execution.id,
       node: execution.node,
       attempt: execution.attempt,
-      idempotencyKey: idempotencyKey(workflow, execution.node, source.undoes ?? workflow.rounds?.[execution.node]),
+      // Most steps never ask for it.
+      get idempotencyKey() {
+        key ??= idempotencyKey(workflow, execution.node, source.undoes ?? workflow.rounds?.[execution.node])
+        return key
+      },
       ...(source.showsInput && execution.input !== null ? { input: decodeValue(execution.input) } : {}),
     })
   }
@@ -78,5 +83,5 @@ class EngineContext implements StepContext {
 /** The same for every attempt at a node in a round, or at undoing it; another for every workflow, also where two databases give the same ids. */
 function idempotencyKey(workflow: WorkflowRecord, node: string, round: string | number | undefined): string {
   const text = JSON.stringify([workflow.id, workflow.createdAt, node, ...(round === undefined ? [] : [round])])
-  return createHash('sha256').update(text).digest('hex').slice(0, 40)
+  return hash('sha256', text).slice(0, 40)
 }

@@ -75,7 +75,7 @@ export const allEventsQuery = z.strictObject({
   last: z.coerce.number().int().min(1).max(1000).optional(),
 })
 export const drawingQuery = z.strictObject({
-  format: z.enum(['mermaid', 'dot', 'text']).optional(),
+  format: z.enum(['mermaid', 'dot', 'text', 'svg']).optional(),
   foldAt: z.coerce.number().int().min(2).max(1_000_000).optional(),
 })
 export const rollbackQuery = z.strictObject({ kind: z.enum(['cancel', 'failure']).optional() })

@@ -14,6 +14,8 @@ export interface BatcherOptions<Item, Result> {
   sizeOf?(item: Item): number
   readonly maxBytes?: number
   readonly maxGroup: number
+  /** How many must be waiting before a second write begins beside the first. Default: a whole group. */
+  readonly crowd?: number
   /** Items with the same key never share a group; the later one waits for the next. */
   keyOf?(item: Item): string
 }
@@ -52,9 +54,10 @@ export class Batcher<Item, Result> {
     })
   }
 
-  /** A second write starts beside the first only when a whole group is waiting. */
+  /** A second write starts beside the first only when there is a crowd. */
   #pump(): void {
-    const ready = this.#writing === 0 ? 1 : this.#writing === 1 ? this.#options.maxGroup : Number.POSITIVE_INFINITY
+    const { maxGroup, crowd = maxGroup } = this.#options
+    const ready = this.#writing === 0 ? 1 : this.#writing === 1 ? crowd : Number.POSITIVE_INFINITY
     if (this.waiting < ready) return
     const group = this.#takeGroup()
     this.#writing++

@@ -229,7 +229,8 @@ export interface WorkflowFacts {
 }
 
 export type StartResult =
-  | { readonly kind: 'started'; readonly workflow: WorkflowRecord }
+  /** `claimedAt`: its first row, which was to begin in progress, does so since then. */
+  | { readonly kind: 'started'; readonly workflow: WorkflowRecord; readonly claimedAt?: number }
   /** Another workflow of the type is active for the hero. */
   | { readonly kind: 'active'; readonly workflow: WorkflowRecord }
   /** The idempotency key belongs to an earlier workflow. */

@@ -24,6 +24,48 @@ const openers: Readonly<Record<string, Opener>> = {
   file: sqlite,
 }
 
+/** What tells that an application uses a database, and what it takes to use it from here. */
+export interface DatabaseKind {
+  readonly name: string
+  readonly schemes: readonly string[]
+  /** Packages by which an application reaches it, and words for it in the settings of other tools. */
+  readonly signs: readonly string[]
+  /** The package that has to be installed; `null` where none has to be. */
+  readonly driver: string | null
+  /** What migration tools call it. */
+  readonly word: string
+  /** An address to begin with. */
+  readonly url: string
+}
+
+/** The last one is for an application that has none yet. */
+export const databaseKinds: readonly DatabaseKind[] = [
+  {
+    name: 'PostgreSQL',
+    schemes: ['postgres', 'postgresql'],
+    signs: ['pg', 'postgres', 'postgresql', '@neondatabase/serverless', '@vercel/postgres', '@prisma/adapter-pg'],
+    driver: 'pg',
+    word: 'postgresql',
+    url: 'postgres://localhost:5432/app',
+  },
+  {
+    name: 'MySQL or MariaDB',
+    schemes: ['mysql', 'mariadb'],
+    signs: ['mysql2', 'mysql', 'mariadb', '@planetscale/database', '@prisma/adapter-mariadb'],
+    driver: 'mysql2',
+    word: 'mysql',
+    url: 'mysql://localhost:3306/app',
+  },
+  {
+    name: 'SQLite',
+    schemes: ['sqlite', 'file'],
+    signs: ['better-sqlite3', 'sqlite3', 'sqlite', 'libsql', '@prisma/adapter-better-sqlite3'],
+    driver: null,
+    word: 'sqlite',
+    url: 'sqlite:geneva.db',
+  },
+]
+
 /** True where whoever writes holds the whole database: inside a transaction it is too late to make its tables. */
 export function hasOneWriter(url: string): boolean {
   return openerFor(url) === sqlite

@@ -19,7 +19,10 @@ export interface StartOrder {
   /** A graph of its own, which then takes precedence over the class. */
   readonly graph: StoredFrozenGraph | null
   readonly parent: (ParentKey & { readonly timerId: string }) | null
-  /** The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. */
+  /**
+   * The rows of the nodes that depend on nothing. Without any the workflow is finished from the start. A row that has an owner
+   * begins in progress if that worker is alive and nothing else stands in the way, else it is scheduled.
+   */
   readonly first: readonly NewExecution[]
   /** Who started it, and why, where somebody said so. */
   readonly asked?: { readonly by: string | null; readonly reason: string | null }

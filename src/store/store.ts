@@ -40,6 +40,8 @@ export interface StartCall {
   readonly check?: (results: readonly StartResult[]) => void
   /** An earlier call with these orders may have been committed without its answer arriving. */
   readonly repeated?: boolean
+  /** That of the limits under which rows may begin in progress. */
+  readonly revision?: number
 }
 
 export interface ClaimSource {
@@ -176,11 +178,25 @@ export interface UserTransaction {
 /** A transaction of the application, as its own library hands it out. */
 export type TransactionHandle = object
 
+/** What bringing the tables up to date takes. */
+export interface SchemaPlan {
+  /** The version that the tables are at; 0 while there are none. */
+  readonly version: number
+  /** The version that this code needs. */
+  readonly latest: number
+  /** The type of the keys, as it is or as it would be. */
+  readonly keyType: 'bigint' | 'uuid'
+  /** In order; none when the tables are up to date. */
+  readonly statements: readonly string[]
+}
+
 export interface Store extends EventStore {
   /** Brings the tables up to date; any number of processes may call it at once. */
   migrate(): Promise<void>
   /** Checks that the tables fit this code without changing them. */
   checkSchema(): Promise<void>
+  /** What `migrate` would do now. */
+  planMigrations(): Promise<SchemaPlan>
   close(): Promise<void>
   /** False for an error that may pass: the database is busy or away. */
   isLasting(error: unknown): boolean

@@ -96,6 +96,11 @@ export class ClaimPlan {
     return this.#sources
   }
 
+  /** More was due than there was room for, as of the last look. */
+  get isBehind(): boolean {
+    return this.#isBehind
+  }
+
   /** Told after each look whether one of its claims came back full. */
   noteBacklog(isBehind: boolean): void {
     this.#isBehind = isBehind

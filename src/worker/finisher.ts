@@ -16,7 +16,9 @@ interface Item {
   readonly report: Report
 }
 
-const maxGroup = 500
+const maxGroup = 250
+/** Then two groups take turns: what one has recorded goes on while the database is busy with the other. */
+const crowd = 100
 /** Well below what servers accept in one packet. */
 const maxBytes = 4 * 1024 * 1024
 const longestPauseMs = 5000
@@ -30,6 +32,7 @@ export class Finisher {
     this.#batcher = new Batcher<Item, FinishResult>({
       write: items => this.#write(items),
       maxGroup,
+      crowd,
       keyOf: item => item.report.claimed.execution.id,
       sizeOf: ({ report }) => bytesOf(report),
       maxBytes,

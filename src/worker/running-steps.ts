@@ -28,9 +28,24 @@ export class RunningSteps {
   /** Why all should stop, also those that begin only now. */
   #interruption: StopReason | null = null
   #onFree: ((queue: string) => void) | null = null
+  #kept = 0
 
+  /** With the places that are kept. */
   get size(): number {
-    return this.#steps.size
+    return this.#steps.size + this.#kept
+  }
+
+  /** Keeps a place for a step that is about to be the worker's. Returns how to give it up, which may be said again. */
+  keepPlace(queue: string): () => void {
+    this.#kept++
+    this.#count(queue, 1)
+    let kept = true
+    return () => {
+      if (!kept) return
+      kept = false
+      this.#kept--
+      this.#count(queue, -1)
+    }
   }
 
   /** How many run in a queue, with the room that is kept there. */

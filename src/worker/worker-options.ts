@@ -70,3 +70,12 @@ function positive(value: unknown, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value
   throw new InvalidArgumentError(`${what} must be a whole number above 0, not ${String(value)}.`)
 }
+
+export interface DrainOptions {
+  readonly maxMs?: number | undefined
+  readonly workflowId?: string | undefined
+  /** Stop after so many steps have been claimed, and let none run on. */
+  readonly maxSteps?: number | undefined
+  /** Interrupt every resumable step after so many items. For the test kit. */
+  readonly maxItems?: number | undefined
+}

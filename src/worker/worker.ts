@@ -17,6 +17,7 @@ import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { LostClaims } from './lost-claims.ts'
+import { Places } from './places.ts'
 import { QueueRules } from './queue-rules.ts'
 import { RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
@@ -24,7 +25,7 @@ import { strategiesFor } from './strategies.ts'
 import { tickAlways, tickOnce } from './ticker.ts'
 import { Upkeep } from './upkeep.ts'
 import { WakeUp } from './wake-up.ts'
-import type { WorkerSettings } from './worker-options.ts'
+import type { DrainOptions, WorkerSettings } from './worker-options.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
 export interface WorkerParts {
@@ -37,15 +38,6 @@ export interface WorkerParts {
   readonly watch?: WorkerWatch | null
   /** For a thread that opens the same database. */
   readonly database?: DatabaseOptions
-}
-
-export interface DrainOptions {
-  readonly maxMs?: number | undefined
-  readonly workflowId?: string | undefined
-  /** Stop after so many steps have been claimed, and let none run on. */
-  readonly maxSteps?: number | undefined
-  /** Interrupt every resumable step after so many items. For the test kit. */
-  readonly maxItems?: number | undefined
 }
 
 /** How often timers and nodes without code are looked for. They take no room of steps: timers end what keeps it. */
@@ -121,12 +113,23 @@ export class Worker {
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
+    const withdraw = this.#parts.engine.openings.add(this.#places())
     this.#running.onFree(queue => this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
       this.#upkeep.always(this.#stop.signal),
       tickAlways(ticks, onError, this.#stop.signal),
-    ]).finally(unsubscribe)
+    ]).finally(() => {
+      withdraw()
+      unsubscribe()
+    })
+  }
+
+  #places(): Places {
+    const { concurrency } = this.#parts.settings
+    const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
+    const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules })
+    return new Places({ running: this.#running, concurrency, perform, now, stopped: this.#stop.signal })
   }
 
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */

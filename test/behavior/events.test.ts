@@ -205,6 +205,10 @@ forEachDatabase('events', database => {
   })
 })
 
+/** Whether the first step stood in line is up to the worker. */
+const told = (events: readonly { readonly type: string }[]) =>
+  events.map(({ type }) => type).filter(type => type !== 'step.scheduled')
+
 forEachDatabase('the record of events', database => {
   const under = useGeneva(database, { workflows: [Quiet], worker: true })
 
@@ -212,16 +216,11 @@ forEachDatabase('the record of events', database => {
     const other = under.another()
     const first = await under.geneva.start(Quiet)
     const seen = await collect(other.events({ poll: 5 }), event => event.type === 'workflow.finished')
-    expect(seen.map(event => event.type)).toEqual([
-      'workflow.started',
-      'step.scheduled',
-      'step.started',
-      'step.completed',
-      'workflow.finished',
-    ])
+    // Its first step begins with it where the worker has room for it.
+    expect(told(seen)).toEqual(['workflow.started', 'step.started', 'step.completed', 'workflow.finished'])
     expect(seen.every(event => event.workflowId === first.id && event.workflow === 'Quiet')).toBe(true)
     const second = await under.geneva.start(Quiet)
-    const after = seen[2]?.position ?? ''
+    const after = seen.find(event => event.type === 'step.started')?.position ?? ''
     const rest = await collect(other.events({ after, poll: 5 }), event => isEndOf(second.id, event))
     expect(rest.slice(0, 2).map(event => event.type)).toEqual(['step.completed', 'workflow.finished'])
     const ends = await collect(other.events({ types: ['workflow.finished'], poll: 5 }), event =>
@@ -241,17 +240,17 @@ forEachDatabase('the record of events', database => {
   it('ends with what is there, where it is not to follow', async () => {
     const wf = await under.geneva.start(Quiet)
     await wf.waitUntilFinished()
-    const told: string[] = []
-    for await (const { type } of under.geneva.events({ workflow: wf.id, follow: false })) told.push(type)
-    expect(told.at(-1)).toBe('workflow.finished')
-    expect(told).toHaveLength(5)
+    const all: { type: string }[] = []
+    for await (const event of under.geneva.events({ workflow: wf.id, follow: false })) all.push(event)
+    expect(all.at(-1)?.type).toBe('workflow.finished')
+    expect(told(all)).toHaveLength(4)
     for await (const event of under.geneva.events({ after: 'now', follow: false })) expect(event).toBeNull()
   })
 
   it('wakes at once when this process has written', async () => {
     const wf = await under.geneva.start(Quiet)
     const events = under.geneva.events({ workflow: wf.id, poll: '1 hour' })
-    expect(await collect(events, event => event.type === 'workflow.finished')).toHaveLength(5)
+    expect(told(await collect(events, event => event.type === 'workflow.finished'))).toHaveLength(4)
   })
 
   it('ends when it is told to, and when the instance is closed', async () => {

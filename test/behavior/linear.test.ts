@@ -43,9 +43,10 @@ forEachDatabase('a linear workflow', database => {
       ['ask', 'completed', 'success', 1],
       ['goodbye', 'completed', 'success', 1],
     ])
-    expect((await wf.events()).map(e => e.type)).toEqual([
+    const types = (await wf.events()).map(e => e.type)
+    // The first step begins with the workflow where the worker has room for it.
+    expect(types[1] === 'step.scheduled' ? types.toSpliced(1, 1) : types).toEqual([
       'workflow.started',
-      'step.scheduled',
       'step.started',
       'step.completed',
       'step.scheduled',

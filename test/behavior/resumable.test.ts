@@ -216,10 +216,11 @@ forEachDatabase('a resumable step', database => {
   it('records why it stopped, and from where it went on', async () => {
     const wf = await under.geneva.start(Numbers)
     await ended(wf)
-    const events = (await wf.events()).filter(event => event.node === 'threes')
-    expect(events.map(({ type, from, reason }) => [type, from, reason])).toEqual([
-      ['step.scheduled', null, null],
-      ['step.started', 'scheduled', null],
+    // It begins with its workflow, in the worker that is there, or stands in line before.
+    const events = (await wf.events()).filter(({ node, type }) => node === 'threes' && type !== 'step.scheduled')
+    expect(['scheduled', null]).toContain(events[0]?.from)
+    expect(events[0]?.type).toBe('step.started')
+    expect(events.slice(1).map(({ type, from, reason }) => [type, from, reason])).toEqual([
       ['step.suspended', 'in_progress', 'yielded after 3 items'],
       ['step.started', 'suspended', null],
       ['step.suspended', 'in_progress', 'yielded after 3 items'],

@@ -58,12 +58,18 @@ describe('npm run bench', () => {
     for (const [what, unit] of [
       ['explain 20 (bound 1.5)', 'ms'],
       ['claim 10 (bound 1.5)', 'ms'],
-      ['throughput', 'executions/s'],
-      ['start to end, three steps', 'ms'],
     ]) {
       expect(unitOf.get(`history: ${what}, 50 ended`)).toBe(unit)
       expect(unitOf.get(`history: ${what}, 500 ended`)).toBe(unit)
       expect(unitOf.get(`history: ${what}, many against few`)).toBe('times')
+    }
+    for (const [what, unit] of [
+      ['throughput', 'steps/s'],
+      ['start to end of one', 'ms'],
+    ]) {
+      expect(unitOf.get(`history: ${what}, none ended`)).toBe(unit)
+      expect(unitOf.get(`history: ${what}, 500 ended`)).toBe(unit)
+      expect(unitOf.get(`history: ${what}, many against none`)).toBe('times')
     }
     expect(unitOf.get('history: disk, 500 ended')).toBe('MB')
     expect(results.every(result => result.median > 0)).toBe(true)
@@ -99,7 +105,7 @@ describe('npm run bench', () => {
     const failures = await Promise.all(wrong.map(args => bench(...args).catch(error => error)))
     for (const failure of failures) {
       expect(failure).toMatchObject({ code: 2, stdout: '' })
-      expect(failure.stderr).toMatch(/usage: npm run bench -- WORKLOAD.*workloads: checkpoints/s)
+      expect(failure.stderr).toMatch(/usage: npm run bench -- WORKLOAD.*workloads: bloat, checkpoints/s)
     }
   })
 

@@ -58,6 +58,7 @@ forEachDatabase('geneva events', database => {
     const next = await under.geneva.start(Signup)
     await waitFor(() => watching.printed().includes(`"workflowId":"${next.id}"`), 30_000)
     watching.stop()
+    expect((await watching.ended).code).toBe(0)
   })
 })
 
@@ -71,7 +72,7 @@ function run(...args: string[]) {
     child.stdout?.on('data', text => {
       printed += text
     })
-    stop = () => void child.kill()
+    stop = () => void child.kill('SIGINT')
   })
   return { ended, printed: () => printed, stop: () => stop() }
 }

@@ -1,33 +1,57 @@
 /** `geneva migrate`, run as a person runs it: the built program in a process of its own. */
-import { execFile } from 'node:child_process'
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabaseAtOnce } from '../support/databases.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
+import { libraryUrl } from '../support/run-geneva.ts'
 
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+const folder = mkdtempSync(join(tmpdir(), 'geneva-migrate-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function geneva(...args: string[]): Promise<Ended> {
-  const env = { ...process.env, DATABASE_URL: undefined }
-  return new Promise(resolve => {
-    execFile(process.execPath, ['.build/src/cli/command-line.js', ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
-}
+const shell = new CommandShell(folder, null)
+const geneva = (...args: string[]) => shell.run(...args)
 
 forEachDatabaseAtOnce('geneva migrate', database => {
   it('tells that tables are missing, makes them, and finds them up to date', async () => {
     const { url } = await database.isolated()
-    const before = await geneva('migrate', '--database', url, '--check')
+    const before = await geneva('migrate', 'status', '--database', url)
     expect(before).toMatchObject({ code: 3, stdout: '' })
-    expect(before.stderr).toContain('Run `geneva migrate`')
+    expect(before.stderr).toContain('The tables are missing. Run `geneva migrate`')
     expect(await geneva('migrate', '--database', url)).toMatchObject({ code: 0, stderr: 'The tables are ready.\n' })
     const after = await geneva('migrate', '--database', url, '--check', '--json')
     expect(after).toMatchObject({ code: 0, stderr: '' })
-    expect(JSON.parse(after.stdout)).toEqual({ upToDate: true, message: 'The tables are up to date.' })
+    expect(JSON.parse(after.stdout)).toEqual({
+      upToDate: true,
+      message: 'The tables are up to date.',
+      version: expect.any(Number),
+      latest: expect.any(Number),
+    })
+  })
+
+  it('prints statements that make the same tables by hand, with keys as they are asked for', async () => {
+    const { url } = await database.isolated()
+    const dry = await geneva('migrate', '--dry-run', '--database', url, '--key-type', 'uuid')
+    expect(dry).toMatchObject({ code: 0, stderr: expect.stringContaining('keys of type uuid') })
+    const statements = dry.stdout
+      .trim()
+      .split(/;\n|;$/)
+      .filter(statement => statement !== '')
+    const connection = await connectPlainly(database.name, url)
+    for (const statement of statements) await connection.query(statement)
+    await connection.close()
+    const module = join(folder, `${database.name}.mjs`)
+    writeFileSync(
+      module,
+      `import { Geneva } from ${JSON.stringify(libraryUrl)}
+export const geneva = new Geneva({ database: ${JSON.stringify(url)}, migrate: false })`,
+    )
+    expect(await geneva('migrate', 'status', module)).toMatchObject({ code: 0 })
+    const plan = JSON.parse((await geneva('migrate', '--dry-run', '--json', '--database', url)).stdout)
+    expect(plan).toMatchObject({ keyType: 'uuid', statements: [] })
+    expect(await geneva('health', '--database', url)).toMatchObject({ code: 0 })
   })
 })
 
@@ -37,10 +61,12 @@ it('answers a mistake with what to do and no stack trace', async () => {
     geneva('migrate', '--database', 'oracle://x'),
     geneva('migrate', '--database', 'postgres://127.0.0.1:1/none'),
     geneva('migrate', '--database', 'sqlite:x.db', '--prefix', 'a; drop'),
+    geneva('migrate', '--database', 'sqlite:x.db', '--app', 'x.js'),
+    geneva('migrate', 'sideways'),
     geneva('migrat'),
   ])
   expect(answers).toMatchObject([
-    { code: 1, stderr: expect.stringContaining('Use --database <url>') },
+    { code: 2, stderr: expect.stringContaining('set GENEVA_APP, or run `geneva init`') },
     {
       code: 1,
       stderr:
@@ -48,6 +74,8 @@ it('answers a mistake with what to do and no stack trace', async () => {
     },
     { code: 1, stderr: expect.stringMatching(/^geneva: .*ECONNREFUSED.*\n$/) },
     { code: 1, stderr: expect.stringContaining('The prefix "a; drop" is not allowed') },
-    { code: 2 },
+    { code: 2, stderr: expect.stringContaining('not both') },
+    { code: 2, stderr: expect.stringContaining('Allowed choices are up, status') },
+    { code: 2, stderr: expect.stringContaining("unknown command 'migrat'") },
   ])
 })

@@ -25,10 +25,12 @@ export function recordingDatabase(inner: Database): Recording {
   const transaction = (real: Transaction): Transaction => ({
     ...executor(real),
     commitWith: all => real.commitWith(all.map(note)),
-    commitIf: (guards, statements) => {
-      for (const guard of guards) note(guard.select)
-      return real.commitIf(guards, now => statements(now).map(note))
-    },
+    commitIf: steps =>
+      real.commitIf(now => {
+        const all = steps(now)
+        for (const step of all) note(step instanceof Sql ? step : step.select)
+        return all
+      }),
   })
   const database: Database = {
     ...executor(inner),

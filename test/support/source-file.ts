@@ -72,7 +72,7 @@ function typescriptFiles(folder: string): string[] {
   }
   return entries
     .map(entry => posix.join(folder, entry.replaceAll('\\', '/')))
-    .filter(path => path.endsWith('.ts'))
+    .filter(path => path.endsWith('.ts') && !path.includes('/node_modules/'))
     .sort()
 }
 

@@ -8,7 +8,7 @@ import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import type { Database, Dialect, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, type Sql, sql } from '../sql/sql.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
 import type { UserTransaction } from '../store.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
@@ -281,17 +281,34 @@ class MysqlTransaction implements Transaction {
     this.#ended = true
   }
 
-  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
-    const selects = [...guards.map(guard => guard.select), sql`select ${mysqlStatements.now} as now`]
-    const answers = await Promise.all(selects.map(select => this.query(select)))
-    if (guards.some(({ count }, index) => answers[index]?.length !== count)) {
-      await this.run(raw('rollback'))
-      this.#ended = true
-      return null
+  /** What stands between two looks at answers travels together. */
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
+    void this.run(sql`set @geneva_now = ${mysqlStatements.now}`).catch(() => {})
+    const time = this.query(raw('select @geneva_now as now'))
+    time.catch(() => {})
+    const all = steps(raw('@geneva_now'))
+    for (let next = 0; next < all.length; ) {
+      const answers: { readonly count: number; readonly rows: Promise<Row[]> }[] = []
+      const written: Promise<unknown>[] = []
+      for (; next < all.length; next++) {
+        const step = all[next]
+        if (step instanceof Sql) {
+          if (answers.length > 0) break
+          written.push(this.run(step))
+        } else if (step !== undefined) answers.push({ count: step.count, rows: this.query(step.select) })
+      }
+      // The last writes go out with the commit.
+      if (next === all.length && answers.length === 0) written.push(this.commitWith([]))
+      await Promise.all([...written, ...answers.map(({ rows }) => rows)])
+      for (const { count, rows } of answers) {
+        if ((await rows).length === count) continue
+        await this.run(raw('rollback'))
+        this.#ended = true
+        return null
+      }
     }
-    const now = Number(answers.at(-1)?.[0]?.now)
-    await this.commitWith(statements(sql`${now}`))
-    return now
+    if (!this.#ended) await this.commitWith([])
+    return Number((await time)[0]?.now)
   }
 
   async finish(): Promise<void> {

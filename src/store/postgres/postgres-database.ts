@@ -9,7 +9,7 @@ import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '..
 import type { PoolUse } from '../housekeeping-store.ts'
 import type { Database, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, type Sql, sql } from '../sql/sql.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
 import type { UserTransaction } from '../store.ts'
 import { brokenGuard, guardStatement, postgresDialect, transactionTime } from './postgres-dialect.ts'
 
@@ -248,13 +248,12 @@ class PostgresTransaction implements Transaction {
   }
 
   /** All in one packet: a guard that fails makes everything behind it fail, and the commit a rollback. */
-  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
     this.#begin()
     this.#ended = true
     const all = [
       sql`select ${transactionTime} as now`,
-      ...guards.map(guardStatement),
-      ...statements(transactionTime),
+      ...steps(transactionTime).map(step => (step instanceof Sql ? step : guardStatement(step))),
       raw('commit'),
     ]
     const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))

@@ -4,7 +4,7 @@
  */
 import { text } from '../sql/decode.ts'
 import type { ColumnType, Dialect, Failure, Guard, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
-import { join, raw, type Sql, sql } from '../sql/sql.ts'
+import { join, raw, Sql, sql } from '../sql/sql.ts'
 import { settleByLocks } from './settle-by-locks.ts'
 
 function arrayType(type: ColumnType, keyType: KeyType): string {
@@ -26,10 +26,10 @@ export const brokenGuard = '22012'
 const special = /[\\"]/
 
 /** One column as the text of an array. The driver would write the same, but look at every value much longer. */
-function arrayLiteral(rows: RowSet['rows'], column: number): string {
+function arrayLiteral(values: readonly (string | number | null)[]): string {
   let text = '{'
-  for (let index = 0; index < rows.length; index++) {
-    const value = rows[index]?.[column]
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]
     if (index > 0) text += ','
     if (value === null || value === undefined) text += 'NULL'
     else if (typeof value === 'number') text += value
@@ -38,14 +38,36 @@ function arrayLiteral(rows: RowSet['rows'], column: number): string {
   return `${text}}`
 }
 
+function columnOf(set: RowSet, index: number): readonly (string | number | null)[] {
+  return set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
+}
+
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
-  const columns = Object.entries(set.columns)
-  const arrays = columns.map(
-    ([, type], index) => sql`${arrayLiteral(set.rows, index)}::${raw(arrayType(type, keyType))}[]`,
-  )
-  const names = columns.map(([name]) => name)
+  const values = Object.keys(set.columns).map((_, index) => arrayLiteral(columnOf(set, index)))
+  return new Sql(partsOf(alias, set.columns, keyType), values)
+}
+
+const knownParts = new WeakMap<RowSet['columns'], Map<string, readonly string[]>>()
+
+/** The text around the arrays, which is the same whenever the columns are. */
+function partsOf(alias: string, columns: RowSet['columns'], keyType: KeyType): readonly string[] {
+  const known = knownParts.get(columns) ?? new Map<string, readonly string[]>()
+  knownParts.set(columns, known)
+  const key = `${alias} ${keyType}`
+  const parts = known.get(key) ?? makeParts(alias, Object.entries(columns), keyType)
+  known.set(key, parts)
+  return parts
+}
+
+function makeParts(alias: string, columns: readonly (readonly [string, ColumnType])[], keyType: KeyType): string[] {
   const select = columns.map(([name, type]) => (type === 'json' ? `u.${name}::json as ${name}` : `u.${name}`))
-  return sql`(select ${raw(select.join(', '))} from unnest(${join(arrays, ', ')}) as u(${raw(names.join(', '))})) ${raw(alias)}`
+  const names = columns.map(([name]) => name)
+  const casts = columns.map(([, type]) => `::${arrayType(type, keyType)}[]`)
+  const last = casts.length - 1
+  return [
+    `(select ${select.join(', ')} from unnest(`,
+    ...casts.map((cast, index) => (index < last ? `${cast}, ` : `${cast}) as u(${names.join(', ')})) ${alias}`)),
+  ]
 }
 
 const migrationLock: MigrationLock = {

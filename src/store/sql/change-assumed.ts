@@ -4,7 +4,7 @@
  * they are not, nothing is written, and whoever asked has to look.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
-import type { Ending, WorkflowChange, WorkflowFacts } from '../change.ts'
+import type { WorkflowChange, WorkflowFacts } from '../change.ts'
 import type { AssumedCall } from '../store.ts'
 import { eventsIn } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
@@ -13,7 +13,6 @@ import { type Columns, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
-import { copyHistory, type KnownEnding } from './write-records.ts'
 
 /** The time of the change, or `null` when something is not as it was taken to be. */
 export async function changeAssumed(
@@ -22,38 +21,19 @@ export async function changeAssumed(
   changes: readonly WorkflowChange[],
   call: AssumedCall,
 ): Promise<number | null> {
-  const { known, others } = splitEndings(facts, changes)
+  const slots = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row.slot] as const)))
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
-    transaction.commitIf(guards(context, facts, call), now => {
-      const timed = context.at(now)
-      return [...(known.length === 0 ? [] : [copyHistory(timed, known)]), ...changeStatements(timed, others)]
-    }),
+    transaction.commitIf(now => [
+      ...guards(context, facts, call),
+      ...changeStatements(context.at(now), changes, slots),
+    ]),
   )
   if (time === null) return null
   failpoint?.('finish.after-commit')
   const now = time + context.clockOffset
   context.tell(() => eventsIn(changes, facts, now))
   return now
-}
-
-/** Endings of the rows that are known are copied from there. */
-function splitEndings(
-  facts: readonly WorkflowFacts[],
-  changes: readonly WorkflowChange[],
-): { known: KnownEnding[]; others: WorkflowChange[] } {
-  const slots = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row.slot] as const)))
-  const known: KnownEnding[] = []
-  const others = changes.map(change => {
-    const endings: Ending[] = []
-    for (const ending of change.endings) {
-      const slot = slots.get(ending.execution.id)
-      if (slot === undefined) endings.push(ending)
-      else known.push({ ...ending, slot })
-    }
-    return { ...change, endings }
-  })
-  return { known, others }
 }
 
 /** In the order in which everybody locks: workflows, then the worker. */

@@ -16,6 +16,8 @@ export type ColumnType = 'id' | 'text' | 'int' | 'json'
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>
   readonly rows: readonly (readonly (string | number | null)[])[]
+  /** The values of a column, by its place, where they can be had without making rows of them first. */
+  column?(index: number): readonly (string | number | null)[]
 }
 
 /** What a failed statement means for the caller. */
@@ -150,10 +152,10 @@ export interface Transaction extends Executor {
   /** Runs the statements in order and commits, in as few round trips as the driver can. Nothing may follow it. */
   commitWith(statements: readonly Sql[]): Promise<void>
   /**
-   * Runs the statements and commits if every guard finds its rows; else undoes everything and answers `null`. The statements
-   * get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
+   * Runs the statements in order and commits if every guard among them finds its rows; else undoes everything and answers
+   * `null`. They get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
    */
-  commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null>
+  commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null>
 }
 
 export interface Database extends Executor {

@@ -3,13 +3,14 @@
  * it at once; whoever comes second finds the work done.
  */
 import { SchemaError } from '../../errors.ts'
+import type { SchemaPlan } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int, text } from './decode.ts'
 import type { Executor, KeyType } from './dialect.ts'
 import { detectKeyType } from './key-type.ts'
 import { foundation } from './migrations/foundation.ts'
 import type { Migration } from './migrations/migration.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, render, type Sql, sql } from './sql.ts'
 
 const migrations: readonly Migration[] = [foundation]
 
@@ -46,26 +47,66 @@ export async function migrate(context: SqlContext, keyType?: KeyType): Promise<v
 
 async function bringUpToDate(context: SqlContext, session: Executor, wanted?: KeyType): Promise<void> {
   const { dialect, tables } = context
-  const type = dialect.columnTypes('bigint')
-  for (const statement of dialect.createSchema(tables.schema)) await session.run(statement)
-  await session.run(
-    raw(
-      `create table if not exists ${tables.name('migrations')} (version ${type.int} not null primary key,
-      name ${type.key} not null, key_type ${type.key} not null, compatible_from ${type.int} not null, applied_at ${type.int} not null)${dialect.tableOptions}`,
-    ),
-  )
+  for (const statement of recordTable(context)) await session.run(statement)
   const status = await readStatus(context, session)
   refuseNewer(status)
   const keyType = status?.keyType ?? wanted ?? (await detectKeyType(context, session))
   for (const migration of migrations.slice(status?.version ?? 0)) {
     for (const statement of migration.statements({ dialect, tables, keyType }))
       await runOnce(context, session, statement)
-    await session.run(
-      sql`insert into ${tables.migrations} (version, name, key_type, compatible_from, applied_at)
-          values (${migration.version}, ${migration.name}, ${keyType}, ${migration.compatibleFrom}, ${dialect.now})`,
-    )
+    await session.run(recordOf(context, migration, keyType))
   }
   context.keyType = keyType
+}
+
+/** The schema, where there is one, and the table that says which migrations have run. */
+function recordTable({ dialect, tables }: SqlContext): Sql[] {
+  const type = dialect.columnTypes('bigint')
+  return [
+    ...dialect.createSchema(tables.schema),
+    raw(
+      `create table if not exists ${tables.name('migrations')} (version ${type.int} not null primary key,
+      name ${type.key} not null, key_type ${type.key} not null, compatible_from ${type.int} not null, applied_at ${type.int} not null)${dialect.tableOptions}`,
+    ),
+  ]
+}
+
+function recordOf({ dialect, tables }: SqlContext, migration: Migration, keyType: KeyType): Sql {
+  return sql`insert into ${tables.migrations} (version, name, key_type, compatible_from, applied_at)
+      values (${migration.version}, ${migration.name}, ${keyType}, ${migration.compatibleFrom}, ${dialect.now})`
+}
+
+/** The statements that `migrate` would run now, as text that any client can run. Changes nothing. */
+export async function planMigrations(context: SqlContext, wanted?: KeyType): Promise<SchemaPlan> {
+  const { dialect, tables } = context
+  const status = await currentStatus(context)
+  refuseNewer(status)
+  const keyType = status?.keyType ?? wanted ?? (await context.database.session(s => detectKeyType(context, s)))
+  const pending = migrations.slice(status?.version ?? 0)
+  const statements = [
+    ...(status === null ? recordTable(context) : []),
+    ...pending.flatMap(migration => [
+      ...migration.statements({ dialect, tables, keyType }),
+      recordOf(context, migration, keyType),
+    ]),
+  ]
+  return {
+    version: status?.version ?? 0,
+    latest: migrations.length,
+    keyType,
+    statements: statements.map(statement => textOf(statement)),
+  }
+}
+
+/** Only constants of this program are bound in a migration: numbers, and words that need no quoting. */
+function textOf(statement: Sql): string {
+  const literal = (position: number) => {
+    const value = statement.values[position - 1]
+    return typeof value === 'number' ? String(value) : `'${String(value)}'`
+  }
+  return render(statement, literal)
+    .text.replace(/\s*\n\s*/g, ' ')
+    .trim()
 }
 
 async function runOnce(context: SqlContext, session: Executor, statement: Sql): Promise<void> {
@@ -78,13 +119,7 @@ async function runOnce(context: SqlContext, session: Executor, statement: Sql): 
 
 /** Makes sure that the tables are there and fit this code, without changing them. */
 export async function checkSchema(context: SqlContext): Promise<void> {
-  let status: SchemaStatus | null
-  try {
-    status = await readStatus(context, context.database)
-  } catch (error) {
-    if (context.dialect.classify(error) !== 'lasting') throw error
-    status = null
-  }
+  const status = await currentStatus(context)
   if (status === null || status.version < migrations.length) {
     throw new SchemaError(
       `The tables ${context.tables.prefix}* are ${status === null ? 'missing' : `at version ${status.version}, the code needs ${migrations.length}`}. Run \`geneva migrate\`.`,
@@ -100,6 +135,16 @@ function refuseNewer(status: SchemaStatus | null): void {
     throw new SchemaError(
       `The tables are at version ${status.version}, and need code that knows version ${status.compatibleFrom}; this code knows versions up to ${migrations.length}. Upgrade geneva-drive in this process.`,
     )
+  }
+}
+
+/** `null` while there are no tables. */
+async function currentStatus(context: SqlContext): Promise<SchemaStatus | null> {
+  try {
+    return await readStatus(context, context.database)
+  } catch (error) {
+    if (context.dialect.classify(error) !== 'lasting') throw error
+    return null
   }
 }
 

@@ -7,11 +7,27 @@ export type Columns<Item> = Readonly<
   Record<string, readonly [type: ColumnType, read: (item: Item) => string | number | null]>
 >
 
+const knownTypes = new WeakMap<object, RowSet['columns']>()
+
+function typesOf<Item>(columns: Columns<Item>): RowSet['columns'] {
+  const known = knownTypes.get(columns)
+  if (known !== undefined) return known
+  const types = Object.fromEntries(Object.entries(columns).map(([name, [type]]) => [name, type]))
+  knownTypes.set(columns, types)
+  return types
+}
+
 export function rowSet<Item>(columns: Columns<Item>, items: readonly Item[]): RowSet {
   const entries = Object.entries(columns)
   return {
-    columns: Object.fromEntries(entries.map(([name, [type]]) => [name, type])),
-    rows: items.map(item => entries.map(([, [, read]]) => read(item))),
+    columns: typesOf(columns),
+    get rows() {
+      return items.map(item => entries.map(([, [, read]]) => read(item)))
+    },
+    column(index) {
+      const read = entries[index]?.[1][1]
+      return read === undefined ? [] : items.map(read)
+    },
   }
 }
 

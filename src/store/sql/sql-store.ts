@@ -33,7 +33,7 @@ import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
 import { listLetters } from './letters.ts'
-import { checkSchema, migrate } from './migrate.ts'
+import { checkSchema, migrate, planMigrations } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
 import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
@@ -41,7 +41,8 @@ import { sql } from './sql.ts'
 import { SqlHousekeeping } from './sql-housekeeping.ts'
 import { SqlLimits } from './sql-limits.ts'
 import { SqlSchedules } from './sql-schedules.ts'
-import { startInside, startWorkflows } from './start-workflows.ts'
+import { startWorkflows } from './start.ts'
+import { startInside } from './start-workflows.ts'
 import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
 import { SqlViews } from './views/sql-views.ts'
@@ -72,6 +73,9 @@ export class SqlStore implements Store {
   }
   checkSchema() {
     return checkSchema(this.#context)
+  }
+  planMigrations() {
+    return planMigrations(this.#context, this.#keyType)
   }
   close() {
     return this.#context.database.close()

@@ -5,7 +5,7 @@
 import { InvariantError } from '../../errors.ts'
 import type { NewEvent } from '../change.ts'
 import type { CommittedEvent } from '../event-store.ts'
-import type { WorkflowRecord } from '../records.ts'
+import { noProgress, type WorkflowRecord } from '../records.ts'
 import { scheduledEvent } from '../scheduled-event.ts'
 import type { StartCall, StartOrder, StartResult } from '../store.ts'
 import { workflowColumns } from './columns.ts'
@@ -39,11 +39,12 @@ const maxLooks = 20
 const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
 
 /** Starts in a transaction of our own. Orders keep their ids over a retry, so none is started twice. */
-export async function startWorkflows(
+export async function startLooking(
   context: SqlContext,
-  orders: readonly StartOrder[],
+  given: readonly StartOrder[],
   { repeated, check }: StartCall,
 ): Promise<StartResult[]> {
+  const orders = given.map(unclaimed)
   const results = await runTransaction(context.database, async (transaction, attempt) => {
     const known = attempt > 1 || repeated ? await existing(context, transaction, orders) : new Map()
     const all = await startAll(context, transaction, orders, started(known.values()))
@@ -52,6 +53,15 @@ export async function startWorkflows(
   })
   context.tell(() => startEvents(orders, results))
   return results
+}
+
+/** Nobody begins with it at once. */
+function unclaimed(order: StartOrder): StartOrder {
+  if (order.first.every(row => row.owner === null)) return order
+  const first = order.first.map(row =>
+    row.owner === null ? row : { ...row, state: 'scheduled' as const, owner: null, fence: 0, progress: noProgress },
+  )
+  return { ...order, first }
 }
 
 /** Starts in the caller's transaction, which is neither begun nor ended here. Several starts are undone together. */
@@ -106,7 +116,7 @@ export async function startAll(
 }
 
 /** As many orders as fit into one statement, by number and by bytes. */
-function slices(orders: readonly StartOrder[]): StartOrder[][] {
+export function slices(orders: readonly StartOrder[]): StartOrder[][] {
   const all: StartOrder[][] = []
   let bytes = Number.POSITIVE_INFINITY
   for (const order of orders) {
@@ -160,7 +170,7 @@ function ofInserted(context: SqlContext): Sql {
 }
 
 /** Statements that write what goes with a workflow. */
-function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql): Sql[] {
+export function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql): Sql[] {
   const of = <T>(part: (order: StartOrder) => readonly T[]) => orders.flatMap(part)
   const write = <T>(items: readonly T[], statement: (piece: readonly T[]) => Sql) =>
     pieces(items, maxRows).map(piece => statement(piece))
@@ -224,7 +234,7 @@ const workflowColumnsOf: Columns<StartOrder> = {
 
 const traceColumnOf: Columns<StartOrder> = { trace_parent: ['text', order => order.trace ?? null] }
 
-function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
+export function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
   // Traces and deadlines are rare: who has none does not pay for them.
   const traced = orders.some(order => order.trace)
   const columns = traced ? { ...workflowColumnsOf, ...traceColumnOf } : workflowColumnsOf

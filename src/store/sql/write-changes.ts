@@ -2,7 +2,7 @@
  * Applies what was decided, as sets: one statement per kind of write, whatever the number of workflows. The caller
  * holds the locks on the workflows.
  */
-import type { WorkflowChange, WorkflowUpdate } from '../change.ts'
+import type { Ending, WorkflowChange, WorkflowUpdate } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
@@ -14,13 +14,19 @@ import { insertDecisions, insertSignals, takeSignals } from './stored-messages.t
 import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
-import { deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
+import { copyHistory, deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
 
 /** How many rows one statement writes. A group of small changes always fits. */
 const maxRows = 5000
 
-export function changeStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
+/** `slots`: where rows of endings still stand as the endings have them, by the id of the row. */
+export function changeStatements(
+  context: SqlContext,
+  changes: readonly WorkflowChange[],
+  slots: ReadonlyMap<string, string> = new Map(),
+): Sql[] {
   return [
+    ...endingStatements(context, changes, slots),
     ...rowStatements(context, changes),
     ...fanInStatements(context, changes),
     ...workflowStatements(context, changes),
@@ -28,14 +34,26 @@ export function changeStatements(context: SqlContext, changes: readonly Workflow
 }
 
 /** What has ended is recorded before its row is given to another. */
+function endingStatements(
+  context: SqlContext,
+  changes: readonly WorkflowChange[],
+  slots: ReadonlyMap<string, string>,
+): Sql[] {
+  const known: Ending[] = []
+  const others: Ending[] = []
+  for (const { endings } of changes) {
+    for (const ending of endings) (slots.has(ending.execution.id) ? known : others).push(ending)
+  }
+  return [
+    ...write(known, piece => copyHistory(context, piece, slots)),
+    ...write(others, piece => insertHistory(context, piece)),
+  ]
+}
+
 function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
   const of = <T>(part: (change: WorkflowChange) => readonly T[]) => changes.flatMap(part)
   const withId = keyed(changes)
   return [
-    ...write(
-      of(change => change.endings),
-      piece => insertHistory(context, piece),
-    ),
     ...write(
       of(change => change.undone),
       piece => moveHistory(context, piece),

@@ -43,22 +43,21 @@ export function insertHistory(context: SqlContext, endings: readonly Ending[], f
     select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
 }
 
-/** An ending of a row that still stands in its slot. */
-export type KnownEnding = Ending & { readonly slot: string }
-
 const { state, outcome, error_class, error_message, error_stack, reason, output } = historyColumns
-const endColumns: Columns<KnownEnding> = {
+const endColumns: Columns<Ending> = {
+  id: historyColumns.id,
   workflow_id: historyColumns.workflow_id,
-  slot: ['text', ending => ending.slot],
   ...{ state, outcome, error_class, error_message, error_stack, reason, output },
 }
 
-/** Of rows that still stand as the endings have them: only what is new about them has to be told. */
-export function copyHistory(context: SqlContext, endings: readonly KnownEnding[]): Sql {
+/** Of rows that still stand where `slots` says, as the endings have them: only what is new about them has to be told. */
+export function copyHistory(context: SqlContext, endings: readonly Ending[], slots: ReadonlyMap<string, string>): Sql {
   const names = Object.keys(historyColumns)
-  const value = (name: string) => raw(`${name in endColumns && name !== 'workflow_id' ? 'r' : 'a'}.${name}`)
+  const own = new Set(['id', 'workflow_id'])
+  const value = (name: string) => raw(`${name in endColumns && !own.has(name) ? 'r' : 'a'}.${name}`)
+  const slot: Columns<Ending>[string] = ['text', ({ execution }) => slots.get(execution.id) ?? '']
   return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
-    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(endColumns, endings))}
+    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet({ ...endColumns, slot }, endings))}
     ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
 }
 

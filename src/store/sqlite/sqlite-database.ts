@@ -11,7 +11,7 @@ import { pauseFor } from '../../primitives/pause-for.ts'
 import type { Database, Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
-import { raw, render, type Sql, sql } from '../sql/sql.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
 import type { UserTransaction } from '../store.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -266,16 +266,18 @@ class SqliteTransaction implements Transaction {
     this.ended = true
   }
 
-  async commitIf(guards: readonly Guard[], statements: (now: Sql) => readonly Sql[]): Promise<number | null> {
-    for (const { select, count } of guards) {
-      if ((await this.#session.query(select)).length === count) continue
-      this.ended = true
-      await this.#session.run(raw('rollback'))
-      return null
-    }
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
     const [row] = await this.#session.query(sql`select ${sqliteDialect.now} as now`)
     const now = Number(row?.now)
-    await this.commitWith(statements(sql`${now}`))
+    for (const step of steps(sql`${now}`)) {
+      if (step instanceof Sql) await this.#session.run(step)
+      else if ((await this.#session.query(step.select)).length !== step.count) {
+        this.ended = true
+        await this.#session.run(raw('rollback'))
+        return null
+      }
+    }
+    await this.commitWith([])
     return now
   }
 }

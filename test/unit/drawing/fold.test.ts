@@ -106,6 +106,6 @@ describe('what is no graph is refused', () => {
     expect(() => drawGraph(sketch('a'), { foldAt: 1 })).toThrow('foldAt is 1')
     expect(() => drawGraph(sketch('a'), { foldAt: Number.NaN })).toThrow('foldAt is NaN')
     expect(() => drawGraph(sketch('a'), { width: 10 })).toThrow('width is 10')
-    expect(() => drawGraph(sketch('a'), { format: 'svg' as 'dot' })).toThrow('no format svg')
+    expect(() => drawGraph(sketch('a'), { format: 'png' as 'dot' })).toThrow('no format png')
   })
 })

@@ -1,0 +1,145 @@
+/**
+ * What the results are worth: our number against that of each other system in the same run, with the bar that was set for it
+ * and whether it is met. A comparison whose numbers were not measured is left out.
+ */
+import type { Result } from './report.ts'
+
+export const ourSystem = 'geneva-drive'
+
+export interface Comparison {
+  readonly what: string
+  /** Ours divided by theirs; ours alone where nothing is divided. */
+  readonly value: number
+  readonly unit: string
+  /** `at least 10`; `null` where no bar was set. */
+  readonly bar: string | null
+  readonly met: boolean | null
+}
+
+interface Line {
+  readonly case: string
+  readonly database: string
+  readonly system: string
+}
+
+interface Rule {
+  readonly ours: Line
+  /** The best of these is taken. Nothing: the number stands for itself. */
+  readonly theirs: readonly Line[]
+  readonly atLeast?: number
+  readonly atMost?: number
+  /** The worst run counts, not the one in the middle. */
+  readonly never?: true
+}
+
+const runsOn = 'limit (runs on)'
+const many = '2,000 workflows'
+const p50 = 'same process: p50'
+const fan = '1,000 wide'
+
+function line(name: string, database: string, system: string = ourSystem): Line {
+  return { case: name, database, system }
+}
+
+const inPostgres = ['DBOS', 'pg-boss', 'pg-boss, hand-batched', 'graphile-worker', 'openworkflow']
+const peers = [
+  ...inPostgres.map(system => ({ system, database: 'postgres' })),
+  { system: 'Restate', database: 'restate' },
+  { system: 'BullMQ', database: 'redis' },
+]
+
+function alone(name: string, databases: readonly string[], bar: Omit<Rule, 'ours' | 'theirs'>): Rule[] {
+  return databases.map(database => ({ ours: line(name, database), theirs: [], ...bar }))
+}
+
+const servers = ['postgres', 'mysql']
+const all = ['sqlite', 'sqlite-normal', ...servers]
+
+const rules: Readonly<Record<string, readonly Rule[]>> = {
+  throughput: [
+    { ours: line(many, 'postgres'), theirs: [line(many, 'postgres', 'DBOS')], atLeast: 10 },
+    { ours: line(many, 'postgres'), theirs: [line(many, 'restate', 'Restate')], atLeast: 5 },
+    { ours: line(many, 'postgres'), theirs: [line(many, 'redis', 'BullMQ')], atLeast: 2 },
+    { ours: line(many, 'postgres'), theirs: [line(many, 'postgres', 'pg-boss, hand-batched')], atLeast: 1 },
+    { ours: line(many, 'postgres'), theirs: [line(many, 'postgres', runsOn)], atLeast: 0.4 },
+    { ours: line(many, 'sqlite'), theirs: [line(many, 'sqlite', 'openworkflow')], atLeast: 15 },
+    { ours: line(many, 'mysql'), theirs: [line(many, 'postgres', 'DBOS')], atLeast: 8 },
+  ],
+  latency: [
+    { ours: line(p50, 'postgres'), theirs: inPostgres.map(name => line(p50, 'postgres', name)), atMost: 0.65 },
+    { ours: line(p50, 'postgres'), theirs: [line(p50, 'postgres', runsOn)], atMost: 1.25 },
+    { ours: line(p50, 'postgres'), theirs: [line(p50, 'redis', 'BullMQ')], atMost: 1.1 },
+    ...alone(p50, ['sqlite'], { atMost: 4 }),
+  ],
+  fan: [
+    {
+      ours: line(fan, 'postgres'),
+      theirs: peers.map(({ system, database }) => line(fan, database, system)),
+      atMost: 1,
+    },
+    ...all.map(on => ({ ours: line('10,000 wide: a node', on), theirs: [line(`${fan}: a node`, on)], atMost: 2 })),
+  ],
+  cost: alone('one at a time: commits, whole workflow', all, { atMost: 7 }),
+  growth: [
+    ...alone('history: throughput, many against none', all, { atLeast: 0.9 }),
+    ...alone('history: start to end of one, many against none', all, { atMost: 1.25 }),
+  ],
+  bloat: servers.map(on => ({
+    ours: line('snapshot held: server CPU', on),
+    theirs: [line('no snapshot: server CPU', on)],
+    atMost: 1.3,
+  })),
+  contention: [
+    { ours: line('2 processes', 'postgres'), theirs: [line('1 process', 'postgres')], atLeast: 0.95 },
+    { ours: line('8 processes', 'postgres'), theirs: [line('1 process', 'postgres')], atLeast: 0.8 },
+    ...['1 process', '2 processes', '4 processes', '8 processes'].flatMap(name => [
+      ...alone(`${name}: claims in vain`, all, { atMost: 5 }),
+      ...alone(`${name}: errors told`, all, { atMost: 0, never: true }),
+    ]),
+    ...alone('a long time: errors told', all, { atMost: 0, never: true }),
+  ],
+}
+
+export function compare(workload: string, all: readonly Result[]): Comparison[] {
+  const results = all.filter(result => result.workload === workload)
+  const barred = (rules[workload] ?? []).flatMap(rule => compared(rule, results))
+  const known = new Set(barred.map(({ what }) => what))
+  return [...barred, ...others(results).filter(({ what }) => !known.has(what))]
+}
+
+/** Every other system that did the same work, against ours on the same database, or on a server if it has its own. */
+function others(results: readonly Result[]): Comparison[] {
+  return results
+    .filter(({ system }) => system !== ourSystem)
+    .flatMap(their => {
+      const isOurs = (result: Result) => result.system === ourSystem && result.case === their.case
+      const here = results.find(result => isOurs(result) && result.database === their.database)
+      const ours = here ?? results.find(result => isOurs(result) && result.database === 'postgres')
+      return ours === undefined ? [] : compared({ ours, theirs: [their] }, results)
+    })
+}
+
+function compared({ ours, theirs, atLeast, atMost, never }: Rule, results: readonly Result[]): Comparison[] {
+  const find = (wanted: Line) =>
+    results.find(
+      ({ case: name, database, system }) =>
+        name === wanted.case && database === wanted.database && system === wanted.system,
+    )
+  const our = find(ours)
+  const their = theirs.flatMap(wanted => find(wanted) ?? [])
+  if (our === undefined || (theirs.length > 0 && their.length === 0)) return []
+  const isBetter = (a: Result, b: Result) => (our.unit.endsWith('/s') ? a.median > b.median : a.median < b.median)
+  const best = their.toSorted((a, b) => (isBetter(a, b) ? -1 : 1))[0]
+  const value = best === undefined ? (never ? our.high : our.median) : our.median / best.median
+  const other = best === undefined || best.case === our.case ? '' : `${best.case}: `
+  const against = best === undefined ? '' : ` / ${other}${best.system} on ${best.database}`
+  return [
+    {
+      what: `${our.case}: ${our.system} on ${our.database}${against}`,
+      value,
+      unit: best === undefined ? our.unit : 'times',
+      bar: atLeast !== undefined ? `at least ${atLeast}` : atMost !== undefined ? `at most ${atMost}` : null,
+      met: atLeast !== undefined ? value >= atLeast : atMost !== undefined ? value <= atMost : null,
+    },
+  ]
+}

@@ -1,0 +1,77 @@
+/**
+ * One step, many behind it, and one behind all of those: how long that takes from start to end, as a graph that is built
+ * when it is started and as an `each` of a class. The cost of a node must not grow with how many there are.
+ */
+import { Geneva, Workflow } from '../../src/index.ts'
+import { inFreshPlace } from '../databases.ts'
+import { workerOptions } from '../five-steps.ts'
+import { fan, idle } from '../graph-shapes.ts'
+import { peerCases } from '../peer-cases.ts'
+import type { Case, Measurement, Size, Workload } from '../workload.ts'
+
+class FanOut extends Workflow<null, { readonly width: number }> {
+  static {
+    this.step('first')
+    this.each('middle', { items: wf => Array.from({ length: wf.input.width }, (_, index) => index) })
+    this.step('last')
+  }
+  async first() {}
+  async middle(_item: number) {}
+  async last() {}
+}
+
+type Run = (geneva: Geneva, width: number) => Promise<unknown>
+
+async function runGraph(geneva: Geneva, width: number): Promise<void> {
+  const workflow = await geneva.startGraph(fan(geneva, width + 2))
+  await workflow.waitUntilFinished({ timeout: '10 min' })
+}
+
+async function runClass(geneva: Geneva, width: number): Promise<void> {
+  const workflow = await geneva.start(FanOut, { input: { width } })
+  await workflow.waitUntilFinished({ timeout: '10 min' })
+}
+
+const tiny = 20
+const warmUp: Readonly<Record<Size, number>> = { full: 200, tiny: 5 }
+
+function fanned(name: string, width: number, run: Run): Case {
+  return {
+    name,
+    measure: (database, size) =>
+      inFreshPlace(database, async place => {
+        const geneva = new Geneva({ database: place.options, jobs: [idle], workflows: [FanOut] })
+        try {
+          await geneva.migrate()
+          await geneva.startWorker(workerOptions)
+          await run(geneva, warmUp[size])
+          const nodes = size === 'full' ? width : tiny
+          const begun = performance.now()
+          await run(geneva, nodes)
+          const ms = performance.now() - begun
+          const both: Measurement[] = [
+            { value: ms, unit: 'ms' },
+            { what: 'a node', value: (ms * 1000) / nodes, unit: 'µs' },
+          ]
+          return both
+        } finally {
+          await geneva.close()
+        }
+      }),
+  }
+}
+
+const usual = '1,000 wide'
+
+export const workload: Workload = {
+  about: 'Milliseconds from one step to 1,000 and to 10,000 others and back.',
+  cases: [
+    fanned(usual, 1_000, runGraph),
+    fanned('10,000 wide', 10_000, runGraph),
+    fanned('1,000 wide, each of a class', 1_000, runClass),
+  ],
+  peers: peerCases('fan', usual, {
+    full: { warmUp: warmUp.full, width: 1_000 },
+    tiny: { warmUp: warmUp.tiny, width: tiny },
+  }),
+}

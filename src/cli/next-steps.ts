@@ -1,0 +1,70 @@
+/** What a person does after `geneva init`, in order, as lines to be copied. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Migrator, Project } from './detect-project.ts'
+import { configPath, workflowPath } from './project-files.ts'
+
+export interface NextStep {
+  readonly why: string
+  /** For a shell, or for a file of the application: it says which. */
+  readonly command: string
+}
+
+/** `isPlanned`: the database has answered, so a migration could be written where the application has such. */
+export function nextSteps(project: Project, folder: string, isPlanned: boolean): NextStep[] {
+  const { migrator, database, databaseUrl } = project
+  return [
+    ...(folder === '.' ? [] : [{ why: 'in the application', command: `cd ${folder}` }]),
+    ...install(project),
+    ...(databaseUrl === null && database.driver !== null
+      ? [{ why: 'your own database', command: `export DATABASE_URL=${database.url}` }]
+      : []),
+    ...(migrator === null || isPlanned
+      ? []
+      : [{ why: 'once the database answers: this writes the migration', command: 'npx geneva init --yes' }]),
+    migrator === null
+      ? { why: 'make the tables', command: 'npx geneva migrate' }
+      : { why: 'make the tables', command: migrateBy[migrator.tool] },
+    ...(project.language === 'ts' ? [forTypeScript] : []),
+    ...startFrom(project),
+    { why: 'start a workflow', command: `npx geneva start Welcome --input '{"name":"Ann"}'` },
+    { why: 'run what is due; leave it running, in a terminal of its own', command: 'npx geneva worker' },
+    { why: 'look at it', command: 'npx geneva list' },
+  ]
+}
+
+const forTypeScript: NextStep = {
+  why: 'in tsconfig.json: Node runs these files as they are, so they name each other with their endings',
+  command: '"allowImportingTsExtensions": true, "noEmit": true,',
+}
+
+const migrateBy: Readonly<Record<Migrator['tool'], string>> = {
+  knex: 'npx knex migrate:latest',
+  kysely: 'npx kysely migrate:latest',
+  prisma: 'npx prisma migrate deploy',
+  drizzle: 'npx drizzle-kit migrate',
+}
+
+/** What is not in package.json, or not in node_modules. */
+function install({ folder, hasPackage, dependencies, database }: Project): NextStep[] {
+  const wanted = ['geneva-drive', ...(database.driver === null ? [] : [database.driver])]
+  const missing = wanted.filter(name => !dependencies.has(name) && !existsSync(join(folder, 'node_modules', name)))
+  return [
+    ...(hasPackage ? [] : [{ why: 'a package, to install into', command: 'npm init -y' }]),
+    ...(missing.length === 0 ? [] : [{ why: 'what it needs', command: `npm install ${missing.join(' ')}` }]),
+  ]
+}
+
+/** How the application itself starts one. */
+function startFrom(project: Project): NextStep[] {
+  const imports = `import { geneva } from './${configPath(project)}'\nimport { Welcome } from './${workflowPath(project)}'`
+  if (project.framework === 'express') {
+    const route = `app.post('/welcome', async (request, response) => {
+  const workflow = await geneva.start(Welcome, { input: { name: 'Ann' } })
+  response.status(202).json({ id: workflow.id })
+})`
+    return [{ why: 'in your application, where its routes are', command: `${imports}\n\n${route}` }]
+  }
+  if (project.framework !== 'next') return []
+  return [{ why: 'in next.config, so that it is not bundled', command: `serverExternalPackages: ['geneva-drive'],` }]
+}

@@ -1,0 +1,23 @@
+/** Times and spans as a table or a screen shows them: short, in UTC, and never more precise than anybody wants to know. */
+
+const units = [
+  ['d', 24 * 60 * 60 * 1000],
+  ['h', 60 * 60 * 1000],
+  ['min', 60 * 1000],
+  ['s', 1000],
+] as const
+
+/** `12 ms`, `3.4 s`, `5 min`, `2 d`. */
+export function shortSpan(ms: number): string {
+  for (const [unit, length] of units) {
+    if (ms < length) continue
+    const count = ms / length
+    return `${unit === 's' && count < 10 ? count.toFixed(1) : Math.floor(count)} ${unit}`
+  }
+  return `${Math.max(0, Math.round(ms))} ms`
+}
+
+/** `2026-11-15 13:00:12 UTC` */
+export function timeText(time: Date): string {
+  return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}

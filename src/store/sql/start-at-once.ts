@@ -1,0 +1,92 @@
+/**
+ * The way in which most workflows start: nothing stands in their way, so everything is written in one round trip, and the
+ * database only says so if it was otherwise. Then nothing is written, and the start has to look.
+ */
+import type { WorkflowRecord } from '../records.ts'
+import type { StartOrder, StartResult } from '../store.ts'
+import type { SqlContext } from './context.ts'
+import type { Guard } from './dialect.ts'
+import { raw, sql } from './sql.ts'
+import { companions, insertWorkflows } from './start-workflows.ts'
+import { lockAlive } from './workers.ts'
+
+/** `null` when one of them meets a conflict, or the worker that was to begin with them is gone. */
+export async function startAtOnce(
+  context: SqlContext,
+  orders: readonly StartOrder[],
+  revision: number | null,
+): Promise<StartResult[] | null> {
+  const time = await context.database.transaction(transaction =>
+    transaction.commitIf(now => {
+      const timed = context.at(now)
+      return [
+        insertWorkflows(timed, orders),
+        allInserted(context, orders),
+        ...ownersOf(orders).map(owner => ({ select: lockAlive(context, owner, revision), count: 1 })),
+        ...companions(timed, orders, raw('')),
+      ]
+    }),
+  )
+  if (time === null) return null
+  const now = time + context.clockOffset
+  return orders.map(order => ({ kind: 'started', workflow: startedRecord(order, now), claimedAt: now }))
+}
+
+/** Whether the statements do for an order: whatever needs more than its own rows, or another look, is left out. */
+export function isPlain({ first, formerTypes, parent, graph, taken, deadline }: StartOrder): boolean {
+  return (
+    first.length > 0 &&
+    formerTypes.length === 0 &&
+    parent === null &&
+    graph === null &&
+    taken === null &&
+    deadline === null
+  )
+}
+
+/** What was inserted by this transaction stands under its own id; what met a conflict does not. */
+function allInserted(context: SqlContext, orders: readonly StartOrder[]): Guard {
+  const ids = orders.map(order => order.id)
+  return {
+    select: sql`select w.id from ${context.tables.workflows} w${context.dialect.byKey}
+      where ${context.among(raw('w.id'), ids)}`,
+    count: orders.length,
+  }
+}
+
+function ownersOf(orders: readonly StartOrder[]): string[] {
+  return [...new Set(orders.flatMap(({ first }) => first.flatMap(row => row.owner ?? [])))]
+}
+
+function startedRecord(order: StartOrder, now: number): WorkflowRecord {
+  const { id, type, hero, allowMultiple, idempotencyKey, generation, lane = '' } = order
+  return {
+    id,
+    type,
+    hero,
+    state: 'ready',
+    pauseCause: null,
+    allowMultiple,
+    idempotencyKey,
+    generation,
+    frozen: null,
+    blockedBy: null,
+    finishing: false,
+    rollback: null,
+    partial: false,
+    rounds: null,
+    crooked: false,
+    parent: null,
+    lane,
+    openLetters: 0,
+    watched: false,
+    continuation: null,
+    continuedAs: null,
+    continues: null,
+    deadlineAt: null,
+    version: 0,
+    createdAt: now,
+    pausedAt: null,
+    endedAt: null,
+  }
+}

@@ -21,8 +21,11 @@ export function decideCompensated(
 ): NewExecution | null {
   switch (report.kind) {
     case 'released':
-      draft.move(row, 'scheduled')
-      return null
+      if (!mayHaveHappened(plan, row)) {
+        draft.move(row, 'scheduled')
+        return null
+      }
+      return leaveUnknown(draft, row, 'its worker was shut down in mid-call', { plan, runOn })
     case 'threw':
       return new Failed(draft, plan, row).decide(report, runOn)
     case 'reattempt':
@@ -62,15 +65,27 @@ class Failed {
   }
 }
 
+/** It must not be called twice, and was about to be called. */
+function mayHaveHappened(plan: Plan, row: ActiveExecution): boolean {
+  return row.startMark && plan.graph.find(currentName(plan, row.node))?.compensation?.once === true
+}
+
+function leaveUnknown(
+  draft: ChangeDraft,
+  row: ActiveExecution,
+  message: string,
+  { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
+): NewExecution | null {
+  giveUp(draft, plan, row, { error: { className: 'UnknownOutcome', message, stack: null }, reason: 'unknown_outcome' })
+  return goOn(draft, plan, runOn)
+}
+
 /** Its worker is dead. One that must not be called twice is left to a person, if it may have been called. */
 export function decideLostCompensation(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
-  const once = plan.graph.find(currentName(plan, row.node))?.compensation?.once === true
   const crashes = crashesAfter(row)
   const reason = lostReason(row.owner)
-  if (once && row.startMark) {
-    const error = { className: 'UnknownOutcome', message: `${reason} in mid-call`, stack: null }
-    giveUp(draft, plan, row, { error, reason: 'unknown_outcome' })
-    goOn(draft, plan, null)
+  if (mayHaveHappened(plan, row)) {
+    leaveUnknown(draft, row, `${reason} in mid-call`, { plan, runOn: null })
   } else if (crashes >= crashLimit) {
     const error = { ...describeError(new CrashLimitError(row.workflowId, row.node, crashes)), stack: null }
     giveUp(draft, plan, row, { error, reason: 'crash_limit' })

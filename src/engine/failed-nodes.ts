@@ -17,8 +17,10 @@ export function failedNodes(draft: ChangeDraft, plan: Plan): LatestEnding[] {
     const each = ownerOf(name)
     const isOver = active.has(name) || (each !== null && !active.has(each))
     if (latest === null || !hasFailed(latest) || isOver) return []
-    // One that has paused the workflow did not end its branch: it goes on, unless nobody waits for it any more.
-    const isSpared = latest.state === 'failed' ? joins?.isAbsorbed(name) : joins?.isBeaten(name)
+    // One that has paused the workflow, or that nobody knows the outcome of, did not end its branch: it goes on, unless nobody
+    // waits for it any more.
+    const endedBranch = latest.state === 'failed' && latest.outcome !== 'unknown'
+    const isSpared = endedBranch ? joins?.isAbsorbed(name) : joins?.isBeaten(name)
     return isSpared ? [] : latest
   })
 }

@@ -106,8 +106,10 @@ export class SelectiveJoins {
   }
 }
 
+/** A call that may have happened is not over before somebody has settled it. */
 function isOver(ending: LatestEnding | null): boolean {
-  return ending !== null && (ending.state === 'failed' || ending.outcome === 'rejected')
+  if (ending === null || ending.outcome === 'unknown') return false
+  return ending.state === 'failed' || ending.outcome === 'rejected'
 }
 
 /** The join has been decided: what was on the way to it and is not needed any more ends. What runs is told to stop. */

@@ -79,6 +79,7 @@ const givenUp: ReadonlySet<Outcome> = new Set([
   'paused_by_exception',
   'dead_lettered',
   'timed_out',
+  'unknown',
   'canceled_by_flow_control',
 ])
 /** The same for one in a branch that a join could have done without: its policy was waiting. */

@@ -123,22 +123,19 @@ forEachDatabase('a worker on a slow database', database => {
     const { claim, change, changeAssumed, findAbandoned } = store
     const open: Gate = gate()
     const seen = { claimed: 0, upkeep: 0, changes: 0 }
+    const whenOpen = async <T>(write: () => Promise<T>): Promise<T> => {
+      seen.changes++
+      await open.passed
+      return write().finally(() => seen.changes--)
+    }
     const slow: Partial<Store> = {
       claim: async request => {
         const claimed = await claim.call(store, request)
         seen.claimed += claimed.length
         return claimed
       },
-      change: async (...given) => {
-        seen.changes++
-        await open.passed
-        return change.apply(store, given).finally(() => seen.changes--)
-      },
-      changeAssumed: async (...given) => {
-        seen.changes++
-        await open.passed
-        return changeAssumed.apply(store, given).finally(() => seen.changes--)
-      },
+      change: (...given) => whenOpen(() => change.apply(store, given)),
+      changeAssumed: (...given) => whenOpen(() => changeAssumed.apply(store, given)),
       findAbandoned: (...given) => {
         seen.upkeep++
         return findAbandoned.apply(store, given)

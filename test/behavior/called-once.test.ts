@@ -65,6 +65,25 @@ class Throwing extends Workflow {
   }
 }
 
+class Sides extends Workflow {
+  static {
+    this.named('sides')
+    this.fork(
+      'both',
+      { left: b => b.step('charge', { idempotent: false }), right: b => b.step('note') },
+      { join: 'settled' },
+    )
+    this.step('receipt')
+  }
+  charge() {
+    return pay('charge')
+  }
+  async note() {}
+  async receipt() {
+    calls.push('receipt')
+  }
+}
+
 const chargeJob = defineJob('chargeJob', async (_: { amount: number }) => pay('job'))
 const findJob = defineJob('findJob', async (args: { amount: number }) => {
   calls.push(args.amount === 3 ? 'findJob' : 'other arguments')
@@ -76,7 +95,7 @@ const afterJob = defineJob('afterJob', async () => {
 
 forEachDatabase('a step that is called once', database => {
   const jobs = [chargeJob, findJob, afterJob]
-  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing], jobs })
+  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing, Sides], jobs })
 
   beforeEach(() => {
     calls.length = 0
@@ -126,6 +145,28 @@ forEachDatabase('a step that is called once', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
     expect(calls).toEqual(['charge', 'findCharge', 'charge', 'receipt'])
+  })
+
+  it('in a branch that a join could do without is waited for until a person has settled it', async () => {
+    const wf = await under.geneva.start(Sides)
+    await cutOff()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('paused')
+    await wf.resolve('charge')
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['charge', 'receipt'])
+    const again = await under.geneva.start(Sides)
+    begun = gate()
+    over = gate()
+    hangs = true
+    await cutOff()
+    await under.runDue()
+    await again.resume()
+    await under.runDue()
+    expect((await again.refresh()).state).toBe('finished')
+    expect(calls.filter(call => call === 'charge')).toHaveLength(3)
+    expect((await under.geneva.doctor()).findings).toEqual([])
   })
 
   it('and throws is not called again, whatever retries and policies say of others', async () => {

@@ -22,6 +22,9 @@ const works = new Map<string, (tx: any, workflow: Workflow<any, any>) => Promise
 /** Everything that some library takes for a placeholder, an escape or the end of a list. */
 const oddText = `"it's" {a,b}, \\ \\? ?? $1 :name :: 100% é 🎁`
 
+/** When the step beside the one that writes may end. */
+let besideEnds: Promise<void> = Promise.resolve()
+
 class Noting extends Workflow<null, { work: string }> {
   static {
     this.fork('both', { one: b => b.transactionalStep('write'), two: b => b.step('beside') })
@@ -31,7 +34,9 @@ class Noting extends Workflow<null, { work: string }> {
     await works.get(this.input.work)?.(tx, this)
     return oddText
   }
-  async beside() {}
+  beside() {
+    return besideEnds
+  }
   async after() {
     return this.output(this.write)
   }
@@ -139,12 +144,19 @@ forEachDatabase('a transactional step in the application’s own library', datab
         }
         const geneva = under.another({ workflows, transactions: transactions as OpenTransaction })
         let calls = 0
+        let end = () => {}
+        besideEnds = new Promise(resolve => {
+          end = resolve
+        })
         const wf = await geneva.start(
           Noting,
           named(async tx => {
             calls++
-            await tx.query('select count(*) as count from geneva_drive_step_executions')
-            await waitFor(async () => (await wf.history()).some(({ step }) => step === 'beside'))
+            await tx.query('select count(*) as count from application_notes')
+            end()
+            await waitFor(async () =>
+              (await wf.history()).some(({ step, state }) => step === 'beside' && state === 'completed'),
+            )
           }),
         )
         await geneva.startWorker({ ...quickly, concurrency: 2 })

@@ -44,10 +44,16 @@ export function auditSaga(saga: EndedSaga): string[] {
   const { graph, state, rows } = saga
   const halfway = rows.filter(row => row.state === 'compensating').map(row => `${nameOf(row)} is being undone.`)
   const joins = graph.nodes.filter(({ kind }) => kind === 'join').flatMap(({ id }) => auditJoin(saga, id))
+  // Nothing was called, or nobody knows: it is never simply done again.
+  const retaken = rows.filter(({ node, kind, outcome }) => {
+    return kind === 'forward' && outcome === 'recovered' && graph.find(node)?.once !== undefined
+  })
+  const twice = retaken.map(row => `${nameOf(row)} is called once, and was taken over.`)
   const undone = rows.some(row => row.kind === 'compensate' || row.state === 'rolled_back')
-  if (state === 'finished') return [...halfway, ...joins, ...(undone ? ['It is finished, but was undone.'] : [])]
-  if (state !== 'failed' && state !== 'canceled') return [...halfway, ...joins]
-  return [...halfway, ...joins, ...(graph.isSaga ? auditRollback(saga) : [])]
+  if (state === 'finished')
+    return [...halfway, ...twice, ...joins, ...(undone ? ['It is finished, but was undone.'] : [])]
+  if (state !== 'failed' && state !== 'canceled') return [...halfway, ...twice, ...joins]
+  return [...halfway, ...twice, ...joins, ...(graph.isSaga ? auditRollback(saga) : [])]
 }
 
 /** Decided once in every round. */

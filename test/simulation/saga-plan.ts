@@ -9,10 +9,13 @@ import { type AnyWorkflow, type ConcreteClass, Workflow } from '../../src/index.
 
 /** How a step is undone. `careful`: not if it has failed. `once`: by a call that is never repeated. */
 export type Undo = 'no' | 'undo' | 'careful' | 'once'
+/** Called by the engine once and never again. `asked`: its own code says whether a call that was lost has happened. */
+export type Once = 'no' | 'left' | 'asked'
 export type JoinChoice = 'all' | 'any' | 'settled' | 2 | false
 
 export type Member =
-  | { readonly kind: 'step' | 'apart' | 'signal'; readonly undo: Undo }
+  | { readonly kind: 'step' | 'apart'; readonly undo: Undo; readonly once: Once }
+  | { readonly kind: 'signal'; readonly undo: Undo }
   /** `back`: a rejection goes back so many members, where that can be. */
   | { readonly kind: 'human'; readonly undo: Undo; readonly quorum: 1 | 2; readonly onReject: Reject }
   | { readonly kind: 'fork'; readonly join: JoinChoice; readonly branches: readonly (readonly Member[])[] }
@@ -24,7 +27,8 @@ type Reject = 'abort' | 'rollback' | 1 | 2 | 3
 export type SagaPlan = readonly Member[]
 
 const undo = fc.constantFrom<Undo>('undo', 'undo', 'undo', 'no', 'careful', 'once')
-const step = fc.record({ kind: fc.constant('step' as const), undo })
+const once = fc.constantFrom<Once>('no', 'no', 'no', 'no', 'left', 'asked')
+const step = fc.record({ kind: fc.constant('step' as const), undo, once })
 const signal = fc.record({ kind: fc.constant('signal' as const), undo })
 const human = fc.record({
   kind: fc.constant('human' as const),
@@ -60,7 +64,7 @@ export const anySaga: fc.Arbitrary<SagaPlan> = fc.array(
   fc.oneof(
     { weight: 8, arbitrary: nested.member },
     { weight: 1, arbitrary: fc.constant<Member>({ kind: 'savePoint' }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('apart' as const), undo }) as fc.Arbitrary<Member> },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('apart' as const), undo, once }) as fc.Arbitrary<Member> },
   ),
   { minLength: 1, maxLength: 6 },
 )
@@ -72,6 +76,8 @@ export interface SagaCode {
   body(workflow: AnyWorkflow, name: string, argument: unknown): unknown
   test(workflow: AnyWorkflow, name: string): boolean | Promise<boolean>
   undo(workflow: AnyWorkflow, argument: unknown): unknown
+  /** Whether a call that was lost has happened. Left out: every other time. */
+  happened?(workflow: AnyWorkflow): boolean
 }
 
 /** The verbs, without the names that the compiler cannot know here. */
@@ -87,6 +93,11 @@ export function sagaClass(plan: SagaPlan, type: string, code: SagaCode): Concret
     Object.defineProperty(Saga.prototype, 'takeBack', {
       value(this: AnyWorkflow, argument: unknown) {
         return code.undo(this, argument)
+      },
+    })
+    Object.defineProperty(Saga.prototype, 'lookUp', {
+      value(this: AnyWorkflow) {
+        return { happened: code.happened?.(this) ?? this.execution.attempt % 2 === 0 }
       },
     })
     try {
@@ -146,7 +157,12 @@ class Declaring {
         },
       })
       const verb = member.kind === 'apart' ? 'task' : member.kind === 'signal' ? 'waitFor' : member.kind
-      verbs[verb]?.(name, { ...options, ...this.#undoing(member.undo), ...this.#place(member, before) })
+      verbs[verb]?.(name, {
+        ...options,
+        ...onceIn(member),
+        ...this.#undoing(member.undo),
+        ...this.#place(member, before),
+      })
     }
     return name
   }
@@ -166,4 +182,10 @@ class Declaring {
     const backTo = before.at(-onReject)
     return { quorum, ...(backTo !== undefined && this.#goesBack ? { onReject: { backTo } } : { onReject: 'rollback' }) }
   }
+}
+
+/** Retries are for calls that may be repeated. */
+function onceIn(member: Member): object {
+  if ((member.kind !== 'step' && member.kind !== 'apart') || member.once === 'no') return {}
+  return { idempotent: false, retry: undefined, ...(member.once === 'asked' && { reconcile: 'lookUp' }) }
 }

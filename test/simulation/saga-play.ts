@@ -219,7 +219,9 @@ class SagaPlay {
         ),
       ),
     )
-    this.#note(`${isHuman ? `${people.join(' and ')}: ${decision}` : 'signal to'} ${node}: ${answers.join()}`)
+    // Who of two is first is left to the database, and nothing follows from it.
+    const told = answers.toSorted().join()
+    this.#note(`${isHuman ? `${people.join(' and ')}: ${decision}` : 'signal to'} ${node}: ${told}`)
   }
 
   async #ask(kind: (typeof requestKinds)[number]): Promise<void> {

@@ -91,7 +91,10 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   }
   let context: ReturnType<typeof stepContext>
   try {
-    context = stepContext({ ...job, mayOutliveHero: definition.mayOutliveHero, showsInput: node.child === null })
+    const { signal, readOutput } = job
+    const { mayOutliveHero } = definition
+    // Named one by one: every step comes through here, and a spread is many times slower.
+    context = stepContext({ claimed, signal, readOutput, mayOutliveHero, showsInput: node.child === null })
   } catch (unreadable) {
     return { ...(await failed(policies, unreadable)), progress: null }
   }

@@ -3,7 +3,7 @@
  * transactional.
  */
 import { text } from '../sql/decode.ts'
-import type { ColumnType, Dialect, Failure, Guard, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
+import type { ColumnType, Dialect, Failure, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
 import { join, raw, Sql, sql } from '../sql/sql.ts'
 import { settleByLocks } from './settle-by-locks.ts'
 
@@ -11,17 +11,6 @@ function arrayType(type: ColumnType, keyType: KeyType): string {
   if (type === 'id') return keyType
   return type === 'int' ? 'bigint' : 'text'
 }
-
-/** The same throughout a transaction: that of its beginning. */
-export const transactionTime = raw('(extract(epoch from transaction_timestamp()) * 1000000)::bigint')
-
-/** Fails, and the transaction with it, unless the select finds so many rows: `brokenGuard` is the code of the error. */
-export function guardStatement({ select, count }: Guard): Sql {
-  return sql`select 1 / (select case when count(*) = ${count} then 1 else 0 end from (${select}) g)`
-}
-
-/** Division by zero. No statement of ours divides by anything else. */
-export const brokenGuard = '22012'
 
 const special = /[\\"]/
 
@@ -140,6 +129,7 @@ export const postgresDialect: Dialect = {
   byKey: raw(''),
   lock: raw(' for no key update'),
   lockJoined: raw(' for no key update of w'),
+  lockKnown: raw(' for no key update of a'),
   // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),

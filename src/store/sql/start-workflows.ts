@@ -240,8 +240,8 @@ export function insertWorkflows(context: SqlContext, orders: readonly StartOrder
   const columns = traced ? { ...workflowColumnsOf, ...traceColumnOf } : workflowColumnsOf
   const names = Object.keys(columns)
   const limited = orders.some(order => order.deadline !== null)
-  const deadlines = limited ? dueColumnsOf<StartOrder>(order => order.deadline) : {}
-  const rows = context.rows('r', rowSet({ ...columns, ...deadlines }, orders))
+  const all = limited ? { ...columns, ...dueColumnsOf<StartOrder>(order => order.deadline) } : columns
+  const rows = context.rows('r', rowSet(all, orders))
   const deadline = limited ? sql`, ${dueTime(context)}` : raw('')
   return context.dialect.insertNew(
     context.tables.workflows,

@@ -60,13 +60,16 @@ export function dueColumnsOf<Item>(read: (item: Item) => Due | null): Columns<It
 
 const dueColumns = dueColumnsOf<{ readonly due: Due | null }>(item => item.due)
 
+/** Made once: what is known of a set goes by the columns. */
+const newColumns: Columns<NewExecution> = { ...copiedColumns, ...dueColumns }
+
 /** Of a row of a set with these columns. */
 export function dueTime({ now }: SqlContext): Sql {
   return sql`coalesce(r.known_due, ${now} + r.delay)`
 }
 
 function newRows(context: SqlContext, executions: readonly NewExecution[]): Sql {
-  return context.rows('r', rowSet<NewExecution>({ ...copiedColumns, ...dueColumns }, executions))
+  return context.rows('r', rowSet(newColumns, executions))
 }
 
 function computed(context: SqlContext): readonly (readonly [string, Sql])[] {

@@ -8,7 +8,7 @@ import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { closeLetters, insertLetters } from './letters.ts'
-import { pieces, rowSet } from './row-set.ts'
+import { type Columns, pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
@@ -39,13 +39,17 @@ function endingStatements(
   changes: readonly WorkflowChange[],
   slots: ReadonlyMap<string, string>,
 ): Sql[] {
-  const known: Ending[] = []
+  const known: { readonly ending: Ending; readonly slot: string }[] = []
   const others: Ending[] = []
   for (const { endings } of changes) {
-    for (const ending of endings) (slots.has(ending.execution.id) ? known : others).push(ending)
+    for (const ending of endings) {
+      const slot = slots.get(ending.execution.id)
+      if (slot === undefined) others.push(ending)
+      else known.push({ ending, slot })
+    }
   }
   return [
-    ...write(known, piece => copyHistory(context, piece, slots)),
+    ...write(known, piece => copyHistory(context, piece)),
     ...write(others, piece => insertHistory(context, piece)),
   ]
 }
@@ -152,24 +156,25 @@ function keyed(changes: readonly WorkflowChange[]) {
     changes.flatMap(change => part(change).map(item => ({ ...item, workflowId: change.workflowId })))
 }
 
-function updateWorkflows(context: SqlContext, updates: readonly (WorkflowUpdate & { workflowId: string })[]): Sql {
-  const set = rowSet<WorkflowUpdate & { workflowId: string }>(
-    {
-      id: ['id', update => update.workflowId],
-      state: ['text', update => update.state],
-      pause_cause: ['text', update => update.pauseCause],
-      blocked_by: ['text', update => update.blockedBy],
-      finishing: ['int', update => (update.finishing ? 1 : 0)],
-      rollback: ['text', update => (update.rollback === null ? null : JSON.stringify(update.rollback))],
-      partial: ['int', update => (update.partial ? 1 : 0)],
-      rounds: ['text', update => (update.rounds === null ? null : JSON.stringify(update.rounds))],
-      crooked: ['int', update => (update.crooked ? 1 : 0)],
-      open_letters: ['int', update => update.openLetters],
-      generation: ['int', update => update.generation],
-      frozen: ['text', update => update.frozen],
-    },
-    updates,
-  )
+type OneUpdate = WorkflowUpdate & { readonly workflowId: string }
+
+const updateColumns: Columns<OneUpdate> = {
+  id: ['id', update => update.workflowId],
+  state: ['text', update => update.state],
+  pause_cause: ['text', update => update.pauseCause],
+  blocked_by: ['text', update => update.blockedBy],
+  finishing: ['int', update => (update.finishing ? 1 : 0)],
+  rollback: ['text', update => (update.rollback === null ? null : JSON.stringify(update.rollback))],
+  partial: ['int', update => (update.partial ? 1 : 0)],
+  rounds: ['text', update => (update.rounds === null ? null : JSON.stringify(update.rounds))],
+  crooked: ['int', update => (update.crooked ? 1 : 0)],
+  open_letters: ['int', update => update.openLetters],
+  generation: ['int', update => update.generation],
+  frozen: ['text', update => update.frozen],
+}
+
+function updateWorkflows(context: SqlContext, updates: readonly OneUpdate[]): Sql {
+  const set = rowSet(updateColumns, updates)
   return context.dialect.updateFrom(context.tables.workflows, context.rows('r', set), raw('a.id = r.id'), [
     // The times go by the state that was there before, so they come first: a database may assign in order.
     ['paused_at', sql`case when r.state = 'paused' then coalesce(a.paused_at, ${context.now}) end`],

@@ -43,21 +43,40 @@ export function insertHistory(context: SqlContext, endings: readonly Ending[], f
     select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
 }
 
-const { state, outcome, error_class, error_message, error_stack, reason, output } = historyColumns
-const endColumns: Columns<Ending> = {
-  id: historyColumns.id,
-  workflow_id: historyColumns.workflow_id,
-  ...{ state, outcome, error_class, error_message, error_stack, reason, output },
+interface KnownEnding {
+  readonly ending: Ending
+  /** Where its row still stands. */
+  readonly slot: string
 }
 
-/** Of rows that still stand where `slots` says, as the endings have them: only what is new about them has to be told. */
-export function copyHistory(context: SqlContext, endings: readonly Ending[], slots: ReadonlyMap<string, string>): Sql {
-  const names = Object.keys(historyColumns)
-  const own = new Set(['id', 'workflow_id'])
-  const value = (name: string) => raw(`${name in endColumns && !own.has(name) ? 'r' : 'a'}.${name}`)
-  const slot: Columns<Ending>[string] = ['text', ({ execution }) => slots.get(execution.id) ?? '']
-  return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
-    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet({ ...endColumns, slot }, endings))}
+const ofEnding = ([type, read]: Columns<Ending>[string]): Columns<KnownEnding>[string] => [
+  type,
+  ({ ending }) => read(ending),
+]
+
+/** Only what is new about a row that stands there. */
+const endColumns: Columns<KnownEnding> = {
+  workflow_id: ofEnding(historyColumns.workflow_id),
+  slot: ['text', ({ slot }) => slot],
+  state: ofEnding(historyColumns.state),
+  outcome: ofEnding(historyColumns.outcome),
+  error_class: ofEnding(historyColumns.error_class),
+  error_message: ofEnding(historyColumns.error_message),
+  error_stack: ofEnding(historyColumns.error_stack),
+  reason: ofEnding(historyColumns.reason),
+  output: ofEnding(historyColumns.output),
+}
+
+const historyNames = Object.keys(historyColumns)
+const copiedNames = raw(historyNames.join(', '))
+const copiedValues = raw(
+  historyNames.map(name => `${name in endColumns && name !== 'workflow_id' ? 'r' : 'a'}.${name}`).join(', '),
+)
+
+/** Of rows that still stand as the endings have them; the rest of what they are is copied. */
+export function copyHistory(context: SqlContext, endings: readonly KnownEnding[]): Sql {
+  return sql`insert into ${context.tables.history} (${copiedNames}, ended_at)
+    select ${copiedValues}, ${context.now} from ${context.rows('r', rowSet(endColumns, endings))}
     ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
 }
 

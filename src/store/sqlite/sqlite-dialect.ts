@@ -154,6 +154,7 @@ export const sqliteDialect: Dialect = {
   byKey: raw(''),
   lock: raw(''),
   lockJoined: raw(''),
+  lockKnown: raw(''),
   lockShared: raw(''),
   lockSkipping: raw(''),
   freshRead: raw(''),

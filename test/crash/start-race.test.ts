@@ -4,7 +4,7 @@ import { Contest } from '../programs/harness/contest.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useRacers } from './use-racers.ts'
 
-const rounds = 200
+const rounds = 120
 
 forEachDatabase('two processes starting for the same hero at once', database => {
   const race = useRacers(database)

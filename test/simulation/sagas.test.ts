@@ -7,7 +7,7 @@ import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { sagaLines, simulateSagas } from './simulate-sagas.ts'
 
 /** Most on the quickest; the others have their own locks and their own ways to lose a race. */
-const seedCounts = { sqlite: 300, postgres: 50, mysql: 50 }
+const seedCounts = { sqlite: 200, postgres: 25, mysql: 25 }
 const firstSeed = 1
 
 async function play(database: TestDatabase, from: number, count: number): Promise<string> {
@@ -22,12 +22,6 @@ forEachDatabase('sagas', database => {
 
   it(`keep what they promise for ${count} seeds`, { timeout: 120_000 }, async () => {
     expect(await play(database, firstSeed, count)).toBe('')
-  })
-
-  it('keep what they promise for seeds that nobody has chosen', { timeout: 60_000 }, async () => {
-    const seed = Date.now() % 1_000_000_000
-    console.info(`sagas on ${database.name}: seeds from ${seed}`)
-    expect(await play(database, seed, 5)).toBe('')
   })
 
   it('play the same again from the same seed', { timeout: 60_000 }, async () => {

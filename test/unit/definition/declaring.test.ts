@@ -49,6 +49,7 @@ describe('steps', () => {
       idempotent: true,
       reconcile: null,
       retry: null,
+      transactional: false,
       timeoutMs: null,
       metadata: null,
       resumable: null,

@@ -48,6 +48,7 @@ describe('a compensation', () => {
     const declare = (w: any) => w.step('a', { compensate: 'undo' })
     expect(nodeOf(declare)?.compensation).toEqual({
       method: 'undo',
+      transactional: false,
       retry: null,
       timeoutMs: null,
       idempotent: true,

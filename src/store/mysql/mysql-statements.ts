@@ -66,7 +66,6 @@ export const mysqlStatements: StatementDialect = {
   byKey,
   lock: raw(' for update'),
   lockJoined: raw(' for update'),
-  lockKnown: raw(''),
   lockShared: raw(' lock in share mode'),
   lockSkipping: raw(' for update skip locked'),
   freshRead: raw(' lock in share mode'),

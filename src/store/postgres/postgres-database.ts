@@ -20,7 +20,7 @@ import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, render, Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
-import { guardedStatement, guardStatement, isBrokenGuard, transactionTime } from './guard-statements.ts'
+import { guardStatement, isBrokenGuard, transactionTime } from './guard-statements.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 
 export interface PostgresOptions {
@@ -278,33 +278,13 @@ class PostgresTransaction implements Transaction {
       throw new InvariantError('A transaction was rolled back without an error.')
   }
 
-  /** Guards that come first make one statement with what they guard, and need no transaction around it. */
-  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
-    const all = steps(transactionTime)
-    const guards = all.filter(step => !(step instanceof Sql)) as Guard[]
-    const statements = all.filter(step => step instanceof Sql)
-    const isFirst = all.slice(0, guards.length).every(step => !(step instanceof Sql))
-    return isFirst ? this.#writeIf(guardedStatement(guards, statements)) : this.#commitTogether(all)
-  }
-
-  async #writeIf(statement: Sql): Promise<number | null> {
-    this.#ended = true
-    try {
-      const answer = await this.#session.send(statement)
-      return Number(answer.rows[0]?.now)
-    } catch (error) {
-      if (isBrokenGuard(error)) return null
-      throw error
-    }
-  }
-
   /** All in one packet: a guard that fails makes everything behind it fail, and the commit a rollback. */
-  async #commitTogether(steps: readonly (Sql | Guard)[]): Promise<number | null> {
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
     this.#begin()
     this.#ended = true
     const all = [
       sql`select ${transactionTime} as now`,
-      ...steps.map(step => (step instanceof Sql ? step : guardStatement(step))),
+      ...steps(transactionTime).map(step => (step instanceof Sql ? step : guardStatement(step))),
       raw('commit'),
     ]
     const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))

@@ -129,7 +129,6 @@ export const postgresDialect: Dialect = {
   byKey: raw(''),
   lock: raw(' for no key update'),
   lockJoined: raw(' for no key update of w'),
-  lockKnown: raw(' for no key update of a'),
   // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),

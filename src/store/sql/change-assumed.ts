@@ -69,6 +69,5 @@ const rowColumns: Columns<WorkflowFacts['active'][number]> = {
 function selectKnown(context: SqlContext, rows: readonly WorkflowFacts['active'][number][]): Sql {
   return sql`select a.id from ${context.rows('r', rowSet(rowColumns, rows))}
     ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
-    where a.id = r.id and a.fence = r.fence and ${raw(`a.state = 'in_progress' and a.held_from is null`)}
-    ${context.dialect.lockKnown}`
+    where a.id = r.id and a.fence = r.fence and ${raw(`a.state = 'in_progress' and a.held_from is null`)}`
 }

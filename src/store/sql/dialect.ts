@@ -74,8 +74,6 @@ export interface StatementDialect {
   readonly lock: Sql
   /** The same for the rows of alias `w` alone, where they are joined with a set. */
   readonly lockJoined: Sql
-  /** The same for rows of alias `a` that a guard looks at, where it could else see them as they were before a lock was waited for. */
-  readonly lockKnown: Sql
   /** Appended to a select: keeps its rows from being locked by `lockSkipping`, letting others do the same. */
   readonly lockShared: Sql
   /** Appended to a select on alias `a`: locks what can be locked at once and leaves the rest out. */

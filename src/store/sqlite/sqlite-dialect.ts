@@ -154,7 +154,6 @@ export const sqliteDialect: Dialect = {
   byKey: raw(''),
   lock: raw(''),
   lockJoined: raw(''),
-  lockKnown: raw(''),
   lockShared: raw(''),
   lockSkipping: raw(''),
   freshRead: raw(''),

@@ -11,7 +11,7 @@ export default defineConfig({
     pool: 'forks',
     // A process of its own for each of a hundred files, with the engine loaded anew, took nearly a quarter of a run.
     isolate: false,
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -7,7 +7,7 @@ import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { sagaLines, simulateSagas } from './simulate-sagas.ts'
 
 /** Most on the quickest; the others have their own locks and their own ways to lose a race. */
-const seedCounts = { sqlite: 200, postgres: 50, mysql: 50 }
+const seedCounts = { sqlite: 150, postgres: 50, mysql: 50 }
 const firstSeed = 1
 
 async function play(database: TestDatabase, from: number, count: number): Promise<string> {

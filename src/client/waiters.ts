@@ -25,6 +25,8 @@ export class Waiters {
   #timer: NodeJS.Timeout | null = null
   #pollMs = firstPollMs
   #lookAt = 0
+  #looking = false
+  #restUntil = 0
 
   /** Many that end at once are read at once. */
   readonly #ends: Batcher<string, EndOfWorkflow | null>
@@ -79,17 +81,20 @@ export class Waiters {
     if (all?.size === 0) this.#waiting.delete(id)
   }
 
-  /** The sooner of two looks is enough. */
+  /** One look at a time, and the sooner of two is enough. None before those that were made have been paid for. */
   #schedule(ms: number): void {
-    const at = performance.now() + ms
+    if (this.#looking) return
+    const now = performance.now()
+    const at = Math.max(now + ms, this.#restUntil)
     if (this.#timer !== null && this.#lookAt <= at) return
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#lookAt = at
-    this.#timer = setTimeout(() => void this.#look(), ms)
+    this.#timer = setTimeout(() => void this.#look(), at - now)
   }
 
   async #look(): Promise<void> {
     this.#timer = null
+    this.#looking = true
     const begun = performance.now()
     try {
       const asked = [...this.#waiting.keys()]
@@ -101,9 +106,11 @@ export class Waiters {
     } catch {
       // The database is away; the next look may find it.
     }
-    if (this.#waiting.size > 0 && this.#timer === null) {
-      this.#schedule(Math.max(this.#pollMs, (performance.now() - begun) / largestShare))
-      this.#pollMs = Math.min(this.#pollMs * 1.5, slowestPollMs)
-    }
+    this.#looking = false
+    const ended = performance.now()
+    this.#restUntil = ended + (ended - begun) / largestShare
+    if (this.#waiting.size === 0) return
+    this.#schedule(this.#pollMs)
+    this.#pollMs = Math.min(this.#pollMs * 1.5, slowestPollMs)
   }
 }

@@ -1,0 +1,45 @@
+/** How often a process that waits for workflows looks for them, whatever the database is like. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { Waiters } from '../../../src/client/waiters.ts'
+import { EndWatch } from '../../../src/engine/end-watch.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** A look that takes so long, on a clock that only the test moves. */
+function waitersThatTake(ms: number) {
+  const looks = { made: 0, underWay: 0, most: 0 }
+  const workflowStates = async (ids: readonly string[]) => {
+    looks.made++
+    looks.most = Math.max(looks.most, ++looks.underWay)
+    await new Promise(resolve => setTimeout(resolve, ms))
+    looks.underWay--
+    return new Map(ids.map(id => [id, { id, state: 'ready' }]))
+  }
+  const engine = { ends: new EndWatch(), store: { workflowStates } } as unknown as Engine
+  return { waiters: new Waiters(engine), looks }
+}
+
+it('one look is under way at a time, however many begin to wait meanwhile', async () => {
+  const { waiters, looks } = waitersThatTake(1000)
+  for (let id = 0; id < 100; id++) {
+    void waiters.wait(String(id), Number.POSITIVE_INFINITY)
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  expect(looks).toMatchObject({ made: 1, most: 1 })
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(looks.most).toBe(1)
+  expect(looks.made).toBeGreaterThan(1)
+})
+
+it('looks take a small part of the time only, also while ever more begin to wait', async () => {
+  const { waiters, looks } = waitersThatTake(10)
+  for (let id = 0; id < 1000; id++) {
+    void waiters.wait(String(id), Number.POSITIVE_INFINITY)
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  // Ten seconds, of which a twentieth is half a second: fifty looks of ten milliseconds.
+  expect(looks.made).toBeGreaterThan(10)
+  expect(looks.made).toBeLessThanOrEqual(50)
+})

@@ -1,32 +1,26 @@
-/** `geneva check`, run as a person runs it: the built program in a process of its own, against the code of a module. */
-import { execFile } from 'node:child_process'
+/** `geneva check` against the code of a module: what it prints, and what its exit code says. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { Geneva, Workflow } from '../../src/index.ts'
+import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-check-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function geneva(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise(resolve => {
-    execFile(process.execPath, ['.build/src/cli/command-line.js', ...args], (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
-}
+const shell = new CommandShell(folder, null)
 
 /** A module as an application has it, with a class of these steps. */
 function moduleWith(name: string, url: string, steps: readonly string[]): string {
   const path = join(folder, `${name}.mjs`)
-  const library = new URL('../../.build/src/index.js', import.meta.url).href
   const declared = steps.map(step => `this.step('${step}', { wait: '1 day' })`).join('; ')
   const methods = steps.map(step => `async ${step}() {}`).join('\n')
   writeFileSync(
     path,
-    `import { Geneva, Workflow } from ${JSON.stringify(library)}
+    `import { Geneva, Workflow } from ${JSON.stringify(libraryUrl)}
 class Signup extends Workflow { static { ${declared} }
 ${methods} }
 export const geneva = new Geneva({ database: ${JSON.stringify(url)}, workflows: [Signup] })`,
@@ -50,20 +44,20 @@ forEachDatabase('geneva check', database => {
     const { id } = await running.start(Signup)
     await running.close()
 
-    const same = await geneva('check', moduleWith(`same-${database.name}`, url, ['greet', 'remind']))
+    const same = await shell.run('check', moduleWith(`same-${database.name}`, url, ['greet', 'remind']))
     expect(same).toMatchObject({ code: 0, stderr: '' })
     expect(same.stdout).toContain('Unchanged\n  Signup: 1 workflow')
 
-    const added = await geneva('check', moduleWith(`added-${database.name}`, url, ['welcome', 'greet', 'remind']))
+    const added = await shell.run('check', moduleWith(`added-${database.name}`, url, ['welcome', 'greet', 'remind']))
     expect(added.code).toBe(0)
     expect(added.stdout).toContain('added welcome; rewired greet')
     expect(added.stdout).toContain('welcome is scheduled; greet goes back to waiting')
 
-    const renamed = await geneva('check', moduleWith(`renamed-${database.name}`, url, ['hello', 'remind']))
+    const renamed = await shell.run('check', moduleWith(`renamed-${database.name}`, url, ['hello', 'remind']))
     expect(renamed.code).toBe(0)
     expect(renamed.stdout).toContain("this.renamed({ greet: 'hello' })")
 
-    const removed = await geneva('check', '--json', moduleWith(`removed-${database.name}`, url, ['remind']))
+    const removed = await shell.run('check', '--json', moduleWith(`removed-${database.name}`, url, ['remind']))
     expect(removed.code).toBe(3)
     expect(JSON.parse(removed.stdout)).toMatchObject({
       ok: false,
@@ -74,10 +68,12 @@ forEachDatabase('geneva check', database => {
 })
 
 it('says what is wrong with the module', async () => {
-  expect(await geneva('check', 'nowhere.js')).toMatchObject({ code: 1, stderr: expect.stringContaining('no file') })
+  expect(await shell.run('check', 'nowhere.js')).toMatchObject({ code: 1, stderr: expect.stringContaining('no file') })
   const path = join(folder, 'empty.mjs')
   writeFileSync(path, 'export const nothing = 1')
-  const empty = await geneva('check', path)
+  const empty = await shell.run('check', path)
   expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('exports no Geneva') })
   expect(empty.stderr).not.toContain('    at ')
+  // And so it does in a process of its own.
+  expect(await runGeneva(['check', path])).toEqual(empty)
 })

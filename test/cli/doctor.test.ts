@@ -1,15 +1,26 @@
-/** `geneva doctor`, run as a person runs it: what it prints, and what its exit code says. */
-import { execFile } from 'node:child_process'
+/** `geneva doctor`: what it prints, and what its exit code says. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { Geneva, Workflow } from '../../src/index.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { CommandShell } from '../support/command-shell.ts'
+import { databases, forEachDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
+import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-doctor-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const shell = new CommandShell(folder, null)
+let modules = 0
+
+/** A new one for each command: what is loaded once in a process is closed when the first is done with it. */
+function moduleFor(url: string): string {
+  const path = join(folder, `app-${++modules}.mjs`)
+  const code = `import { Geneva } from '${libraryUrl}'\nexport const geneva = new Geneva({ database: '${url}' })`
+  writeFileSync(path, code)
+  return path
+}
 
 class Signup extends Workflow {
   static {
@@ -24,39 +35,36 @@ forEachDatabase('geneva doctor', database => {
     const running = new Geneva({ database: url, workflows: [Signup] })
     const { id } = await running.start(Signup)
     await running.close()
-    const module = join(folder, `${database.name}.mjs`)
-    const library = new URL('../../.build/src/index.js', import.meta.url).href
-    const code = `import { Geneva } from '${library}'\nexport const geneva = new Geneva({ database: '${url}' })`
-    writeFileSync(module, code)
 
-    const sound = await geneva('doctor', module)
+    const sound = await shell.run('doctor', moduleFor(url))
     expect(sound).toEqual({ code: 0, stderr: '', stdout: '1 workflow looked at: all is well.\n' })
 
     const plain = await connectPlainly(database.name, url)
     await plain.query(`update geneva_drive_workflows set state = 'canceled'`)
     await plain.close()
-    const wrong = await geneva('doctor', module, '--workflow', id)
+    const wrong = await shell.run('doctor', moduleFor(url), '--workflow', id)
     expect(wrong.code).toBe(3)
     expect(wrong.stdout).toContain(
       `Signup ${id}\n  It is stored as canceled, but its events lead to ready.\n    Find out`,
     )
     expect(wrong.stdout).toContain('something is wrong with 1.')
 
-    const json = await geneva('doctor', module, '--json', '--limit', '1')
+    const json = await shell.run('doctor', moduleFor(url), '--json', '--limit', '1')
     expect(json.code).toBe(3)
     expect(JSON.parse(json.stdout)).toMatchObject({
       ok: false,
       workflows: 1,
       findings: [{ workflowId: id, kind: 'state' }, {}],
     })
-    expect((await geneva('doctor', module, '--limit', 'none')).code).toBe(2)
+    expect((await shell.run('doctor', moduleFor(url), '--limit', 'none')).code).toBe(2)
   })
 })
 
-function geneva(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise(resolve => {
-    execFile(process.execPath, ['.build/src/cli/command-line.js', ...args], (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
-}
+it.each(databases.slice(0, 1))('does the same in a process of its own, on $name', async database => {
+  const { url } = await database.isolated()
+  const geneva = new Geneva({ database: url })
+  await geneva.migrate()
+  await geneva.close()
+  const sound = await runGeneva(['doctor', moduleFor(url)])
+  expect(sound).toEqual({ code: 0, stderr: '', stdout: '0 workflows looked at: all is well.\n' })
+})

@@ -1,16 +1,26 @@
-/** `geneva events`, run as a person runs it: lines for people, JSON for scripts, and what comes while one watches. */
-import { execFile } from 'node:child_process'
+/** `geneva events`: lines for people, JSON for scripts, and, in a process of its own, what comes while one watches. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { Workflow } from '../../src/index.ts'
+import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { followGeneva, libraryUrl } from '../support/run-geneva.ts'
 import { useGeneva } from '../support/use-geneva.ts'
-import { waitFor } from '../support/wait-for.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-events-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const shell = new CommandShell(folder, null)
+let modules = 0
+
+/** A new one for each command: what is loaded once in a process is closed when the first is done with it. */
+function moduleFor(url: string): string {
+  const path = join(folder, `app-${++modules}.mjs`)
+  const code = `import { Geneva } from '${libraryUrl}'\nexport const geneva = new Geneva({ database: '${url}' })`
+  writeFileSync(path, code)
+  return path
+}
 
 class Signup extends Workflow {
   static {
@@ -27,14 +37,8 @@ forEachDatabase('geneva events', database => {
   it('prints what happened, and what happens', { timeout: 60_000 }, async () => {
     const { id } = await under.geneva.start(Signup)
     await under.runDue()
-    const module = join(folder, `${database.name}.mjs`)
-    const library = new URL('../../.build/src/index.js', import.meta.url).href
-    writeFileSync(
-      module,
-      `import { Geneva } from '${library}'\nexport const geneva = new Geneva({ database: '${under.url}' })`,
-    )
 
-    const people = await run('events', module, '--workflow', id).ended
+    const people = await shell.run('events', moduleFor(under.url), '--workflow', id)
     const lines = people.stdout.trim().split('\n')
     expect(people).toMatchObject({ code: 0, stderr: '' })
     expect(lines.map(line => line.split(' ')[2])).toEqual([
@@ -47,32 +51,17 @@ forEachDatabase('geneva events', database => {
     ])
     expect(lines[3]).toMatch(new RegExp(`^\\d+ \\S+Z signup\\.greeted Signup ${id}, greet, \\{"name":"Ann"\\}$`))
 
-    const json = await run('events', module, '--json', '--type', 'step.completed', 'workflow.finished').ended
+    const types = ['--type', 'step.completed', 'workflow.finished']
+    const json = await shell.run('events', moduleFor(under.url), '--json', ...types)
     const [completed, finished] = json.stdout
       .trim()
       .split('\n')
       .map(line => JSON.parse(line))
     expect(completed).toMatchObject({ type: 'step.completed', step: 'greet', outcome: 'success', workflowId: id })
 
-    const watching = run('events', module, '--follow', '--after', finished.position, '--json')
+    const watching = followGeneva(['events', moduleFor(under.url), '--follow', '--after', finished.position, '--json'])
     const next = await under.geneva.start(Signup)
-    await waitFor(() => watching.printed().includes(`"workflowId":"${next.id}"`), 30_000)
-    watching.stop()
-    expect((await watching.ended).code).toBe(0)
+    await watching.says(`"workflowId":"${next.id}"`)
+    expect(await watching.stop()).toBe(0)
   })
 })
-
-function run(...args: string[]) {
-  let printed = ''
-  let stop = () => {}
-  const ended = new Promise<{ code: number; stdout: string; stderr: string }>(resolve => {
-    const child = execFile(process.execPath, ['.build/src/cli/command-line.js', ...args], (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-    child.stdout?.on('data', text => {
-      printed += text
-    })
-    stop = () => void child.kill('SIGINT')
-  })
-  return { ended, printed: () => printed, stop: () => stop() }
-}

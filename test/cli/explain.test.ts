@@ -1,29 +1,24 @@
-/** `geneva explain`, run as a person runs it: the built program in a process of its own. */
-import { execFile } from 'node:child_process'
+/** `geneva explain`: what it prints, in words and as JSON, and its exit code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { type Explanation, Geneva, Workflow } from '../../src/index.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { CommandShell } from '../support/command-shell.ts'
+import { databases, forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-explain-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const shell = new CommandShell(folder, null)
+let modules = 0
 
-function geneva(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise(resolve => {
-    execFile(process.execPath, ['.build/src/cli/command-line.js', ...args], (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
-}
-
-function moduleFor(name: string, url: string): string {
-  const path = join(folder, `${name}.mjs`)
-  const library = new URL('../../.build/src/index.js', import.meta.url).href
+/** A new one for each command: what is loaded once in a process is closed when the first is done with it. */
+function moduleFor(url: string): string {
+  const path = join(folder, `app-${++modules}.mjs`)
   writeFileSync(
     path,
-    `import { Geneva } from ${JSON.stringify(library)}
+    `import { Geneva } from ${JSON.stringify(libraryUrl)}
 export const geneva = new Geneva({ database: ${JSON.stringify(url)} })`,
   )
   return path
@@ -38,15 +33,19 @@ class Signup extends Workflow {
   async remind() {}
 }
 
+async function signupOn(database: TestDatabase): Promise<{ url: string; id: string }> {
+  const { url } = await database.isolated()
+  const running = new Geneva({ database: url, workflows: [Signup] })
+  const { id } = await running.start(Signup)
+  await running.close()
+  return { url, id }
+}
+
 forEachDatabase('geneva explain', database => {
   it('says what a workflow waits for, in words and as JSON, without its code', async () => {
-    const { url } = await database.isolated()
-    const running = new Geneva({ database: url, workflows: [Signup] })
-    const { id } = await running.start(Signup)
-    await running.close()
-    const module = moduleFor(database.name, url)
+    const { url, id } = await signupOn(database)
 
-    const words = await geneva('explain', module, id)
+    const words = await shell.run('explain', moduleFor(url), id)
     expect(words).toMatchObject({ code: 0, stderr: '' })
     const [head, sentence, , greet, remind] = words.stdout.split('\n')
     expect(head).toBe(`Signup ${id} (ready)`)
@@ -54,13 +53,21 @@ forEachDatabase('geneva explain', database => {
     expect(greet).toMatch(/^ {2}greet {3}scheduled, until \d{4}-\S+Z$/)
     expect(remind).toBe('  remind  pending, waits for greet')
 
-    const json = await geneva('explain', '--json', module, id)
+    const json = await shell.run('explain', '--json', moduleFor(url), id)
     const read = JSON.parse(json.stdout) as Explanation
     expect(read).toMatchObject({ workflowId: id, sentence, decision: 'waiting_for_dependencies' })
     expect(read.nodes.map(node => node.reasons[0]?.kind)).toEqual(['time', 'dependencies'])
 
-    const nobody = await geneva('explain', module, '999999')
+    const nobody = await shell.run('explain', moduleFor(url), '999999')
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('999999') })
     expect(nobody.stderr).not.toContain('    at ')
   })
+})
+
+it.each(databases.slice(0, 1))('does the same in a process of its own, on $name', async database => {
+  const { url, id } = await signupOn(database)
+  const alone = await runGeneva(['explain', moduleFor(url), id])
+  expect(alone).toMatchObject({ code: 0, stdout: expect.stringContaining('Step greet waits until') })
+  const nobody = ['explain', moduleFor(url), '999999']
+  expect(await runGeneva(nobody)).toEqual(await shell.run(...nobody))
 })

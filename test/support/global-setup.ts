@@ -2,12 +2,11 @@
  * Runs once before all test files: starts the databases and compiles the programs that tests spawn. There are no skips:
  * a database that cannot be had fails the run, and only GENEVA_TEST_DATABASES leaves one out.
  */
-import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { type Databases, type ServerName, startDatabases } from '../../scripts/databases.mjs'
+import { buildPrograms } from './build-programs.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -57,14 +56,4 @@ function selectedServers(): readonly ServerName[] {
     if (name === 'postgres' || name === 'mysql') return [name]
     throw new Error(`GENEVA_TEST_DATABASES names ${name}. Use a comma-separated list of sqlite, postgres and mysql.`)
   })
-}
-
-/** Emits without checking types, which `npm run typecheck` does. */
-async function buildPrograms(root: string): Promise<void> {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  await promisify(execFile)(process.execPath, [compiler, '-p', 'tsconfig.programs.json'], { cwd: root }).catch(
-    error => {
-      throw new Error(`The programs for the tests did not compile:\n${error.stdout}${error.stderr}`, { cause: error })
-    },
-  )
 }

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { waitFor } from './wait-for.ts'
 
-export const commandLine = fileURLToPath(new URL('../../.build/src/cli/command-line.js', import.meta.url))
-export const libraryUrl = new URL('../../.build/src/index.js', import.meta.url).href
+export const commandLine = fileURLToPath(new URL('../../.build/bundle/command-line.js', import.meta.url))
+export const libraryUrl = new URL('../../.build/bundle/index.js', import.meta.url).href
 
 export interface Ended {
   readonly code: number

@@ -30,7 +30,7 @@ export interface Program {
   kill(signal?: NodeJS.Signals): void
 }
 
-const compiled = fileURLToPath(new URL('../../.build/test/programs/', import.meta.url))
+const compiled = fileURLToPath(new URL('../../.build/bundle/', import.meta.url))
 
 /** Loaded into the program first: standard input is a pipe that closes when the test process dies, however it dies. */
 const endWithParent = `data:text/javascript,${encodeURIComponent(

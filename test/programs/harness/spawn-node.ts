@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const inBuild = import.meta.url.includes('/.build/')
-const programs = new URL(inBuild ? '../' : '../../../.build/test/programs/', import.meta.url)
+const programs = new URL(inBuild ? '../' : '../../../.build/bundle/', import.meta.url)
 
 /** Standard input is a pipe that closes when the parent dies, however it dies. */
 const endWithParent = `data:text/javascript,${encodeURIComponent(

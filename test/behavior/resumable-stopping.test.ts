@@ -255,11 +255,11 @@ forEachDatabase('a resumable step whose worker shuts down', database => {
     const worker = await leaving.startWorker({ ...quickly, grace: '1 min' })
     const wf = await leaving.start(Walk, { input: { slow: true } })
     await waitFor(() => done(wf).length >= 2)
-    const began = performance.now()
+    const before = done(wf).length
     await worker.stop()
-    expect(performance.now() - began).toBeLessThan(1000)
     const reached = done(wf).length
-    expect(reached).toBeLessThan(30)
+    // The item under way was the last.
+    expect(reached).toBeLessThanOrEqual(before + 1)
     const elsewhere = await under.geneva.find(Walk, wf.id)
     expect(await elsewhere?.currentExecutions()).toMatchObject([{ attempt: 1, state: 'suspended' }])
     expect((await elsewhere?.events())?.at(-1)).toMatchObject({ type: 'step.suspended', reason: 'shutting down' })

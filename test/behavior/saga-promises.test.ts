@@ -89,17 +89,31 @@ function note(name: string, key: string): void {
   keys[name] = [...(keys[name] ?? []), key]
 }
 
-class Steering extends Workflow<null, { how: 'skip' | 'cancel' | 'stall' }> {
+class Steering extends Workflow<null, { how: 'skip' | 'cancel' }> {
   static {
     this.named('steering')
-    this.step('act', { compensate: { step: 'undo', retry: 1, timeout: '20 ms' } })
+    this.step('act', { compensate: { step: 'undo', retry: 1 } })
     this.step('stop')
   }
   async act() {}
   async undo() {
     calls.push('undo')
     if (this.input.how === 'skip') this.skip('nothing to undo')
-    if (this.input.how === 'cancel') this.cancel()
+    this.cancel()
+  }
+  async stop() {
+    this.cancel('not wanted')
+  }
+}
+
+class Stalling extends Workflow {
+  static {
+    this.named('stalling')
+    this.step('act', { compensate: { step: 'undo', retry: 1, timeout: '20 ms' } })
+    this.step('stop')
+  }
+  async act() {}
+  async undo() {
     await new Promise(resolve => this.signal.addEventListener('abort', resolve, { once: true }))
   }
   async stop() {
@@ -224,7 +238,7 @@ class Sleeper extends Workflow {
 }
 
 forEachDatabase('a saga', database => {
-  const workflows = [Booking, Careful, Steering, Saved, Hanging, Plain, Lettered, Leg, Trip, Sleeper]
+  const workflows = [Booking, Careful, Steering, Stalling, Saved, Hanging, Plain, Lettered, Leg, Trip, Sleeper]
   const under = useGeneva(database, { workflows })
   const statesOf = async (id: string) =>
     (await under.geneva.nodesWithState(id)).map(({ name, state }) => `${name} ${state}`)
@@ -414,7 +428,7 @@ forEachDatabase('a saga', database => {
     })
 
     it('takes longer than its timeout is given up, and a cancel ends as failed then', async () => {
-      const wf = await under.geneva.start(Steering, { input: { how: 'stall' } })
+      const wf = await under.geneva.start(Stalling)
       await under.runDue()
       expect(await stateOf(wf.id)).toBe('failed')
       expect(await statesOf(wf.id)).toEqual(['act failed', 'stop canceled'])

@@ -1,6 +1,7 @@
 /** What happens on the screen by itself, by the keyboard and by the size of a graph. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { slowdown } from '../support/slowdown.ts'
 import { Buyers, Payout, Purchase, Shaky, touch, Wide } from './sample-workflows.ts'
 import { barriersOn, sees, sidewaysOn, useDashboard } from './use-dashboard.ts'
 
@@ -52,14 +53,6 @@ async function timeToDraw(id: string, box: string): Promise<number> {
     times.push(performance.now() - begun)
   }
   return Math.min(...times)
-}
-
-/** How much longer than it should anything takes here, because others use this machine as well: 1 where nobody does. */
-function slowdown(): number {
-  const spinMs = 200
-  const [begun, before] = [performance.now(), process.cpuUsage()]
-  while (process.cpuUsage(before).user < spinMs * 1000) Math.hypot(begun, Math.random())
-  return Math.max(1, (performance.now() - begun) / spinMs)
 }
 
 describe('a graph', () => {

@@ -68,7 +68,7 @@ export function spawnProgram(name: string, args: readonly string[] = [], env: No
     messages: mailbox.messages,
     output,
     exited,
-    nextMessage: (predicate = () => true, timeoutMs = 10_000) => mailbox.next(predicate, timeoutMs),
+    nextMessage: (predicate = () => true, timeoutMs = 25_000) => mailbox.next(predicate, timeoutMs),
     send: message => void child.send(message),
     kill: (signal = 'SIGKILL') => void child.kill(signal),
   }

@@ -4,7 +4,7 @@ import { until } from '../programs/harness/until.ts'
 /** Resolves with the first answer that is neither `false` nor `null` nor `undefined`. */
 export async function waitFor<T>(
   look: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<Exclude<T, false | null | undefined>> {
   const answer = await until(look, timeoutMs)
   if (answer === null) throw new Error(`Nothing came of it within ${timeoutMs} ms: ${look}`)

@@ -30,6 +30,15 @@ class Booking extends Workflow<null, { work: string }> {
   }
 }
 
+class Hasty extends Workflow<null, { work: string }> {
+  static {
+    this.transactionalStep('book', { timeout: '400 ms' })
+  }
+  async book(tx: Transaction) {
+    await works.get(this.input.work)?.(tx, this as unknown as Booking)
+  }
+}
+
 class Plain extends Workflow {
   static {
     this.allowMultiple()
@@ -50,7 +59,7 @@ const conflicts: Record<DatabaseName, object> = {
 }
 
 forEachDatabase('a transactional step', database => {
-  const under = useGeneva(database, { workflows: [Booking, Plain], worker: { lease: '20s', heartbeat: 50 } })
+  const under = useGeneva(database, { workflows: [Booking, Hasty, Plain], worker: { lease: '20s', heartbeat: 50 } })
   let plain: PlainConnection
   beforeAll(async () => {
     plain = await connectPlainly(database.name, under.url)
@@ -59,16 +68,17 @@ forEachDatabase('a transactional step', database => {
   afterAll(() => plain.close())
 
   let count = 0
-  async function book(work: Work): Promise<WorkflowHandle<Booking>> {
+  const book = (work: Work) => start(Booking, work)
+  function start(type: typeof Booking | typeof Hasty, work: Work): Promise<WorkflowHandle<any>> {
     const name = `${database.name} ${++count}`
     works.set(name, work)
-    return under.geneva.start(Booking, { input: { work: name } })
+    return under.geneva.start(type as typeof Booking, { input: { work: name } })
   }
   const notesOf = async ({ id }: { id: string }) => {
     const rows = await plain.query(`select note from ledger where workflow_id = ${id} order by note`)
     return rows.map(row => row.note)
   }
-  const paused = (wf: WorkflowHandle<Booking>) => waitFor(async () => (await wf.refresh()).state === 'paused')
+  const paused = (wf: WorkflowHandle<any>) => waitFor(async () => (await wf.refresh()).state === 'paused')
   const conflict = () => Object.assign(new Error('somebody else was faster'), conflicts[database.name])
 
   it('commits its writes with its outcome, and goes on', async () => {
@@ -163,7 +173,7 @@ forEachDatabase('a transactional step', database => {
 
   it('is undone when it takes longer than it may, and what it does later reaches nobody', async () => {
     const late = gate<unknown>()
-    const wf = await book(async (tx, workflow) => {
+    const wf = await start(Hasty, async (tx, workflow) => {
       await insert(tx, workflow, 'slow')
       await new Promise<void>(resolve => workflow.signal.addEventListener('abort', () => resolve()))
       await pause(1)

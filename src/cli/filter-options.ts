@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Duration, StateFilter, ViewOptions } from '../index.ts'
 import { toMilliseconds } from '../primitives/duration.ts'
+import { workflowStates } from '../store/records.ts'
 import { WrongUsage } from './exit-codes.ts'
 
 export interface FilterFlags {
@@ -16,18 +17,7 @@ export interface FilterFlags {
   readonly search?: string
 }
 
-const states = [
-  'active',
-  'ready',
-  'performing',
-  'paused',
-  'dlq',
-  'rolling_back',
-  'finished',
-  'failed',
-  'canceled',
-  'aborted',
-]
+const states = ['active', ...workflowStates]
 
 export function filtering<C extends Command>(command: C): C {
   return command

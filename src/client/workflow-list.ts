@@ -11,7 +11,7 @@ import { checkKey } from '../engine/check-key.ts'
 import { typesOf } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import { InvalidArgumentError } from '../errors.ts'
-import type { WorkflowState } from '../store/records.ts'
+import { type WorkflowState, workflowStates } from '../store/records.ts'
 import type { Store, WorkflowFilter, WorkflowSnapshot } from '../store/store.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 
@@ -31,17 +31,7 @@ export interface ListOptions<W extends AnyWorkflow = AnyWorkflow> {
   readonly cursor?: string
 }
 
-const states: readonly WorkflowState[] = [
-  'ready',
-  'performing',
-  'paused',
-  'dlq',
-  'rolling_back',
-  'finished',
-  'failed',
-  'canceled',
-  'aborted',
-]
+const states: readonly WorkflowState[] = workflowStates
 const activeStates = states.filter(state => !isEnd(state))
 
 /** One page. Iterating goes on through the pages that follow. */

@@ -1,5 +1,6 @@
 /** The shapes that travel: every answer of the API is held to one of these, and the API document is made from them. */
 import { z } from 'zod'
+import { workflowStates } from '../store/records.ts'
 
 export const time = z.iso.datetime()
 const text = z.string()
@@ -15,17 +16,7 @@ export const problem = z.strictObject({
 })
 export const done = z.strictObject({ ok: z.literal(true) })
 
-export const workflowState = z.enum([
-  'ready',
-  'performing',
-  'paused',
-  'dlq',
-  'rolling_back',
-  'finished',
-  'failed',
-  'canceled',
-  'aborted',
-])
+export const workflowState = z.enum(workflowStates)
 export const hero = z.strictObject({ type: text, id: text })
 
 export function page<Item extends z.ZodType>(item: Item) {

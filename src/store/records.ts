@@ -4,19 +4,24 @@
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 
-/** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
-export type StoredWorkflowState =
-  | 'ready'
-  | 'paused'
-  | 'dlq'
-  | 'rolling_back'
-  | 'finished'
-  | 'failed'
-  | 'canceled'
-  | 'aborted'
+/** Every state of a workflow, in the order in which people are shown them. */
+export const workflowStates = [
+  'ready',
+  'performing',
+  'paused',
+  'dlq',
+  'rolling_back',
+  'finished',
+  'failed',
+  'canceled',
+  'aborted',
+] as const
 
 /** States as people see them. */
-export type WorkflowState = StoredWorkflowState | 'performing'
+export type WorkflowState = (typeof workflowStates)[number]
+
+/** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
+export type StoredWorkflowState = Exclude<WorkflowState, 'performing'>
 
 export type ActiveState = 'scheduled' | 'in_progress' | 'suspended' | 'waiting' | 'paused'
 /** An ended row is moved on by a rollback alone: to `compensating` and `rolled_back`. */

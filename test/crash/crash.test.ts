@@ -21,7 +21,7 @@ const lightLoad = {
 
 forEachDatabaseAtOnce('killed workers', database => {
   it(`leave nothing lost, nothing done twice, and events that lead to what is stored after ${kills} kills`, {
-    timeout: 90_000,
+    timeout: 180_000,
   }, async () => {
     const { url } = await database.isolated()
     const report = await killRun({ ...quickKills, ...lightLoad, url, kills, seed, say: () => {} })

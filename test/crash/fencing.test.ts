@@ -56,13 +56,13 @@ forEachDatabaseAtOnce('a worker that lost its lease', database => {
     await using world = await CrashWorld.open(database)
     const other = await world.worker()
     other.kill('SIGSTOP')
-    const blocked = await world.geneva.start(Blocker, { input: { ms: 1600 } })
+    const blocked = await world.geneva.start(Blocker, { input: { ms: 4000 } })
     const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
     const worker = await world.worker({ options: { ...shortLease, heartbeatThread: false } })
     await worker.nextMessage((message: { blocking?: string }) => message.blocking === blocked.id)
     other.kill('SIGCONT')
-    await wf.waitUntilFinished({ timeout: '10s' })
-    await blocked.waitUntilFinished({ timeout: '10s' })
+    await wf.waitUntilFinished({ timeout: '20s' })
+    await blocked.waitUntilFinished({ timeout: '20s' })
     await worker.nextMessage((message: { went?: string }) => message.went === blocked.id)
     worker.kill('SIGTERM')
     await worker.exited
@@ -77,10 +77,13 @@ forEachDatabaseAtOnce('a worker that lost its lease', database => {
 forEachServerAtOnce('a worker that stands still inside a transaction', database => {
   it('does not keep its work from others', async () => {
     await using world = await CrashWorld.open(database)
+    // There before it stands still, so that it has all that time.
+    const other = await world.worker()
+    other.kill('SIGSTOP')
     const worker = await world.worker({ stallMs: 9000, options: { ...shortLease, heartbeatThread: false } })
     const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
     await worker.nextMessage((message: { stalling?: string }) => message.stalling === wf.id)
-    const other = await world.worker()
+    other.kill('SIGCONT')
     await wf.waitUntilFinished({ timeout: '8s' })
     worker.kill('SIGTERM')
     expect(await worker.exited).toEqual({ code: 0, signal: null })

@@ -13,13 +13,13 @@ const options = { ...shortLease, lease: 1500 }
 type Told = { blocking?: string; went?: string; error?: string }
 
 forEachDatabaseAtOnce('a step that blocks the event loop for longer than the lease', database => {
-  it('keeps its claim: nobody else begins it, and its result counts', { timeout: 60_000 }, async () => {
+  it('keeps its claim: nobody else begins it, and its result counts', { timeout: 90_000 }, async () => {
     await using world = await CrashWorld.open(database)
     const worker = await world.worker({ options })
     const blocked = await world.geneva.start(Blocker, { input: { ms: 5000 } })
     await worker.nextMessage((message: Told) => message.blocking === blocked.id)
     const other = await world.worker({ options })
-    await blocked.waitUntilFinished({ timeout: '20s' })
+    await blocked.waitUntilFinished({ timeout: '40s' })
     expect((await blocked.history()).map(row => [row.step, row.attempt, row.outcome])).toEqual([
       ['block', 1, 'success'],
     ])
@@ -30,13 +30,13 @@ forEachDatabaseAtOnce('a step that blocks the event loop for longer than the lea
     }
   })
 
-  it('loses its claim where there is no thread', { timeout: 60_000 }, async () => {
+  it('loses its claim where there is no thread', { timeout: 90_000 }, async () => {
     await using world = await CrashWorld.open(database)
-    const worker = await world.worker({ options: { ...options, heartbeatThread: false } })
+    // Both are up before the step begins in one of them: the other is there to take it over as soon as it may.
+    const without = { options: { ...options, heartbeatThread: false } }
+    await Promise.all([world.worker(without), world.worker(without)])
     const blocked = await world.geneva.start(Blocker, { input: { ms: 5000 } })
-    await worker.nextMessage((message: Told) => message.blocking === blocked.id)
-    await world.worker({ options })
-    await blocked.waitUntilFinished({ timeout: '20s' })
+    await blocked.waitUntilFinished({ timeout: '40s' })
     const [first] = await blocked.history()
     expect(first?.outcome).toBe('recovered')
   })

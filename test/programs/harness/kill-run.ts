@@ -119,7 +119,7 @@ async function killOne(fleet: WorkerFleet, random: Random, victims: KillRunOptio
 /** An extra worker that dies by its own hand at the nth time that it comes to the place. */
 async function dieAtFailpoint(fleet: WorkerFleet, failpoint: string, nth: number): Promise<void> {
   const worker = fleet.start(`${failpoint}:${nth}`)
-  const late = setTimeout(() => worker.child.kill('SIGABRT'), 30_000)
+  const late = setTimeout(() => worker.child.kill('SIGABRT'), 60_000)
   await fleet.bury(worker, failpoint)
   clearTimeout(late)
 }

@@ -100,7 +100,8 @@ export class DrivenWorker {
     this.#runner = new StepRunner({
       engine,
       running: this.#running,
-      finisher: new Finisher(engine),
+      // A connection breaks once, so there is nothing to wait for.
+      finisher: new Finisher(engine, async () => {}),
       onError: new ErrorListener(error => this.#heard(error)),
       maxOutputBytes: 1000,
       lease: this.#lease,

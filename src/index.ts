@@ -172,6 +172,7 @@ export type {
   WorkflowState,
 } from './store/records.ts'
 export type { SchemaPlan } from './store/store.ts'
+export type { Dispatcher, DispatcherOptions, DueWork } from './worker/dispatcher.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

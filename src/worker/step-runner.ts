@@ -14,7 +14,7 @@ import { executeStored } from '../engine/execute-stored.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
 import { messageReader } from '../engine/message-reader.ts'
 import { timerHandler } from '../engine/plan.ts'
-import { readOutput } from '../engine/read-output.ts'
+import { readOutputFor } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import { StepTransaction } from '../engine/step-transaction.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
@@ -206,7 +206,7 @@ export class StepRunner {
       signal: abort.signal,
       maxOutputBytes,
       transaction,
-      readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
+      readOutput: (node: string) => readOutputFor(engine.store, course.graph, claimed, node),
       mayBegin: () => this.#mayBegin(step, isCalledOnce(course.graph, execution)),
       timeOut: () => abort.abort('timed out'),
       beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),

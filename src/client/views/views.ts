@@ -3,7 +3,6 @@
  * Every answer is bounded, whatever the database holds; payloads are in the form in which they are stored. It changes nothing.
  */
 
-import { isEnd } from '../../engine/end-watch.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Opened } from '../connection.ts'
 import type { QueueStatus, Queues } from '../queues.ts'
@@ -80,7 +79,7 @@ export class Views {
     const { courses, store } = await this.#engine()
     const { workflow } = await foundWorkflow(store, id)
     const course = (await courses.of([workflow])).get(id)
-    const states = await graphStates(store, id, !isEnd(workflow.state))
+    const states = await graphStates(store, workflow)
     if (course === undefined) return { nodes: [], edges: [], folded: false, size: 0 }
     return graphView(course.graph, states, options)
   }

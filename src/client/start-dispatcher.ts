@@ -1,4 +1,5 @@
 /** Starts a dispatcher on an open database; what it has to say goes where this instance says things. */
+import { ClosedError } from '../errors.ts'
 import { Dispatcher, type DispatcherOptions } from '../worker/dispatcher.ts'
 import type { ErrorListener } from '../worker/error-listener.ts'
 import type { Connection } from './connection.ts'
@@ -9,6 +10,8 @@ export async function startDispatcher(
   options: DispatcherOptions,
 ): Promise<Dispatcher> {
   const { store } = (await connection.open()).engine
+  // Closed meanwhile: nobody would stop it any more.
+  if (connection.closed) throw new ClosedError()
   const dispatcher = new Dispatcher(options, {
     store,
     onError: error => errors.report(error, null),

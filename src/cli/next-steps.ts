@@ -14,7 +14,9 @@ export interface NextStep {
 export function nextSteps(project: Project, folder: string, isPlanned: boolean): NextStep[] {
   const { migrator, database, databaseUrl } = project
   return [
-    ...(folder === '.' ? [] : [{ why: 'in the application', command: `cd ${folder}` }]),
+    ...(folder === '.'
+      ? []
+      : [{ why: 'in the application', command: `cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder}'`}` }]),
     ...install(project),
     ...(databaseUrl === null && database.driver !== null
       ? [{ why: 'your own database', command: `export DATABASE_URL=${database.url}` }]
@@ -57,14 +59,27 @@ function install({ folder, hasPackage, dependencies, database }: Project): NextS
 
 /** How the application itself starts one. */
 function startFrom(project: Project): NextStep[] {
-  const imports = `import { geneva } from './${configPath(project)}'\nimport { Welcome } from './${workflowPath(project)}'`
   if (project.framework === 'express') {
-    const route = `app.post('/welcome', async (request, response) => {
-  const workflow = await geneva.start(Welcome, { input: { name: 'Ann' } })
+    const start = `  const workflow = await geneva.start(Welcome, { input: { name: 'Ann' } })
   response.status(202).json({ id: workflow.id })
 })`
-    return [{ why: 'in your application, where its routes are', command: `${imports}\n\n${route}` }]
+    const command = project.isModule
+      ? `${imports(project)}\n\n${route}\n${start}`
+      : `${route}\n${loads(project)}\n${start}`
+    return [{ why: 'in your application, where its routes are', command }]
   }
   if (project.framework !== 'next') return []
   return [{ why: 'in next.config, so that it is not bundled', command: `serverExternalPackages: ['geneva-drive'],` }]
+}
+
+const route = `app.post('/welcome', async (request, response) => {`
+
+function imports(project: Project): string {
+  return `import { geneva } from './${configPath(project)}'\nimport { Welcome } from './${workflowPath(project)}'`
+}
+
+/** Where files are no modules, `import` is only allowed as a call. */
+function loads(project: Project): string {
+  const load = (names: string, path: string) => `  const { ${names} } = await import('./${path}')`
+  return `${load('geneva', configPath(project))}\n${load('Welcome', workflowPath(project))}`
 }

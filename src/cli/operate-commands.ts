@@ -1,7 +1,8 @@
 /** `geneva stuck`, `geneva stats` and `geneva health`: what operators ask. None of them changes a workflow. */
-import type { Duration, Health, NodeStats, Stats, StuckWork } from '../index.ts'
+import type { Health, NodeStats, Stats, StuckWork } from '../index.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { answerIsNo } from './exit-codes.ts'
+import { spanOf } from './filter-options.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
 const longestList = 10
@@ -21,8 +22,8 @@ export function stuckCommand(): AppCommand {
     .locating()
     .action((flags: Flags) =>
       withGeneva(flags, async geneva => {
-        const found = await geneva.stuck(flags.for === undefined ? {} : { for: flags.for as Duration })
-        tell(flags, found, found.map(stuckLine).join('\n') || 'Nothing is stuck.')
+        const found = await geneva.stuck(flags.for === undefined ? {} : { for: spanOf(flags.for, '--for') })
+        tell(flags, { items: found }, found.map(stuckLine).join('\n') || 'Nothing is stuck.')
         if (found.length > 0) process.exitCode = answerIsNo
       }),
     )
@@ -37,7 +38,7 @@ export function statsCommand(): AppCommand {
     .locating()
     .action((flags: Flags) =>
       withGeneva(flags, async geneva => {
-        const stats = await geneva.stats(flags.since === undefined ? {} : { since: flags.since as Duration })
+        const stats = await geneva.stats(flags.since === undefined ? {} : { since: spanOf(flags.since, '--since') })
         tell(flags, stats, statsText(stats))
       }),
     )

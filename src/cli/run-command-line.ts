@@ -20,6 +20,7 @@ import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
 import { pruneCommand } from './prune-command.ts'
 import { queuesCommand } from './queues-command.ts'
+import { requestsCommand } from './requests-command.ts'
 import { scheduleCommand } from './schedule-command.ts'
 import { showCommand } from './show-command.ts'
 import { startCommand } from './start-command.ts'
@@ -36,12 +37,24 @@ function groups(): readonly (readonly [string, readonly Command[]])[] {
     ['Begin:', [initCommand(), migrateCommand(), workerCommand(), startCommand()]],
     ['Look:', [listCommand(), showCommand(), explainCommand(), graphCommand(), eventsCommand(), dashboardCommand()]],
     ['Steer:', [...steerCommands(), decideCommand(), signalCommand()]],
-    ['Operate:', [dlqCommand(), queuesCommand(), scheduleCommand(), statsCommand(), stuckCommand(), healthCommand()]],
+    [
+      'Operate:',
+      [
+        dlqCommand(),
+        queuesCommand(),
+        scheduleCommand(),
+        statsCommand(),
+        stuckCommand(),
+        healthCommand(),
+        requestsCommand(),
+      ],
+    ],
     ['Keep in order:', [checkCommand(), doctorCommand(), pruneCommand(), completionCommand()]],
   ]
 }
 
-function makeProgram(): Command {
+/** Every command, with its options and its help. */
+export function makeProgram(): Command {
   const program = new Command('geneva')
     .description('Durable workflows on the database your application already has.')
     .version(version)

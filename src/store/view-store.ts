@@ -144,6 +144,14 @@ export interface TallyRead {
   readonly everyMicros: number
 }
 
+/** Events between two numbers, the ends left out. */
+export interface EventsRead {
+  readonly after: number
+  readonly before?: number
+  readonly limit: number
+  readonly newest: boolean
+}
+
 /** How long a step took, and when it ended. */
 export interface TookSample {
   readonly at: number
@@ -183,11 +191,8 @@ export interface ViewStore {
     workflowIds: readonly string[],
     after: number,
   ): Promise<ReadonlyMap<string, { id: number; type: string }>>
-  /** Events of these workflows after a number, oldest or newest first. */
-  eventsOf(
-    workflowIds: readonly string[],
-    read: { readonly after: number; readonly limit: number; readonly newest: boolean },
-  ): Promise<readonly EventRecord[]>
+  /** Events of these workflows, oldest or newest first. */
+  eventsOf(workflowIds: readonly string[], read: EventsRead): Promise<readonly EventRecord[]>
   tallyEvents(read: TallyRead): Promise<readonly EventTally[]>
   sampleTook(read: Pick<TallyRead, 'after' | 'upTo'>, limit: number): Promise<readonly TookSample[]>
 }

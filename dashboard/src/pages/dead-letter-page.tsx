@@ -13,7 +13,7 @@ import { typeName } from '../ui/link.tsx'
 import { Page } from '../ui/page.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { Time } from '../ui/time.tsx'
-import { pretty, words } from '../ui/wording.ts'
+import { letterReason, pretty } from '../ui/wording.ts'
 
 export function DeadLetterPage({ id }: { readonly id: string }) {
   const letter = useDeadLetter(id)
@@ -47,11 +47,10 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
       <li>
         <a href={href('workflows', letter.workflowId)}>{typeName(letter.workflowType)} workflow</a>
       </li>
-      <li>{words(letter.reason)}</li>
-      <li>Attempt {letter.attempt}</li>
       <li>
-        Since <Time at={letter.createdAt} />
+        Given up <Time at={letter.createdAt} />: {letterReason(letter.reason)}
       </li>
+      <li>Attempt {letter.attempt}</li>
       {letter.handledAt && (
         <li>
           Handled <Time at={letter.handledAt} /> {letter.handledBy ? `by ${letter.handledBy}` : ''}

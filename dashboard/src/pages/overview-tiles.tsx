@@ -13,6 +13,8 @@ interface Tile {
 }
 
 const active = ['ready', 'performing', 'rolling_back'] as const
+/** Where attempts that have failed are to be found, if nobody has put them right. */
+const troubled = ['paused', 'dlq', 'rolling_back', 'failed'] as const
 
 export function OverviewTiles({ facts }: { readonly facts: Overview }) {
   return (
@@ -47,8 +49,8 @@ function tilesOf(facts: Overview): Tile[] {
     {
       name: 'Failures',
       value: shortCount(sum('failed')),
-      note: stretch,
-      address: list('failed'),
+      note: `of attempts, ${stretch}`,
+      address: list(troubled),
       alarm: sum('failed') > 0,
     },
     {

@@ -37,7 +37,7 @@ export function nextSteps(project: Project, folder: string, isPlanned: boolean):
 
 const forTypeScript: NextStep = {
   why: 'in tsconfig.json: Node runs these files as they are, so they name each other with their endings',
-  command: '"allowImportingTsExtensions": true, "noEmit": true,',
+  command: '"allowImportingTsExtensions": true, "noEmit": true, "types": ["node"],',
 }
 
 const migrateBy: Readonly<Record<Migrator['tool'], string>> = {
@@ -48,12 +48,16 @@ const migrateBy: Readonly<Record<Migrator['tool'], string>> = {
 }
 
 /** What is not in package.json, or not in node_modules. */
-function install({ folder, hasPackage, dependencies, database }: Project): NextStep[] {
+function install({ folder, hasPackage, dependencies, database, language }: Project): NextStep[] {
   const wanted = ['geneva-drive', ...(database.driver === null ? [] : [database.driver])]
-  const missing = wanted.filter(name => !dependencies.has(name) && !existsSync(join(folder, 'node_modules', name)))
+  const isMissing = (name: string) => !dependencies.has(name) && !existsSync(join(folder, 'node_modules', name))
+  const missing = wanted.filter(isMissing)
   return [
     ...(hasPackage ? [] : [{ why: 'a package, to install into', command: 'npm init -y' }]),
     ...(missing.length === 0 ? [] : [{ why: 'what it needs', command: `npm install ${missing.join(' ')}` }]),
+    ...(language === 'ts' && isMissing('@types/node')
+      ? [{ why: 'what the compiler needs', command: 'npm install --save-dev @types/node' }]
+      : []),
   ]
 }
 

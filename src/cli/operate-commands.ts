@@ -97,12 +97,12 @@ function statsText({ since, until, executions, sampled, slowest, bottlenecks, fa
 function nodeLine(node: NodeStats, what: 'took' | 'waited'): string {
   const { p50, p95, p99, max } = node[what]
   const ms = [p50, p95, p99, max].map(value => Math.round(value))
-  return `${node.workflow}.${node.step}: ${node.executions} times, median ${ms[0]} ms, 95 % ${ms[1]} ms, 99 % ${ms[2]} ms, longest ${ms[3]} ms`
+  return `${node.workflow}.${node.step}: ${node.executions} ${node.executions === 1 ? 'time' : 'times'}, median ${ms[0]} ms, 95 % ${ms[1]} ms, 99 % ${ms[2]} ms, longest ${ms[3]} ms`
 }
 
 function healthText({ status, problems, database, workers, queues }: Health): string {
   const answered = database.latencyMs === null ? 'no answer' : `answered in ${database.latencyMs} ms`
-  const waiting = `${queues.due} executions are due${queues.oldestMs === null ? '' : `, the oldest for ${queues.oldestMs} ms`}`
-  const facts = `${status}: database ${answered}; ${workers.alive} workers alive; ${waiting}`
+  const waiting = `${queues.due} ${queues.due === 1 ? 'execution is' : 'executions are'} due${queues.oldestMs === null ? '' : `, the oldest for ${queues.oldestMs} ms`}`
+  const facts = `${status}: database ${answered}; ${workers.alive} ${workers.alive === 1 ? 'worker' : 'workers'} alive; ${waiting}`
   return [facts, ...problems.map(problem => `  ${problem}`)].join('\n')
 }

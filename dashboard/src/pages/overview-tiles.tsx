@@ -47,9 +47,9 @@ function tilesOf(facts: Overview): Tile[] {
     },
     { name: 'Finished', value: shortCount(sum('finished')), note: stretch, address: list('finished') },
     {
-      name: 'Failures',
+      name: 'Failed attempts',
       value: shortCount(sum('failed')),
-      note: `of attempts, ${stretch}`,
+      note: stretch,
       address: list(troubled),
       alarm: sum('failed') > 0,
     },

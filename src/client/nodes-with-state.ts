@@ -30,7 +30,7 @@ export interface NodeWithState {
 export function nodesWithState(graph: Graph, history: readonly Execution[]): NodeWithState[] {
   const latest = new Map<string, Execution>()
   for (const execution of history) {
-    const name = currentName({ renamed: graph.renamed }, execution.step)
+    const name = currentName(graph, execution.step)
     const known = latest.get(name)
     if (!known || known.attempt <= execution.attempt) latest.set(name, execution)
   }

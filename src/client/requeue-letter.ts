@@ -40,7 +40,7 @@ async function checkFor(
   letter: LetterRecord,
   input: unknown,
 ): Promise<void> {
-  const node = graph.find(currentName({ renamed: graph.renamed }, letter.node))
+  const node = graph.find(currentName(graph, letter.node))
   if (node?.kind === 'child' || node?.kind === 'each') {
     throw new InvalidArgumentError(
       `Step ${letter.node} of workflow ${letter.workflowId} asks for its ${node.kind === 'each' ? 'items' : 'child'} when it runs, so it has no input to be replaced. Requeue it as it is.`,

@@ -11,15 +11,34 @@ export interface Attachment {
   readonly context: StepContext
 }
 
-const attachments = new WeakMap<object, Attachment>()
+/** A constructor that makes nothing, so that a class which extends it gives its private fields to what it is handed. */
+const Given = function given(instance: object) {
+  return instance
+} as unknown as new (
+  instance: object,
+) => object
+
+/** A private field of the instance: a weak map would do the same, but the collector looks at every entry of it each time. */
+class Attached extends Given {
+  readonly #attachment: Attachment
+
+  constructor(instance: object, attachment: Attachment) {
+    super(instance)
+    this.#attachment = attachment
+  }
+
+  static of(instance: object): Attachment | null {
+    return #attachment in instance ? instance.#attachment : null
+  }
+}
 
 export function attach(instance: object, attachment: Attachment): void {
-  attachments.set(instance, attachment)
+  new Attached(instance, attachment)
 }
 
 /** What the instance runs for. Throws where it runs for nothing: in a constructor, or made with `new`. */
 export function attachmentOf(instance: object, member: string): Attachment {
-  const attachment = attachments.get(instance)
+  const attachment = Attached.of(instance)
   if (attachment) return attachment
   throw new DefinitionError(
     `${instance.constructor.name}: \`${member}\` exists only while a step runs. Do not use it in a constructor or field, and let Geneva or the test kit make the instance.`,

@@ -32,7 +32,7 @@ export function emit(context: StepContext, type: unknown, payload: unknown): voi
   const where = `Step ${execution.node} of workflow ${workflowId}`
   const mistake = mistakeInEventName(type)
   if (mistake !== null) throw new InvalidArgumentError(`${where} emits ${JSON.stringify(type)}: ${mistake}.`)
-  if (Object.isFrozen(emitted)) {
+  if (context.hasEnded) {
     throw new InvalidArgumentError(
       `${where} emits ${type} after it has ended. Wait for everything that the step begins with \`await\`.`,
     )
@@ -43,7 +43,7 @@ export function emit(context: StepContext, type: unknown, payload: unknown): voi
     )
   }
   const encoded = encodeValue(payload, { what: `The payload of ${type} from ${where}`, maxBytes: maxPayloadBytes })
-  emitted.push({ type: type as string, payload: encoded ?? 'null' })
+  context.addEvent({ type: type as string, payload: encoded ?? 'null' })
 }
 
 /** Says what is wrong with the name of an event of the application; `null` when it is fine. */

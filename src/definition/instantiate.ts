@@ -10,9 +10,10 @@ import type { WorkflowDefinition } from './workflow-definition.ts'
 export function instantiate(definition: WorkflowDefinition, context: StepContext): AnyWorkflow {
   const instance = new (definition.workflowClass as new () => AnyWorkflow)()
   // A field could not be seen when the class was registered, because nothing was constructed then.
-  const hidden = Object.keys(instance).find(name => workflowMembers.has(name))
-  if (hidden)
-    throw new DefinitionError(`${definition.type}: its field ${hidden} hides Workflow's own member. Rename it.`)
+  for (const name of Object.keys(instance)) {
+    if (workflowMembers.has(name))
+      throw new DefinitionError(`${definition.type}: its field ${name} hides Workflow's own member. Rename it.`)
+  }
   attach(instance, { definition, context })
   return Object.freeze(instance)
 }

@@ -32,8 +32,11 @@ export interface StepContext {
   hero(): unknown
   /** Reads the stored output of another node; throws `OutputMissingError` unless a fallback is given. */
   output(node: string, fallback: { readonly value: unknown } | null): Promise<unknown>
-  /** Events that the code has emitted, to be written with its outcome. Frozen once that is decided. */
-  readonly emitted: EmittedEvent[]
+  /** Events that the code has emitted, to be written with its outcome. */
+  readonly emitted: readonly EmittedEvent[]
+  /** What comes of the attempt is decided, so that nothing can be added to it. */
+  readonly hasEnded: boolean
+  addEvent(event: EmittedEvent): void
   /** The transaction that the code runs in, as it gets to see it; `null` where there is none. */
   readonly transaction: unknown
   /** The first flow control asked for. It counts even when user code swallows the throw. */

@@ -6,22 +6,20 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
-import { closerLook } from './finish-targets.ts'
 import { currentName } from './plan.ts'
 
 /** The facts of a report, if they can be taken as known. */
 export function assumedFacts(course: Course, requests: readonly FinishRequest[]): WorkflowFacts | null {
-  const [request, ...others] = requests
-  if (request === undefined || others.length > 0 || !isSimple(course, request)) return null
-  const facts = factsOf(request.claimed)
-  return closerLook(course, facts, requests) === null ? facts : null
+  const [request] = requests
+  if (request === undefined || requests.length > 1 || !isSimple(course, request)) return null
+  return factsOf(request.claimed)
 }
 
 function isSimple({ graph, heals, isOwn }: Course, { claimed, report, progress, repeated }: FinishRequest): boolean {
   const { execution, workflow } = claimed
   if (repeated || heals || !isOwn || !graph.isChain || progress !== null) return false
   if (report.kind !== 'completed' || execution.kind !== 'forward' || !goesItsWay(workflow)) return false
-  return graph.find(currentName({ renamed: graph.renamed }, execution.node))?.kind === 'step'
+  return graph.find(currentName(graph, execution.node))?.kind === 'step'
 }
 
 /** Nothing is asked of it, and nothing but its one row stands for it. */

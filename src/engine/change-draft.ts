@@ -10,13 +10,10 @@ import type {
   Ending,
   EndingRow,
   LatestEnding,
-  NewDecision,
   NewEvent,
   NewExecution,
   NewLetter,
-  NewSignal,
   RowMove,
-  TakenSignal,
   TriedUndo,
   UndoRow,
   WorkflowChange,
@@ -28,10 +25,12 @@ import { scheduledEvent } from '../store/scheduled-event.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
 import type { EndingDetails, MoveDetails, Request } from './draft-details.ts'
+import { endingOf, latestFrom, type Messages, noLetters, noMessages, nothing, updateFrom } from './draft-parts.ts'
 import { isEnd } from './end-watch.ts'
-import { endingFacts, eventName, moveName, pauseFacts, rowEvent } from './event-names.ts'
+import { errorFacts, eventName, moveName, pauseFacts, rowEvent } from './event-names.ts'
 import type { LiveRow, NextExecution } from './live-row.ts'
 import { LiveRows } from './live-rows.ts'
+import { newEvent } from './new-event.ts'
 import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
@@ -48,18 +47,11 @@ export class ChangeDraft {
   readonly #ended = new Map<string, LatestEnding>()
   readonly #counters: Counters
   readonly #events: NewEvent[] = []
-  readonly #opened: NewLetter[] = []
-  readonly #closed: ClosedLetter[] = []
-  /** What came from outside, to be kept. */
-  readonly messages: { decisions: NewDecision[]; signals: NewSignal[]; taken: TakenSignal[] } = {
-    decisions: [],
-    signals: [],
-    taken: [],
-  }
+  #letters: { readonly opened: NewLetter[]; readonly closed: ClosedLetter[] } | null = null
+  #messages: Messages | null = null
   readonly #undo: UndoView
-  readonly #stops: { readonly slot: string }[] = []
-  #update: WorkflowUpdate
-  #updated = false
+  #stops: { readonly slot: string }[] | null = null
+  #update: WorkflowUpdate | null = null
   #moved: NewEvent | null = null
   #graph: WorkflowChange['graph'] = null
   #continuation: Continuation | null = null
@@ -70,21 +62,6 @@ export class ChangeDraft {
     this.#counters = new Counters(facts.fanIns, counts)
     this.#undo = new UndoView(facts)
     this.#live = new LiveRows(facts)
-    const { state, pauseCause, blockedBy, finishing, rollback, partial, rounds } = facts.workflow
-    const { crooked, openLetters, generation, frozen } = facts.workflow
-    this.#update = {
-      state,
-      pauseCause,
-      blockedBy,
-      finishing,
-      rollback,
-      partial,
-      rounds,
-      crooked,
-      openLetters,
-      generation,
-      frozen,
-    }
   }
 
   get workflowId(): string {
@@ -92,7 +69,7 @@ export class ChangeDraft {
   }
 
   get state(): StoredWorkflowState {
-    return this.#update.state
+    return this.workflow.state
   }
 
   /** Nothing new starts: what falls due is kept until the workflow goes on. */
@@ -101,7 +78,13 @@ export class ChangeDraft {
   }
 
   get workflow(): WorkflowUpdate {
-    return this.#update
+    return this.#update ?? this.facts.workflow
+  }
+
+  /** What came from outside, to be kept. */
+  get messages(): Messages {
+    this.#messages ??= { decisions: [], signals: [], taken: [] }
+    return this.#messages
   }
 
   /** Steps and their like, without the timers of the engine. */
@@ -133,7 +116,7 @@ export class ChangeDraft {
 
   /** How many attempts at the node belong to earlier rounds. */
   attemptsBefore(node: string): number {
-    return this.#update.rounds?.[node] ?? 0
+    return this.workflow.rounds?.[node] ?? 0
   }
 
   #latest(node: string): LatestEnding | null {
@@ -156,21 +139,29 @@ export class ChangeDraft {
     this.#live.forget(row)
     const timer = row.state === 'waiting' ? this.#live.waitTimerOf(row) : null
     if (timer !== null) this.dropTimer(timer.slot)
-    this.#record(row, row.state, { ...details, state, outcome })
+    this.#record(row, row.state, endingOf(row, state, outcome, details), details.by)
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
   insertEnded(row: EndingRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, 'new', state)
-    this.#record(row, null, { ...details, state, outcome })
+    this.#record(row, null, endingOf(row, state, outcome, details), details.by)
   }
 
-  #record(row: EndingRow, from: string | null, end: EndingDetails & { state: EndedState; outcome: Outcome }): void {
-    const { state, outcome, error = null, reason = null, output = null, by = null } = end
-    const ending: Ending = { execution: row, state, outcome, error, reason, output }
+  #record(row: EndingRow, from: string | null, ending: Ending, by: string | null = null): void {
+    const { state, outcome, reason, error } = ending
     this.#endings.push(ending)
     if (row.kind === 'forward') this.#ended.set(row.node, latestFrom(ending))
-    this.#event(rowEvent(row.kind, state), row, { from, to: state, by, reason, ...endingFacts(ending) })
+    const payload = errorFacts(error)
+    this.#event(rowEvent(row.kind, state), row, {
+      from,
+      to: state,
+      by,
+      reason,
+      outcome,
+      since: row.startedAt,
+      payload,
+    })
   }
 
   /** Ended forward attempts as they will be, newest first. The facts must show history. */
@@ -222,6 +213,7 @@ export class ChangeDraft {
 
   /** What runs is told to stop. It goes on until it reports, or its lease lapses. */
   stop(row: LiveRow): void {
+    this.#stops ??= []
     this.#stops.push({ slot: row.slot })
   }
 
@@ -289,41 +281,41 @@ export class ChangeDraft {
     checkWorkflowTransition(this.workflowId, from, to)
     this.setWorkflow({ state: to, pauseCause })
     const { by = null, reason = null } = request ?? earlier ?? {}
-    this.#moved = {
-      workflowId: this.workflowId,
-      type: `workflow.${to === 'ready' ? 'resumed' : to}`,
+    this.#moved = newEvent(this.workflowId, `workflow.${to === 'ready' ? 'resumed' : to}`, null, {
       from,
       to,
       by,
       reason,
       since: isEnd(to) ? this.facts.workflow.createdAt : to === 'ready' ? this.facts.workflow.pausedAt : null,
-      ...pauseFacts(pauseCause),
-    }
+      payload: pauseFacts(pauseCause),
+    })
     this.#events.push(this.#moved)
   }
 
   /** Changes the workflow's own row in ways that are no change of state. */
   setWorkflow(update: Partial<WorkflowUpdate>): void {
-    this.#update = { ...this.#update, ...update }
-    this.#updated = true
+    this.#update = { ...(this.#update ?? updateFrom(this.facts.workflow)), ...update }
   }
 
   /** Open dead letters as they will be, as far as the facts show them. */
   letters(): NewLetter[] {
-    const closed = new Set(this.#closed.map(letter => letter.id))
-    return [...this.facts.letters, ...this.#opened].filter(letter => !closed.has(letter.id))
+    const { opened, closed } = this.#letters ?? noLetters
+    const gone = new Set(closed.map(letter => letter.id))
+    return [...this.facts.letters, ...opened].filter(letter => !gone.has(letter.id))
   }
 
   openLetter(letter: NewLetter): void {
-    this.#opened.push(letter)
-    this.setWorkflow({ openLetters: this.#update.openLetters + 1 })
+    this.#letters ??= { opened: [], closed: [] }
+    this.#letters.opened.push(letter)
+    this.setWorkflow({ openLetters: this.workflow.openLetters + 1 })
     const { node, executionId, attempt, reason } = letter
     this.note('letter.opened', { node, executionId, attempt, reason })
   }
 
   closeLetter(letter: NewLetter, state: ClosedLetter['state'], request: Request): void {
-    this.#closed.push({ id: letter.id, state, ...request })
-    this.setWorkflow({ openLetters: Math.max(0, this.#update.openLetters - 1) })
+    this.#letters ??= { opened: [], closed: [] }
+    this.#letters.closed.push({ id: letter.id, state, ...request })
+    this.setWorkflow({ openLetters: Math.max(0, this.workflow.openLetters - 1) })
     const { node, executionId, attempt } = letter
     this.note(`letter.${state}`, { node, executionId, attempt, ...request })
   }
@@ -341,7 +333,7 @@ export class ChangeDraft {
 
   /** An event of the workflow as a whole, or of a node that has no row. */
   note(type: NewEvent['type'], rest: Partial<NewEvent> = {}): void {
-    this.#events.push({ workflowId: this.workflowId, type, by: null, reason: null, ...rest })
+    this.#events.push(newEvent(this.workflowId, type, null, rest))
   }
 
   build(): WorkflowChange {
@@ -351,17 +343,21 @@ export class ChangeDraft {
       this.#events.push(...continuationEvents(this.workflowId, id), ...first.map(scheduledEvent))
     }
     if (this.#ends()) this.#leaveNothing()
+    const { replacements, insertions, removals, moves } = this.#live.build()
     return {
       workflowId: this.workflowId,
-      update: this.#updated ? this.#update : null,
+      update: this.#update,
       endings: this.#undo.applied(this.#endings),
       undone: this.#undo.before(this.#endings),
       dropped: this.facts.outworn,
-      ...this.#live.build(),
-      stops: this.#stops,
+      replacements,
+      insertions,
+      removals,
+      moves,
+      stops: this.#stops ?? nothing,
       fanIns: this.#counters.build(isEnd(this.state)),
-      letters: { opened: this.#opened, closed: this.#closed },
-      messages: this.messages,
+      letters: this.#letters ?? noLetters,
+      messages: this.#messages ?? noMessages,
       graph: this.#graph,
       continuation,
       wakes: this.#ends() && this.facts.workflow.watched && continuation?.stage !== 'begun',
@@ -383,13 +379,6 @@ export class ChangeDraft {
   }
 
   #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
-    const { id: executionId, node, attempt } = row
-    this.#events.push({ workflowId: this.workflowId, type, executionId, node, attempt, ...rest })
+    this.#events.push(newEvent(this.workflowId, type, row, rest))
   }
-}
-
-/** Named one by one: every step comes through here, and a spread of a row is many times slower. */
-function latestFrom({ execution, state, outcome, reason }: Ending): LatestEnding {
-  const { id, node, attempt, ordinal, progress, input, ancestry } = execution
-  return { id, node, attempt, ordinal, state, outcome, reason, progress, input, ancestry }
 }

@@ -155,16 +155,42 @@ function frozenCourse(workflow: WorkflowRecord, { graph, frozen }: CachedGraph):
 }
 
 /** The plan of a decision, with the ids that it may use. */
-export function planOf(course: Course, takeId: () => string): Plan {
-  const { graph, generation, heals, previous, workflow } = course
-  return {
-    graph,
-    generation,
-    heals,
-    previous,
-    renamed: graph.renamed,
-    handlerOf: (node: GraphNode) => handlerOf(graph, node, workflow.type),
-    takeId,
+export function planOf(course: Course, ids: Ids, heals: boolean = course.heals): Plan {
+  return new CoursePlan(course, ids, heals)
+}
+
+interface Ids {
+  take(): string
+}
+
+/** A class, because every step comes through here. */
+class CoursePlan implements Plan {
+  readonly graph: Graph
+  readonly generation: number
+  readonly heals: boolean
+  readonly previous: Graph | null
+  readonly #type: string
+  readonly #ids: Ids
+
+  constructor({ graph, generation, previous, workflow }: Course, ids: Ids, heals: boolean) {
+    this.graph = graph
+    this.generation = generation
+    this.heals = heals
+    this.previous = previous
+    this.#type = workflow.type
+    this.#ids = ids
+  }
+
+  get renamed(): Plan['renamed'] {
+    return this.graph.renamed
+  }
+
+  handlerOf(node: GraphNode): string {
+    return handlerOf(this.graph, node, this.#type)
+  }
+
+  takeId(): string {
+    return this.#ids.take()
   }
 }
 

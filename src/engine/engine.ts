@@ -172,13 +172,7 @@ export class Engine {
     const course = (await this.courses.of([workflow])).get(id)
     const seen: T[] = []
     const look = (facts: WorkflowFacts) => {
-      if (course)
-        seen.push(
-          see(
-            new ChangeDraft(facts),
-            planOf(course, () => '0'),
-          ),
-        )
+      if (course) seen.push(see(new ChangeDraft(facts), planOf(course, { take: () => '0' })))
       return null
     }
     await this.store.change([{ workflowId: id, withLatest: true }], look, { look: () => historyToo })
@@ -266,10 +260,7 @@ export class Engine {
       pool.rewind()
       const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
       try {
-        decide(
-          draft,
-          planOf(course, () => pool.take()),
-        )
+        decide(draft, planOf(course, pool))
       } catch (error) {
         // A try before this one may have been committed without its answer: then it is as it was asked for.
         if (outcome.asked !== null && wasDone(outcome.asked, outcome.moves, facts)) return null

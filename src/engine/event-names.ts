@@ -15,15 +15,14 @@ export function eventName(state: NewExecution['state']): 'started' | 'held' | 'w
   return state === 'waiting' ? 'waiting' : 'scheduled'
 }
 
-/** How an execution ended, and since when it ran. The stack of an error stays with the execution. */
-export function endingFacts({ execution, outcome, error }: Ending): Partial<NewEvent> {
-  const payload = error && JSON.stringify({ className: error.className, message: error.message })
-  return { outcome, since: execution.startedAt, payload }
+/** What an execution has ended with. The stack of an error stays with the execution. */
+export function errorFacts(error: Ending['error']): string | null {
+  return error && JSON.stringify({ className: error.className, message: error.message })
 }
 
 /** Why a workflow is paused. */
-export function pauseFacts(cause: PauseCause | null): Partial<NewEvent> {
-  return cause === null ? {} : { payload: JSON.stringify({ cause }) }
+export function pauseFacts(cause: PauseCause | null): string | null {
+  return cause === null ? null : JSON.stringify({ cause })
 }
 
 /** What the events of a row begin with. */

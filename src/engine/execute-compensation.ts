@@ -50,8 +50,7 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
     const missing = new StepMissingError(workflow.id, definition.type, `${execution.node}, to undo it`)
     return { ...(await failed(rules, missing)), progress: null }
   }
-  const context = stepContext({
-    ...job,
+  const context = stepContext(job, {
     mayOutliveHero: definition.mayOutliveHero,
     showsInput: false,
     undoes: undoneBy(execution.input),
@@ -63,7 +62,7 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
   return {
     ...outcome,
     report: asCompensation(settings, outcome.report),
-    emitted: Object.freeze(context.emitted),
+    emitted: context.end(),
     progress: null,
     failedWith: error => failed(rules, error),
   }
@@ -84,7 +83,7 @@ async function run(job: CompensationJob, { node, settings, context }: Undoing): 
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   const transaction = settings.transactional ? [await job.transaction.begin()] : []
   failpoint?.('compensation.before')
-  const call = () =>
+  const call = async () =>
     runBody({
       definition,
       node: { ...node, body: settings.method },

@@ -16,22 +16,18 @@ import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { calledOnce, reconciled } from './called-once.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
-import { type OutputReader, stepContext } from './make-context.ts'
+import { type ContextSource, stepContext } from './make-context.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { CallTransaction } from './step-transaction.ts'
 import { isReconciling } from './unknown-outcome.ts'
 
-export interface JobExecution {
-  readonly claimed: ClaimedExecution
+export interface JobExecution extends ContextSource {
   readonly frozen: FrozenGraph
   /** `null` when this process does not have it, and nobody else does. */
   readonly job: Job | null
   /** Tells whether a lost call of the job happened; `null`: the node has none, or this process does not. */
   readonly reconcileJob: Job | null
-  readonly signal: AbortSignal
   readonly maxOutputBytes: number
-  /** By id, name or former name. */
-  readonly readOutput: OutputReader
   /** For a job whose code runs in one. */
   readonly transaction: CallTransaction
   mayBegin(): boolean | Promise<boolean>
@@ -44,7 +40,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const { claimed, frozen, job } = execution
   const node = frozen.nodes[claimed.execution.node]
   if (job === null || node === undefined) return missingJob(execution, node)
-  const context = stepContext({ ...execution, mayOutliveHero: true, showsInput: true })
+  const context = stepContext(execution, { mayOutliveHero: true, showsInput: true })
   const rules = {
     context,
     isResumable: false,
@@ -83,7 +79,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })
   const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
-  const emitted = Object.freeze(context.emitted)
+  const emitted = context.end()
   return { ...outcome, report, emitted, progress: null, failedWith: error => failed(rules, error) }
 }
 
@@ -96,12 +92,12 @@ function missingReconcile({ claimed, frozen }: JobExecution, node: FrozenNode): 
   })
 }
 
-export async function outputOf(
-  { claimed, readOutput }: Pick<JobExecution, 'claimed' | 'readOutput'>,
-  id: string,
-): Promise<unknown> {
-  const found = await readOutput(id)
-  if (found === null) throw new OutputMissingError(claimed.workflow.id, id, 'it was skipped or has not completed')
+export async function outputOf(execution: Pick<JobExecution, 'claimed' | 'readOutput'>, id: string): Promise<unknown> {
+  const found = await execution.readOutput(id)
+  if (found === null) {
+    const { workflow } = execution.claimed
+    throw new OutputMissingError(workflow.id, id, 'it was skipped or has not completed')
+  }
   return found.value
 }
 

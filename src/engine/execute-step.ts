@@ -5,7 +5,8 @@
 
 import { evaluateTest } from '../definition/evaluate-test.ts'
 import { instantiate } from '../definition/instantiate.ts'
-import { resolvePolicy } from '../definition/resolve-policy.ts'
+import { type ResolvedPolicy, resolvePolicy } from '../definition/resolve-policy.ts'
+import type { RetryPolicy } from '../definition/retry-notation.ts'
 import type { EmittedEvent } from '../definition/step-context.ts'
 import type { Child } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
@@ -27,20 +28,20 @@ import { describeError } from '../primitives/describe-error.ts'
 import { describeSpan } from '../primitives/describe-span.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
-import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
+import type { ActiveExecution, Progress } from '../store/records.ts'
 import { calledOnce, reconciled } from './called-once.ts'
 import { cameIn } from './came.ts'
 import type { ChildHost } from './child-host.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
-import { isHeroGone, loadHero } from './load-hero.ts'
-import { type OutputReader, stepContext } from './make-context.ts'
+import { isHeroGone, loadHero, noHero } from './load-hero.ts'
+import { type ContextSource, stepContext } from './make-context.ts'
 import type { MessageReader } from './message-reader.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
 import { encodeInput } from './start-orders.ts'
-import { failed, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
+import { failed, type OutcomeRules, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
 import { isReconciling } from './unknown-outcome.ts'
@@ -49,12 +50,9 @@ import { childKey } from './wind-down.ts'
 /** More would be one transaction of that size. */
 const maxItems = 100_000
 
-export interface StepJob {
-  readonly claimed: ClaimedExecution
+export interface StepJob extends ContextSource {
   readonly definition: WorkflowDefinition
-  readonly signal: AbortSignal
   readonly maxOutputBytes: number
-  readonly readOutput: OutputReader
   /** Aborts the signal because the time is over. */
   timeOut(): void
   /** Comes right before hooks and body; what it throws counts as thrown by them. */
@@ -81,35 +79,83 @@ export interface StepRun extends StepOutcome {
 }
 
 export async function executeStep(job: StepJob): Promise<StepRun> {
-  const { definition, claimed, host } = job
+  const { definition, claimed } = job
   const node = nodeOf(definition, claimed.execution.node)
   if (node === undefined) return { ...missingStep(job), progress: null }
-  const policies = {
-    retry: node.idempotent ? (node.retry ?? definition.retry) : null,
-    failures: claimed.execution.failures,
-    policyFor: (thrown: unknown) => resolvePolicy(definition, rulesAfter(node, thrown), thrown),
-  }
-  let context: ReturnType<typeof stepContext>
+  let context: Context
   try {
-    const { signal, readOutput } = job
-    const { mayOutliveHero } = definition
-    // Named one by one: every step comes through here, and a spread is many times slower.
-    context = stepContext({ claimed, signal, readOutput, mayOutliveHero, showsInput: node.child === null })
+    context = stepContext(job, { mayOutliveHero: definition.mayOutliveHero, showsInput: node.child === null })
   } catch (unreadable) {
-    return { ...(await failed(policies, unreadable)), progress: null }
+    return { ...(await failed(new StepPolicies(job, node), unreadable)), progress: null }
   }
-  const core = node.resumable === null ? null : new IterationCore({ host, settings: node.resumable, context })
-  const encode = (value: unknown) => encodeOutput(job, value)
-  const timeoutMs = node.timeoutMs ?? definition.timeoutMs
-  const timeout = timeoutMs === null ? null : timeoutFor(job, timeoutMs)
-  const restartInput = (value: unknown) => encodeInput(definition, claimed.workflow.hero, value, job.maxOutputBytes)
-  const stop = node.transactional ? { stop: job.signal } : {}
-  const rules = { ...policies, context, isResumable: core !== null, encode, restartInput, timeout, ...stop }
-  const outcome = await outcomeOf(rules, () => runPhases({ job, node, context, core }))
-  const emitted = Object.freeze(context.emitted)
+  const core = node.resumable === null ? null : new IterationCore({ host: job.host, settings: node.resumable, context })
+  const attempt = new Attempt(job, node, context, core)
+  const outcome = await outcomeOf(attempt, runPhases)
+  const emitted = context.end()
   const report = node.idempotent ? outcome.report : calledOnce(outcome.report)
   const progress = core === null ? null : await core.end()
-  return { ...outcome, report, emitted, progress, failedWith: error => failed(policies, error) }
+  const run = { report, errors: outcome.errors, emitted, progress }
+  return node.transactional ? { ...run, failedWith: error => failed(attempt, error) } : run
+}
+
+type Context = ReturnType<typeof stepContext>
+
+/** What comes of an attempt that has failed. */
+class StepPolicies {
+  readonly job: StepJob
+  readonly node: NodeDefinition
+
+  constructor(job: StepJob, node: NodeDefinition) {
+    this.job = job
+    this.node = node
+  }
+
+  get retry(): RetryPolicy | null {
+    return this.node.idempotent ? (this.node.retry ?? this.job.definition.retry) : null
+  }
+
+  get failures(): number {
+    return this.job.claimed.execution.failures
+  }
+
+  policyFor(thrown: unknown): Promise<ResolvedPolicy> {
+    return resolvePolicy(this.job.definition, rulesAfter(this.node, thrown), thrown)
+  }
+}
+
+/** One call of a step's code. A class, because every step comes through here, and an object of closures costs many times as much. */
+class Attempt extends StepPolicies implements OutcomeRules {
+  readonly context: Context
+  /** Set exactly for resumable steps. */
+  readonly core: IterationCore | null
+
+  constructor(job: StepJob, node: NodeDefinition, context: Context, core: IterationCore | null) {
+    super(job, node)
+    this.context = context
+    this.core = core
+  }
+
+  get isResumable(): boolean {
+    return this.core !== null
+  }
+
+  get timeout(): Timeout | null {
+    const ms = this.node.timeoutMs ?? this.job.definition.timeoutMs
+    return ms === null ? null : timeoutFor(this.job, ms)
+  }
+
+  get stop(): AbortSignal | null {
+    return this.node.transactional ? this.job.signal : null
+  }
+
+  encode(value: unknown): string | null {
+    return encodeOutput(this.job, value)
+  }
+
+  restartInput(value: unknown): Promise<{ readonly input: string | null; readonly lane: string }> {
+    const { definition, claimed, maxOutputBytes } = this.job
+    return encodeInput(definition, claimed.workflow.hero, value, maxOutputBytes)
+  }
 }
 
 /** What follows when nothing came in time may be said apart. */
@@ -120,25 +166,14 @@ function rulesAfter(node: NodeDefinition, thrown: unknown): NodeDefinition {
 }
 
 /** Flow control that comes after its time is not recorded: the context has been reported on. */
-export function timeoutFor(
-  { claimed: { execution }, timeOut }: Pick<StepJob, 'claimed' | 'timeOut'>,
-  ms: number,
-): Timeout {
-  return { ms, where: execution, abort: timeOut }
-}
-
-interface Attempt {
-  readonly job: StepJob
-  readonly node: NodeDefinition
-  readonly context: ReturnType<typeof stepContext>
-  /** Set exactly for resumable steps. */
-  readonly core: IterationCore | null
+export function timeoutFor(job: Pick<StepJob, 'claimed' | 'timeOut'>, ms: number): Timeout {
+  return { ms, where: job.claimed.execution, abort: () => job.timeOut() }
 }
 
 async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {
   const { definition, claimed } = job
   const isItem = node.each !== null && isItemOf(definition, claimed.execution.node)
-  context.loaded = await loadHero(definition, claimed.workflow)
+  context.loaded = claimed.workflow.hero === null ? noHero : await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {
     return { kind: 'cancel', by: 'condition', reason: 'the hero is gone' }
   }
@@ -173,12 +208,14 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   const received = child?.argument ?? message ?? iteration ?? context.transaction ?? undefined
   const argument = isItem ? decodeValue(claimed.execution.input) : received
   const step = { name: node.name, attempt: claimed.execution.attempt }
-  const call = () => runBody({ definition, node, workflow, step, args: [argument] })
-  const output = await (node.transactional ? job.transaction.inside(call) : call())
+  const call = { definition, node, workflow, step, args: [argument] }
+  const output = await (node.transactional ? job.transaction.inside(async () => runBody(call)) : runBody(call))
   failpoint?.('step.after')
   if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }
-  const confirmed = node.kind === 'human' ? { confirmed: true } : {}
-  return { kind: 'completed', output: context.flowControl ? null : encodeOutput(job, output), ...confirmed }
+  const encoded = context.flowControl ? null : encodeOutput(job, output)
+  return node.kind === 'human'
+    ? { kind: 'completed', output: encoded, confirmed: true }
+    : { kind: 'completed', output: encoded }
 }
 
 /** `null`: it did not happen, so it is called now. */
@@ -189,13 +226,13 @@ async function askWhetherItHappened(job: StepJob, method: string, workflow: AnyW
 
 /** A node by the name in its row, which may be a former one, or that of an item. */
 export function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: string): NodeDefinition | undefined {
-  const id = currentName({ renamed: graph.renamed }, name)
+  const id = currentName(graph, name)
   return nodes[nodeIndex.get(graph.eachOf(id)?.id ?? id) ?? -1]
 }
 
 /** Told by the name, which is a former one where the node was renamed. */
 function isItemOf({ graph }: WorkflowDefinition, name: string): boolean {
-  return graph.eachOf(currentName({ renamed: graph.renamed }, name)) !== null
+  return graph.eachOf(currentName(graph, name)) !== null
 }
 
 async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkflow): Promise<string[]> {

@@ -11,20 +11,16 @@ import { evaluateCondition, outputsIn } from '../definition/stored-condition.ts'
 import { isGenevaError, NothingCameError, StepMissingError } from '../errors.ts'
 import { describeSpan } from '../primitives/describe-span.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
-import type { ClaimedExecution } from '../store/records.ts'
 import { cameIn } from './came.ts'
 import { outputOf } from './execute-job.ts'
 import type { StepRun } from './execute-step.ts'
-import type { OutputReader } from './make-context.ts'
+import type { ContextSource } from './make-context.ts'
 import { failed } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 
-export interface StoredExecution {
-  readonly claimed: ClaimedExecution
+export interface StoredExecution extends Pick<ContextSource, 'claimed' | 'readOutput'> {
   readonly frozen: FrozenGraph | null
   readonly graph: Graph
-  /** By id, name or former name. */
-  readonly readOutput: OutputReader
 }
 
 export async function executeStored(execution: StoredExecution): Promise<StepRun> {
@@ -66,10 +62,10 @@ async function factsFor(
   node: GraphNode,
   { test, args }: { readonly test: string; readonly args: unknown },
 ): Promise<ConditionFacts> {
-  const { claimed, graph, readOutput } = execution
+  const { claimed, graph } = execution
   const outputs: [string, unknown][] = []
   for (const name of outputsIn(test) ?? ancestorNames(graph, node)) {
-    const found = await readOutput(name)
+    const found = await execution.readOutput(name)
     if (found !== null) outputs.push([name, found.value])
   }
   const given = claimed.execution.input
@@ -87,10 +83,11 @@ async function factsFor(
 const seenThrough: ReadonlySet<NodeKind> = new Set(['fork', 'savePoint', 'condition'])
 
 /** What the single parent has returned. */
-async function outputBefore({ graph, readOutput }: StoredExecution, node: GraphNode): Promise<unknown> {
+async function outputBefore(execution: StoredExecution, node: GraphNode): Promise<unknown> {
+  const { graph } = execution
   let parent: GraphNode | null = onlyParent(graph, node)
   while (parent !== null && seenThrough.has(parent.kind)) parent = onlyParent(graph, parent)
-  return parent === null ? undefined : (await readOutput(parent.id))?.value
+  return parent === null ? undefined : (await execution.readOutput(parent.id))?.value
 }
 
 function onlyParent(graph: Graph, { dependsOn }: GraphNode): GraphNode | null {

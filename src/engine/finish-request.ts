@@ -10,7 +10,7 @@ export interface FinishRequest {
   /** How far a resumable step has come; `null` for any other. */
   readonly progress: Progress | null
   /** What the step has emitted, to be written with its outcome. */
-  readonly emitted?: readonly EmittedEvent[]
+  readonly emitted: readonly EmittedEvent[]
   /** The worker may go on at once with the next step of a queue it serves. */
   readonly runOn: {
     serves(queue: string, handler: string): boolean

@@ -3,7 +3,7 @@
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
 import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
 import type { EndOfWorkflow, Store } from '../store/store.ts'
 import { assumedFacts } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
@@ -152,9 +152,9 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   for (const id of done) {
     for (const request of open.get(id)?.requests ?? []) {
       const result = results.get(request)
-      if (result?.kind === 'recorded' && result.next !== null) {
-        results.set(request, { ...result, next: timed(result.next, now) })
-      }
+      // Nobody has seen the row yet.
+      if (result?.kind === 'recorded' && result.next !== null)
+        Object.assign(result.next.execution, { createdAt: now, dueAt: now, startedAt: now })
     }
   }
   return done
@@ -234,11 +234,11 @@ function decideGroup(
   const { workerId, results } = call
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
-  const rows = new Map(facts.active.map(row => [row.id, row]))
+  const rowWith = finderOf(facts.active)
   let recorded = false
   for (const request of group.requests) {
     const { execution } = request.claimed
-    const found = rows.get(execution.id)
+    const found = rowWith(execution.id)
     if (!found || !isSameClaim(found, execution) || draft.rowIn(found.slot)?.id !== found.id) {
       results.set(request, settle(facts, request, workerId))
       continue
@@ -246,15 +246,11 @@ function decideGroup(
     const row = request.progress === null ? found : { ...found, progress: request.progress }
     request.ids.rewind()
     noteEmitted(draft, request)
-    const plan = { ...planOf(course, () => request.ids.take()), heals }
+    const plan = planOf(course, request.ids, heals)
     const isCurrent = revision !== null && (request.runOn?.revision ?? 0) === revision
     const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
     const next = decideFinish(draft, row, request.report, { plan, runOn })
-    const after = { ...request.claimed, workflow: { ...request.claimed.workflow, ...draft.workflow } }
-    results.set(request, {
-      kind: 'recorded',
-      next: next && asClaimed(next.kind === 'compensate' ? after : request.claimed, next, facts.now ?? 0),
-    })
+    results.set(request, { kind: 'recorded', next: next && claimedNext(request, draft, next, facts.now ?? 0) })
     recorded = true
   }
   return recorded ? draft.build() : null
@@ -301,13 +297,53 @@ function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string):
   return { kind: 'recorded', next: next ? { ...request.claimed, execution: next } : null }
 }
 
-/** The row as it will stand there, written at that time. */
-function asClaimed(before: ClaimedExecution, next: NewExecution, now: number): ClaimedExecution {
+/** What undoes a step has to know how its workflow stands now. */
+function claimedNext(
+  { claimed }: FinishRequest,
+  draft: ChangeDraft,
+  next: NewExecution,
+  now: number,
+): ClaimedExecution {
   const dueAt = 'at' in next.due ? next.due.at : now + Math.ceil(next.due.inMs * 1000)
-  const times = { createdAt: now, dueAt, startedAt: now }
-  return { ...before, execution: { ...next, ...times, lane: next.lane ?? '', startMark: false, heldFrom: null } }
+  const execution = startedRow(next, now, dueAt)
+  if (next.kind !== 'compensate') return { ...claimed, execution }
+  return { ...claimed, workflow: { ...claimed.workflow, ...draft.workflow }, execution }
 }
 
-function timed(next: ClaimedExecution, now: number): ClaimedExecution {
-  return { ...next, execution: { ...next.execution, createdAt: now, dueAt: now, startedAt: now } }
+/** The row as it will stand there, begun at that time. Named one by one: every step comes through here. */
+function startedRow(row: NewExecution, now: number, dueAt: number): ActiveExecution {
+  return {
+    workflowId: row.workflowId,
+    slot: row.slot,
+    id: row.id,
+    node: row.node,
+    kind: row.kind,
+    attempt: row.attempt,
+    ordinal: row.ordinal,
+    state: row.state,
+    queue: row.queue,
+    handler: row.handler,
+    lane: row.lane ?? '',
+    generation: row.generation,
+    priority: row.priority,
+    owner: row.owner,
+    fence: row.fence,
+    failures: row.failures,
+    crashes: row.crashes,
+    progress: row.progress,
+    input: row.input,
+    ancestry: row.ancestry,
+    heldFrom: null,
+    startMark: false,
+    createdAt: now,
+    dueAt,
+    startedAt: now,
+  }
+}
+
+/** Most workflows have one row only. */
+function finderOf(rows: readonly ActiveExecution[]): (id: string) => ActiveExecution | undefined {
+  if (rows.length <= 4) return id => rows.find(row => row.id === id)
+  const byId = new Map(rows.map(row => [row.id, row]))
+  return id => byId.get(id)
 }

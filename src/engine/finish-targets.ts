@@ -9,6 +9,7 @@ import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { isSelective } from './joins.ts'
 import { namesOf } from './parents.ts'
+import { isPassive } from './pass-node.ts'
 import { currentName, deadlineSlot, endNode, hasCode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
@@ -22,7 +23,7 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const heals = needsHealing(course, requests)
   if (heals || isSelective(graph)) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
   const stops = requests.some(({ report }) => concernsAll(report))
-  const nodes = requests.map(({ claimed }) => currentName({ renamed: graph.renamed }, claimed.execution.node))
+  const nodes = requests.map(({ claimed }) => currentName(graph, claimed.execution.node))
   const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
   // A report that ends or holds other rows must keep them from being claimed meanwhile.
   if (graph.isChain || stops || repeated)
@@ -49,12 +50,18 @@ export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest
   let children = 0
   let restarts = 0
   for (const { claimed, report } of reports) {
-    const node = currentName({ renamed: graph.renamed }, claimed.execution.node)
-    children += reachOf(graph, [graph.eachOf(node)?.id ?? node]).nodes.length
+    const node = currentName(graph, claimed.execution.node)
+    children += mostChildren(graph, graph.eachOf(node)?.id ?? node)
     if (report.kind === 'items') items += report.items.length
     if (report.kind === 'restart') restarts += 2 + graph.entries.length
   }
   return reports.length + items + restarts + Math.min(children, graph.size)
+}
+
+function mostChildren(graph: Graph, node: string): number {
+  // What a plain step of a chain leads to is told at a glance.
+  const [next] = graph.isChain ? graph.childrenOf(node) : []
+  return next !== undefined && !isPassive(next) ? 1 : reachOf(graph, [node]).nodes.length
 }
 
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */
@@ -68,9 +75,7 @@ function countersBehind({ graph }: Course, node: string): string[] {
 
 /** Rows of a node that the graph does not have, or of a graph that has changed, are decided on with everything in sight. */
 export function needsHealing({ graph, heals }: Course, requests: readonly FinishRequest[]): boolean {
-  const unknown = ({ claimed }: FinishRequest) =>
-    graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node)) === null
-  return heals || requests.some(unknown)
+  return heals || requests.some(({ claimed }) => graph.find(currentName(graph, claimed.execution.node)) === null)
 }
 
 /** Policies that act on the workflow as a whole. */
@@ -92,7 +97,7 @@ export function closerLook(
   const ending = new Set<string>()
   const again: GraphNode[] = []
   for (const { claimed, report } of requests) {
-    const node = graph.find(currentName({ renamed: graph.renamed }, claimed.execution.node))
+    const node = graph.find(currentName(graph, claimed.execution.node))
     if (node === null || claimed.execution.kind !== 'forward') continue
     // A signal that came early ends a node without code at once.
     if (isSatisfying(report) || (report.kind === 'wait' && !hasCode(graph, node))) ending.add(node.id)
@@ -107,7 +112,7 @@ export function closerLook(
   const others = !facts.complete && mayComeToRest(facts, requests)
   const outworn = outwornBy(requests)
   const signaled = requests.flatMap(({ claimed, report }) =>
-    report.kind === 'wait' ? currentName({ renamed: graph.renamed }, claimed.execution.node) : [],
+    report.kind === 'wait' ? currentName(graph, claimed.execution.node) : [],
   )
   const undo = isUndoing(course, facts, requests)
   const nothing =
@@ -185,7 +190,7 @@ function satisfiedBy(graph: Graph, facts: WorkflowFacts, ending: ReadonlySet<str
 function placesThatFallFree({ graph }: Course, requests: readonly FinishRequest[]): CloserLook['waiting'] {
   const counts = new Map<string, number>()
   for (const { claimed } of requests) {
-    const each = graph.eachOf(currentName({ renamed: graph.renamed }, claimed.execution.node))
+    const each = graph.eachOf(currentName(graph, claimed.execution.node))
     if (each?.concurrency !== undefined) counts.set(each.id, (counts.get(each.id) ?? 0) + 1)
   }
   return [...counts].map(([id, count]) => ({ prefix: itemSlots(id), count }))

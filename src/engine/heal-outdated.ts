@@ -20,7 +20,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     const course = courses.get(facts.workflow.id)
     if (!course || !isOnCourse(course, facts.workflow)) return null
     const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
-    const plan = planOf(course, () => pool.take())
+    const plan = planOf(course, pool)
     if (!mustHeal(draft, plan)) return null
     heal(draft, plan)
     return draft.build()

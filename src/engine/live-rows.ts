@@ -7,15 +7,16 @@ import { waitSlotPrefix } from './plan.ts'
 export class LiveRows {
   readonly #workflowId: string
   /** By slot. */
-  readonly #rows: Map<string, LiveRow>
-  readonly #existing: ReadonlySet<string>
+  readonly #rows = new Map<string, LiveRow>()
+  readonly #before: WorkflowFacts['active']
   readonly #next = new Map<string, NewExecution>()
-  readonly #moves = new Map<string, RowMove>()
+  /** `null` while none was moved, as in most decisions. */
+  #moves: Map<string, RowMove> | null = null
 
   constructor({ workflow, active }: WorkflowFacts) {
     this.#workflowId = workflow.id
-    this.#rows = new Map(active.map(row => [row.slot, row]))
-    this.#existing = new Set(this.#rows.keys())
+    this.#before = active
+    for (const row of active) this.#rows.set(row.slot, row)
   }
 
   all(): LiveRow[] {
@@ -43,7 +44,7 @@ export class LiveRows {
   forget({ slot }: LiveRow): void {
     this.#rows.delete(slot)
     this.#next.delete(slot)
-    this.#moves.delete(slot)
+    this.#moves?.delete(slot)
   }
 
   move(row: LiveRow, state: RowMove['state'], details: MoveDetails): void {
@@ -55,6 +56,7 @@ export class LiveRows {
     }
     const heldFrom = state === 'paused' ? (details.heldFrom ?? 'scheduled') : null
     const fence = row.state === 'in_progress' ? row.fence + 1 : row.fence
+    this.#moves ??= new Map()
     const before = this.#moves.get(slot)
     const progress = details.progress ?? before?.progress ?? null
     const input = details.input ?? before?.input ?? null
@@ -71,6 +73,7 @@ export class LiveRows {
       this.put({ ...fresh, input })
       return
     }
+    this.#moves ??= new Map()
     const before = this.#moves.get(slot) ?? {
       slot,
       state: state as RowMove['state'],
@@ -84,13 +87,12 @@ export class LiveRows {
   }
 
   build(): Pick<WorkflowChange, 'replacements' | 'insertions' | 'removals' | 'moves'> {
-    const next = [...this.#next.values()]
-    const gone = [...this.#existing].filter(slot => !this.#rows.has(slot))
-    return {
-      replacements: next.filter(row => this.#existing.has(row.slot)),
-      insertions: next.filter(row => !this.#existing.has(row.slot)),
-      removals: gone.map(slot => ({ slot })),
-      moves: [...this.#moves.values()],
-    }
+    const existing = new Set(this.#before.map(row => row.slot))
+    const replacements: NewExecution[] = []
+    const insertions: NewExecution[] = []
+    const removals: { slot: string }[] = []
+    for (const row of this.#next.values()) (existing.has(row.slot) ? replacements : insertions).push(row)
+    for (const slot of existing) if (!this.#rows.has(slot)) removals.push({ slot })
+    return { replacements, insertions, removals, moves: [...(this.#moves?.values() ?? [])] }
   }
 }

@@ -9,9 +9,11 @@ import type { WorkflowRecord } from '../store/records.ts'
 /** `none`: started without a hero. `gone`: there was one, and it cannot be found. */
 export type LoadedHero = { readonly kind: 'none' | 'gone' } | { readonly kind: 'found'; readonly hero: unknown }
 
+export const noHero: LoadedHero = { kind: 'none' }
+
 export async function loadHero(definition: WorkflowDefinition, workflow: WorkflowRecord): Promise<LoadedHero> {
   const { hero } = workflow
-  if (hero === null) return { kind: 'none' }
+  if (hero === null) return noHero
   const type = definition.heroTypes.find(candidate => candidate.type === hero.type)
   if (type === undefined) {
     throw new HeroTypeError(

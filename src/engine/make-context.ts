@@ -1,5 +1,6 @@
 /**
- * Builds what one execution gives to its instance.
+ * Builds what one execution gives to its instance. Every step comes through here and most ask for little of it, so what takes
+ * work is made when it is asked for.
  */
 import { hash } from 'node:crypto'
 import type { FlowControl } from '../definition/flow-control.ts'
@@ -7,66 +8,94 @@ import { decodeHeroId } from '../definition/hero.ts'
 import type { EmittedEvent, ExecutionInfo, StepContext } from '../definition/step-context.ts'
 import { HeroGoneError, OutputMissingError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
-import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import { isHeroGone, type LoadedHero } from './load-hero.ts'
 
-/** Reads the output of a node of the workflow; `null` when it has none. */
-export type OutputReader = (node: string) => Promise<{ readonly value: unknown } | null>
-
+/** What the code of a step can reach while it runs. */
 export interface ContextSource {
   readonly claimed: ClaimedExecution
+  readonly signal: AbortSignal
+  /** Reads the output of a node of the workflow, by id, name or former name; `null` when it has none. */
+  readOutput(node: string): Promise<{ readonly value: unknown } | null>
+}
+
+export interface ContextSettings {
   /** A workflow whose hero is gone goes on, and has none. */
   readonly mayOutliveHero: boolean
   /** What the row works on is meant for the code; a child's row names the workflow that it waits for. */
   readonly showsInput: boolean
-  readonly signal: AbortSignal
-  readonly readOutput: OutputReader
   /** The execution that is undone: a call of its own, with a key of its own. */
   readonly undoes?: string
 }
 
-export function stepContext(source: ContextSource): EngineContext {
-  return new EngineContext(source)
+/** Throws where what is stored of the execution cannot be read. */
+export function stepContext(source: ContextSource, settings: ContextSettings): EngineContext {
+  return new EngineContext(source, settings)
 }
 
+const nothing: readonly EmittedEvent[] = []
+
 class EngineContext implements StepContext {
-  readonly workflowId: string
   readonly heroKey: StepContext['heroKey']
-  readonly execution: ExecutionInfo
-  readonly signal: AbortSignal
   readonly input: unknown
-  readonly emitted: EmittedEvent[] = []
   transaction: unknown = null
   flowControl: FlowControl | null = null
   /** Set before the instance is made. */
   loaded: LoadedHero | null = null
   readonly #source: ContextSource
+  readonly #mayOutliveHero: boolean
+  readonly #given: { readonly input: unknown } | null
+  readonly #undoes: string | undefined
+  #execution: ExecutionInfo | null = null
+  #emitted: EmittedEvent[] | null = null
+  #hasEnded = false
 
-  constructor(source: ContextSource) {
+  constructor(source: ContextSource, { mayOutliveHero, showsInput, undoes }: ContextSettings) {
     const { workflow, execution, input } = source.claimed
     this.#source = source
-    this.workflowId = workflow.id
+    this.#mayOutliveHero = mayOutliveHero
+    this.#undoes = undoes
     const { hero } = workflow
     this.heroKey = hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
-    this.signal = source.signal
     this.input = decodeValue(input) ?? {}
-    let key: string | undefined
-    this.execution = Object.freeze({
-      id: execution.id,
-      node: execution.node,
-      attempt: execution.attempt,
-      // Most steps never ask for it.
-      get idempotencyKey() {
-        key ??= idempotencyKey(workflow, execution.node, source.undoes ?? workflow.rounds?.[execution.node])
-        return key
-      },
-      ...(source.showsInput && execution.input !== null ? { input: decodeValue(execution.input) } : {}),
-    })
+    this.#given = showsInput && execution.input !== null ? { input: decodeValue(execution.input) } : null
+  }
+
+  get workflowId(): string {
+    return this.#source.claimed.workflow.id
+  }
+
+  get signal(): AbortSignal {
+    return this.#source.signal
+  }
+
+  get execution(): ExecutionInfo {
+    this.#execution ??= executionInfo(this.#source.claimed, this.#given, this.#undoes)
+    return this.#execution
+  }
+
+  get emitted(): readonly EmittedEvent[] {
+    return this.#emitted ?? nothing
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  addEvent(event: EmittedEvent): void {
+    this.#emitted ??= []
+    this.#emitted.push(event)
+  }
+
+  /** What comes of the attempt is decided. Gives what it has emitted until then. */
+  end(): readonly EmittedEvent[] {
+    this.#hasEnded = true
+    return this.emitted
   }
 
   hero(): unknown {
     if (this.loaded?.kind === 'found') return this.loaded.hero
-    if (isHeroGone(this.loaded) && !this.#source.mayOutliveHero) {
+    if (isHeroGone(this.loaded) && !this.#mayOutliveHero) {
       const { hero } = this.#source.claimed.workflow
       throw new HeroGoneError(this.workflowId, `${hero?.type} ${hero?.idText}`)
     }
@@ -81,8 +110,18 @@ class EngineContext implements StepContext {
   }
 }
 
+function executionInfo(
+  { workflow, execution }: ClaimedExecution,
+  given: { readonly input: unknown } | null,
+  undoes: string | undefined,
+): ExecutionInfo {
+  const { id, node, attempt }: ActiveExecution = execution
+  const idempotencyKey = keyOf(workflow, node, undoes ?? workflow.rounds?.[node])
+  return Object.freeze({ id, node, attempt, idempotencyKey, ...given })
+}
+
 /** The same for every attempt at a node in a round, or at undoing it; another for every workflow, also where two databases give the same ids. */
-function idempotencyKey(workflow: WorkflowRecord, node: string, round: string | number | undefined): string {
+function keyOf(workflow: WorkflowRecord, node: string, round: string | number | undefined): string {
   const text = JSON.stringify([workflow.id, workflow.createdAt, node, ...(round === undefined ? [] : [round])])
   return hash('sha256', text).slice(0, 40)
 }

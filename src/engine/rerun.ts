@@ -95,7 +95,7 @@ function takenOver(graph: Graph, history: readonly EndedExecution[], from: reado
 }
 
 function stands(graph: Graph, node: string, again: ReadonlySet<string>): boolean {
-  const name = currentName({ renamed: graph.renamed }, node)
+  const name = currentName(graph, node)
   return graph.find(name) !== null && !again.has(graph.eachOf(name)?.id ?? name)
 }
 
@@ -127,7 +127,7 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
     deadlineAt: null,
     parent: null,
   }
-  const plan = { ...planOf({ ...course, workflow }, takeover.takeId), heals: true }
+  const plan = planOf({ ...course, workflow }, { take: () => takeover.takeId() }, true)
   const draft = new ChangeDraft(emptyFacts(workflow), { counts: true })
   for (const row of takeover.taken)
     take(draft, plan, row, { from: old.id, output: takeover.outputs.get(row.node) ?? null })

@@ -16,8 +16,14 @@ export interface BodyCall {
   readonly args: readonly unknown[]
 }
 
-/** Returns what the body returned, whatever the hooks around it return. */
-export async function runBody({ definition, node, workflow, step, args }: BodyCall): Promise<unknown> {
+/** Returns what the body returned, or a promise of it, whatever the hooks around it return. */
+export function runBody(call: BodyCall): unknown {
+  const { beforeEach, aroundEach, afterEach } = call.definition
+  const isPlain = beforeEach.length === 0 && aroundEach.length === 0 && afterEach.length === 0
+  return isPlain ? callBody(call.node, call.workflow, call.args) : runHooked(call)
+}
+
+async function runHooked({ definition, node, workflow, step, args }: BodyCall): Promise<unknown> {
   for (const hook of definition.beforeEach) await hook(workflow, step)
   let output: unknown
   let next = async (): Promise<unknown> => {
@@ -40,12 +46,11 @@ export async function runBody({ definition, node, workflow, step, args }: BodyCa
   return output
 }
 
-async function callBody(node: NodeDefinition, workflow: AnyWorkflow, args: readonly unknown[]): Promise<unknown> {
-  const { body } = node
+function callBody({ body }: NodeDefinition, workflow: AnyWorkflow, args: readonly unknown[]): unknown {
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
-  if (typeof body === 'function') return await body(workflow, args[0])
+  if (typeof body === 'function') return body(workflow, args[0])
   if (body === null) return undefined
-  return await (workflow as unknown as Record<string, (...args: unknown[]) => unknown>)[body]?.(...args)
+  return (workflow as unknown as Record<string, (...args: unknown[]) => unknown>)[body]?.(...args)
 }
 
 function once(next: () => Promise<unknown>, node: NodeDefinition) {

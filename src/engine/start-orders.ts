@@ -228,11 +228,12 @@ export function firstRows(
 }
 
 function firstRow(
-  { graph, generation, handlerOf }: Pick<StartCourse, 'graph' | 'generation' | 'handlerOf'>,
+  course: Pick<StartCourse, 'graph' | 'generation' | 'handlerOf'>,
   begin: Begin,
   node: GraphNode,
   [workflowId, id]: readonly [string, string],
 ): NewExecution {
+  const { graph, generation } = course
   return {
     workflowId,
     slot: slotOf(graph, node.id),
@@ -243,7 +244,7 @@ function firstRow(
     ordinal: 1,
     state: 'scheduled',
     queue: queueOf(graph, node),
-    handler: handlerOf(node),
+    handler: course.handlerOf(node),
     lane: begin.lane ?? '',
     generation,
     priority: node.priority,

@@ -32,7 +32,7 @@ export interface OutcomeRules {
   /** How long it may take; `null`: as long as it likes. */
   readonly timeout: Timeout | null
   /** What runs in a transaction is not waited for once it should stop: the transaction is undone. */
-  readonly stop?: AbortSignal
+  readonly stop?: AbortSignal | null
   /** Never rejects. */
   policyFor(thrown: unknown): Promise<ResolvedPolicy>
 }
@@ -46,13 +46,12 @@ export interface Timeout {
 }
 
 /** Code that goes on all the same is not waited for, and what it comes to is ignored. */
-async function withinTime<T>(
-  { timeout, stop }: Pick<OutcomeRules, 'timeout' | 'stop'>,
-  run: () => Promise<T>,
-): Promise<T> {
-  if (stop !== undefined) return untilStopped(stop, () => withinTime({ timeout }, run))
-  if (timeout === null) return run()
-  const { ms, where, abort } = timeout
+function withinTime<T>(timeout: Timeout | null, stop: AbortSignal | null, run: () => Promise<T>): Promise<T> {
+  if (stop !== null) return untilStopped(stop, () => withinTime(timeout, null, run))
+  return timeout === null ? run() : untilTimeout(timeout, run)
+}
+
+async function untilTimeout<T>({ ms, where, abort }: Timeout, run: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -88,22 +87,29 @@ async function untilStopped<T>(signal: AbortSignal, run: () => Promise<T>): Prom
   }
 }
 
-export async function outcomeOf(rules: OutcomeRules, run: () => Promise<StepReport | null>): Promise<StepOutcome> {
-  const { context } = rules
+const noErrors: readonly unknown[] = []
+
+export async function outcomeOf<Rules extends OutcomeRules>(
+  rules: Rules,
+  run: (rules: Rules) => Promise<StepReport | null>,
+): Promise<StepOutcome> {
+  const { context, timeout, stop = null } = rules
   try {
-    const report = await withinTime(rules, run)
-    return { report: context.flowControl ? await steered(rules, context.flowControl) : report, errors: [] }
+    const isUnbound = timeout === null && stop === null
+    const report = await (isUnbound ? run(rules) : withinTime(timeout, stop, () => run(rules)))
+    return { report: context.flowControl ? await steered(rules, context.flowControl) : report, errors: noErrors }
   } catch (thrown) {
     if (context.flowControl === null) return failed(rules, thrown)
     try {
-      return { report: await steered(rules, context.flowControl), errors: [] }
+      return { report: await steered(rules, context.flowControl), errors: noErrors }
     } catch (unstorable) {
       return failed(rules, unstorable)
     }
   }
 }
 
-async function steered({ isResumable, encode, restartInput }: OutcomeRules, flow: FlowControl): Promise<StepReport> {
+async function steered(rules: OutcomeRules, flow: FlowControl): Promise<StepReport> {
+  const { isResumable } = rules
   const { reason } = flow
   switch (flow.action) {
     case 'cancel':
@@ -122,11 +128,11 @@ async function steered({ isResumable, encode, restartInput }: OutcomeRules, flow
     case 'restart':
       return {
         kind: 'restart',
-        ...((await restartInput?.(flow.result)) ?? { input: null, lane: '' }),
+        ...((await rules.restartInput?.(flow.result)) ?? { input: null, lane: '' }),
         waitMs: flow.waitMs,
       }
     case 'finish':
-      return { kind: 'finish', output: encode(flow.result), reason }
+      return { kind: 'finish', output: rules.encode(flow.result), reason }
   }
 }
 

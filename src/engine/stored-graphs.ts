@@ -3,7 +3,7 @@
  * has started stays in every one of them.
  */
 import { type FrozenGraph, freezeClassGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
-import type { Graph } from '../definition/graph.ts'
+import type { Graph, GraphNode } from '../definition/graph.ts'
 import { InvalidGraphError, InvalidStateError } from '../errors.ts'
 import type { ChangeDraft, Request } from './change-draft.ts'
 import type { Engine } from './engine.ts'
@@ -37,7 +37,10 @@ export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGra
     refuseLoss(draft, graph, id)
     draft.freeze(storedForm(frozen))
     draft.note('workflow.graph_replaced', { ...request })
-    heal(draft, { ...plan, graph, generation: 0, heals: true })
+    const { previous, renamed } = plan
+    const handlerOf = (node: GraphNode) => plan.handlerOf(node)
+    const takeId = () => plan.takeId()
+    heal(draft, { graph, generation: 0, heals: true, previous, renamed, handlerOf, takeId })
   })
 }
 

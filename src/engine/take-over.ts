@@ -59,7 +59,7 @@ function decide(facts: WorkflowFacts, rows: readonly ActiveExecution[], course: 
   const lost = rows.filter(row => row.workflowId === facts.workflow.id && holds(facts, row))
   if (lost.length === 0) return null
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
-  const plan = planOf(course, () => pool.take())
+  const plan = planOf(course, pool)
   for (const { slot, id } of lost) {
     // It may have got its start mark since it was found, and what was done for its neighbours may have ended it.
     const row = facts.active.find(active => active.id === id)

@@ -34,7 +34,7 @@ export async function undoByJob(execution: UndoExecution): Promise<StepRun> {
   const { idempotent = true, timeout_ms: ownTimeout } = compensation
   const timeoutMs = ownTimeout ?? job.timeoutMs
   const undoes = undoneBy(claimed.execution.input)
-  const context = stepContext({ ...execution, mayOutliveHero: true, showsInput: false, undoes })
+  const context = stepContext(execution, { mayOutliveHero: true, showsInput: false, undoes })
   const rules = {
     context,
     isResumable: false,
@@ -45,18 +45,20 @@ export async function undoByJob(execution: UndoExecution): Promise<StepRun> {
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
     ...(job.transactional ? { stop: execution.signal } : {}),
   }
-  const outcome = await outcomeOf(rules, () => call({ ...execution, job }, node, context))
-  const emitted = Object.freeze(context.emitted)
+  const outcome = await outcomeOf(rules, () => call(execution, { job, node, context }))
+  const emitted = context.end()
   const report = asCompensation({ idempotent }, outcome.report)
   return { ...outcome, report, emitted, progress: null, failedWith: error => failed(rules, error) }
 }
 
-async function call(
-  execution: UndoExecution & { readonly job: Job },
-  node: FrozenNode,
-  context: ReturnType<typeof stepContext>,
-): Promise<StepReport | null> {
-  const { claimed, job } = execution
+interface Undoing {
+  readonly job: Job
+  readonly node: FrozenNode
+  readonly context: ReturnType<typeof stepContext>
+}
+
+async function call(execution: UndoExecution, { job, node, context }: Undoing): Promise<StepReport | null> {
+  const { claimed } = execution
   const undone = await execution.readUndone(undoneBy(claimed.execution.input))
   const given = await argsOf(execution, node, undone)
   if (given === null) return { kind: 'skip', by: 'condition', reason: 'its arguments were never there' }

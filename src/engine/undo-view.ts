@@ -6,9 +6,12 @@ import { invariant } from '../primitives/invariant.ts'
 import type { Ending, TriedUndo, UndoRow, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { EndedState } from '../store/records.ts'
 
+const nothing: readonly never[] = []
+
 export class UndoView {
   readonly #facts: WorkflowFacts
-  readonly #moved = new Map<string, EndedState>()
+  /** `null` while nothing was moved, as in most decisions. */
+  #moved: Map<string, EndedState> | null = null
 
   constructor(facts: WorkflowFacts) {
     this.#facts = facts
@@ -20,7 +23,7 @@ export class UndoView {
     invariant(undo !== null, `Nobody has looked at what workflow ${workflow.id} has done.`)
     const now = endings.filter(({ execution }) => execution.kind === 'forward').toReversed()
     const rows = [...now.map(ending => ({ ...ending.execution, ...ending })), ...undo.rows]
-    return rows.map(row => ({ ...row, state: this.#moved.get(row.id) ?? row.state }))
+    return rows.map(row => ({ ...row, state: this.#moved?.get(row.id) ?? row.state }))
   }
 
   tried(endings: readonly Ending[]): TriedUndo[] {
@@ -31,18 +34,20 @@ export class UndoView {
   }
 
   move(id: string, state: EndedState): void {
+    this.#moved ??= new Map()
     this.#moved.set(id, state)
   }
 
   /** What the decision ends is written as it is in the end. */
   applied(endings: readonly Ending[]): readonly Ending[] {
-    if (this.#moved.size === 0) return endings
-    return endings.map(ending => ({ ...ending, state: this.#moved.get(ending.execution.id) ?? ending.state }))
+    const moved = this.#moved
+    if (moved === null) return endings
+    return endings.map(ending => ({ ...ending, state: moved.get(ending.execution.id) ?? ending.state }))
   }
 
   /** What had ended before and is moved on. */
   before(endings: readonly Ending[]): WorkflowChange['undone'] {
-    if (this.#moved.size === 0) return []
+    if (this.#moved === null) return nothing
     const ending = new Set(endings.map(({ execution }) => execution.id))
     return [...this.#moved].flatMap(([id, state]) => (ending.has(id) ? [] : { id, state }))
   }

@@ -20,7 +20,7 @@ export function isReconciling(input: string | null): boolean {
 
 /** Whether the code of this row is called once: the step itself, or what undoes it. */
 export function isCalledOnce(graph: Graph, { node, kind }: Pick<ActiveExecution, 'node' | 'kind'>): boolean {
-  const known = graph.find(currentName({ renamed: graph.renamed }, node))
+  const known = graph.find(currentName(graph, node))
   return kind === 'compensate' ? known?.compensation?.once === true : kind === 'forward' && known?.once !== undefined
 }
 

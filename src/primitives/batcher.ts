@@ -35,6 +35,7 @@ export class Batcher<Item, Result> {
   /** What stood before this place has gone out. */
   #next = 0
   #writing = 0
+  #isPumping = false
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
@@ -49,8 +50,13 @@ export class Batcher<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
+      if (this.#isPumping) return
+      this.#isPumping = true
       // Items that are added in the same turn go out together.
-      queueMicrotask(() => this.#pump())
+      queueMicrotask(() => {
+        this.#isPumping = false
+        this.#pump()
+      })
     })
   }
 

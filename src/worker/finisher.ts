@@ -46,6 +46,14 @@ export class Finisher {
 
   /** Two ids meet in a group only when the worker has just begun a new life. */
   async #write(items: readonly Item[]): Promise<FinishResult[]> {
+    const [first] = items
+    if (first !== undefined && items.every(item => item.workerId === first.workerId)) {
+      const { workerId } = first
+      return this.#record(
+        workerId,
+        items.map(item => item.report),
+      )
+    }
     const results = new Map<Item, FinishResult>()
     for (const workerId of new Set(items.map(item => item.workerId))) {
       const own = items.filter(item => item.workerId === workerId)
@@ -61,9 +69,9 @@ export class Finisher {
   /** The ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
   async #record(workerId: string, reports: readonly Report[]): Promise<FinishResult[]> {
     await this.#persist(() => reserveIds(this.#engine, reports))
-    const kept = reports.map(report => ({ ...report, ids: new IdPool(this.#engine.ids) }))
+    const first = reports.map(report => requestFor(report, new IdPool(this.#engine.ids)))
     return this.#persist(repeated => {
-      const requests = kept.map(report => ({ ...report, repeated }))
+      const requests = repeated ? first.map(request => ({ ...request, repeated })) : first
       return finishSteps(this.#engine, workerId, requests)
     })
   }
@@ -78,6 +86,11 @@ export class Finisher {
       }
     }
   }
+}
+
+/** Named one by one: every step comes through here. */
+function requestFor({ claimed, report, progress, emitted, runOn }: Report, ids: IdPool): FinishRequest {
+  return { claimed, report, progress, emitted, runOn, ids, repeated: false }
 }
 
 /** About how much a report adds to the packet that carries it. */

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { IterationHost } from '../engine/iteration/iteration-host.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { Store } from '../store/store.ts'
-import type { RunningStep } from './running-steps.ts'
+import type { RunningStep } from './running-step.ts'
 
 const longestPauseMs = 5000
 
@@ -23,12 +23,12 @@ export function iterationHost(
     },
     async write(progress) {
       const mine = await patiently(step, store, () => store.checkpoint(execution, progress))
-      step.proven.reach()
+      step.prove()
       return mine
     },
     async transact(progress, work) {
       const done = await store.checkpointWith(execution, progress, work, transactions)
-      step.proven.reach()
+      step.prove()
       return done
     },
   }
@@ -42,7 +42,7 @@ async function patiently(step: RunningStep, store: Store, write: () => Promise<b
     } catch (error) {
       if (store.isLasting(error)) throw error
       if (step.interruption !== null) return true
-      await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.abort.signal)
+      await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.signal)
     }
   }
 }

@@ -3,24 +3,7 @@
  */
 import type { ActiveExecution, ClaimedExecution } from '../store/records.ts'
 import type { HeldExecution } from '../store/store.ts'
-
-export interface RunningStep {
-  claimed: ClaimedExecution
-  readonly abort: AbortController
-  /** Its report is being recorded: the claim is about to change hands in good order. */
-  reporting: boolean
-  /** Counts up with every step that runs on in the same place. */
-  changes: number
-  /** The queue in which room is kept for the step that may follow. */
-  keptIn: string | null
-  /** Why a resumable step should stop at its next checkpoint. */
-  interruption: string | null
-  /** A resumable step has written a checkpoint in this run, so it is not what has ended a process before. */
-  readonly proven: { readonly reached: Promise<void>; reach(): void }
-}
-
-/** Why a signal was aborted. It is the signal's `reason`. */
-export type StopReason = 'canceled' | 'claim lost' | 'shutting down' | 'timed out'
+import { RunningStep, type StopReason } from './running-step.ts'
 
 export class RunningSteps {
   readonly #steps = new Set<RunningStep>()
@@ -67,15 +50,7 @@ export class RunningSteps {
   }
 
   add(claimed: ClaimedExecution): RunningStep {
-    const step = {
-      claimed,
-      abort: new AbortController(),
-      reporting: false,
-      changes: 0,
-      keptIn: null,
-      interruption: this.#interruption,
-      proven: makeProven(),
-    }
+    const step = new RunningStep(claimed, this.#interruption)
     this.#steps.add(step)
     this.#count(claimed.execution.queue, 1)
     return step
@@ -170,15 +145,7 @@ export function placeOf(execution: Pick<ActiveExecution, 'workflowId' | 'slot'>)
   return JSON.stringify([execution.workflowId, execution.slot])
 }
 
-function makeProven(): RunningStep['proven'] {
-  let reach = () => {}
-  const reached = new Promise<void>(resolve => {
-    reach = resolve
-  })
-  return { reached, reach }
-}
-
 function stop(step: RunningStep, reason: StopReason): void {
   step.interruption ??= reason
-  if (!step.abort.signal.aborted) step.abort.abort(reason)
+  step.stop(reason)
 }

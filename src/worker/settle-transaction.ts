@@ -10,7 +10,7 @@ import type { StepTransaction } from '../engine/step-transaction.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { Report } from './finisher.ts'
-import type { RunningStep } from './running-steps.ts'
+import type { RunningStep } from './running-step.ts'
 
 export interface TransactionalCall {
   readonly engine: Engine
@@ -50,8 +50,8 @@ export async function settleTransaction(
     if (!('again' in settled)) return settled
     if (current.wasOpened) calls++
     const isTooMuch = calls >= maxCalls || count - calls >= maxOpenings
-    if (isTooMuch || call.step.abort.signal.aborted) return failedWith(run, settled.again)
-    await pauseFor(jittered(pauseMs(call, count, settled.again), 1), call.step.abort.signal)
+    if (isTooMuch || call.step.stopReason !== null) return failedWith(run, settled.again)
+    await pauseFor(jittered(pauseMs(call, count, settled.again), 1), call.step.signal)
     current = current.again()
     run = await call.execute(current)
     if (!current.hasBegun) {

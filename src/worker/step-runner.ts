@@ -3,32 +3,24 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { childHost } from '../engine/child-host.ts'
-import { jobOf } from '../engine/courses.ts'
+import type { Course } from '../engine/courses.ts'
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
-import { executeCompensation } from '../engine/execute-compensation.ts'
-import { executeJob } from '../engine/execute-job.ts'
-import { executeStep, type StepRun } from '../engine/execute-step.ts'
-import { executeStored } from '../engine/execute-stored.ts'
+import type { StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
-import { messageReader } from '../engine/message-reader.ts'
-import { timerHandler } from '../engine/plan.ts'
-import { readOutput } from '../engine/read-output.ts'
 import type { StepReport } from '../engine/step-report.ts'
-import { StepTransaction } from '../engine/step-transaction.ts'
+import type { StepTransaction } from '../engine/step-transaction.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
-import { undoByJob } from '../engine/undo-by-job.ts'
-import { isCalledOnce } from '../engine/unknown-outcome.ts'
 import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution, Progress } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { Finisher, Report } from './finisher.ts'
-import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
-import type { RunningStep, RunningSteps } from './running-steps.ts'
+import type { RunningStep } from './running-step.ts'
+import type { RunningSteps } from './running-steps.ts'
 import { type SettledRun, settleTransaction } from './settle-transaction.ts'
+import { type CallParts, callFor, isInterrupted } from './step-call.ts'
 import type { Strategies } from './strategies.ts'
 import type { WorkerWatch } from './worker-watch.ts'
 
@@ -58,16 +50,27 @@ interface Outcome {
   readonly emitted?: StepRun['emitted'] | undefined
 }
 
+/** One attempt at a step. */
+interface OneRun {
+  readonly workerId: string
+  readonly step: RunningStep
+  /** It may be followed by the next step at once. */
+  readonly mayRunOn: boolean
+  readonly span: AttemptSpan | null
+}
+
 export class StepRunner {
   readonly #parts: RunnerParts
   /** Work on its last chance runs one at a time, so that it cannot take neighbours with it again. */
   #suspects: Promise<unknown> = Promise.resolve()
   #runsOn = true
   #closed = false
-  #maxItems: number | null = null
+  #callParts: CallParts
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
+    const { engine, lease, strategies, maxOutputBytes } = parts
+    this.#callParts = { engine, lease, strategies, maxOutputBytes, maxItems: null }
   }
 
   /** From now on every workflow stops after the step that it is in. */
@@ -83,7 +86,7 @@ export class StepRunner {
 
   /** From now on no run of a resumable step gets further than so many items. */
   limitItems(maxItems: number): void {
-    this.#maxItems = maxItems
+    this.#callParts = { ...this.#callParts, maxItems }
   }
 
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
@@ -129,7 +132,7 @@ export class StepRunner {
     const turn = alone ? this.#suspects.then(begin) : begin()
     // One that never ends keeps the others waiting for a while only.
     const bound = wait(longestAloneMs, undefined, { ref: false })
-    if (alone) this.#suspects = Promise.race([turn.catch(() => {}), step.proven.reached, bound])
+    if (alone) this.#suspects = Promise.race([turn.catch(() => {}), step.proven, bound])
     if (await turn) await this.#runChain(workerId, step)
   }
 
@@ -139,111 +142,72 @@ export class StepRunner {
   }
 
   /** True when the step has made room for the next one, which is this worker's to run. */
-  async #runStep(workerId: string, step: RunningStep, mayRunOn: boolean): Promise<boolean> {
+  #runStep(workerId: string, step: RunningStep, mayRunOn: boolean): Promise<boolean> {
     const { claimed } = step
-    if (isOutdated(this.#parts.engine, claimed)) {
-      await this.release(workerId, step)
-      return false
-    }
-    const span = this.#parts.engine.tracing?.attempt(claimed) ?? null
-    if (span === null) return this.#runTraced(workerId, step, mayRunOn, null)
+    const { engine } = this.#parts
+    if (isOutdated(engine, claimed)) return this.release(workerId, step).then(() => false)
+    const span = engine.tracing?.attempt(claimed) ?? null
+    const run = { workerId, step, mayRunOn, span }
+    return span === null ? this.#runOnce(run) : this.#runTraced(run, span)
+  }
+
+  async #runTraced(run: OneRun, span: AttemptSpan): Promise<boolean> {
     try {
-      return await this.#runTraced(workerId, step, mayRunOn, span)
+      return await this.#runOnce(run)
     } catch (error) {
       span.abandon(error)
       throw error
     }
   }
 
-  async #runTraced(workerId: string, step: RunningStep, mayRunOn: boolean, span: AttemptSpan | null): Promise<boolean> {
+  async #runOnce(one: OneRun): Promise<boolean> {
+    const { step, span } = one
     const { claimed } = step
-    const perform = () => this.#executeThrough(workerId, step, mayRunOn)
-    const { run, result: committed } = await (span === null ? perform() : span.run(perform))
+    const { courses } = this.#parts.engine
+    const course = courses.known(claimed.workflow) ?? (await courses.of([claimed.workflow])).get(claimed.workflow.id)
+    if (course === undefined) throw new InvariantError(`The graph of workflow ${claimed.workflow.id} is not known.`)
+    const call = callFor(this.#callParts, step, course)
+    let run = await (span === null ? call.run() : span.run(() => call.run()))
+    let committed: FinishResult | null = null
+    const transaction = call.end()
+    if (transaction !== null) ({ run, result: committed } = await this.#settle(one, course, run, transaction))
     // Released meanwhile: the claim is gone, and so is the right to report.
     if (step.reporting && committed === null) {
       span?.end({ report: { kind: 'released' }, errors: [], recorded: false })
       return false
     }
     step.reporting = true
+    return this.#goOn(one, run, committed)
+  }
+
+  /** Records what the step came to, unless that is done, and takes up what follows. */
+  async #goOn({ workerId, step, mayRunOn, span }: OneRun, run: StepRun, done: FinishResult | null): Promise<boolean> {
+    const { strategies, running, watch, onError } = this.#parts
+    const { claimed } = step
     const report = reportOf(step, run)
-    const asked = this.#parts.strategies.reenqueue(report)
-    const outcome = { report: asked, progress: run.progress, emitted: run.emitted }
-    const result = committed ?? (await this.#record(workerId, step, outcome, mayRunOn))
+    const outcome = { report: strategies.reenqueue(report), progress: run.progress, emitted: run.emitted }
+    const result = done ?? (await this.#record(workerId, step, outcome, mayRunOn))
     span?.end({ report, errors: report === run.report ? run.errors : [], recorded: result.kind === 'recorded' })
-    if (result.kind === 'refused') this.#parts.watch?.tell({ kind: 'claim lost', workerId, claimed })
-    if (report === run.report) for (const error of run.errors) this.#parts.onError.report(error, claimed)
+    if (result.kind === 'refused') watch?.tell({ kind: 'claim lost', workerId, claimed })
+    if (report === run.report) for (const error of run.errors) onError.report(error, claimed)
     if (result.kind === 'refused' || result.next === null) return false
-    this.#parts.running.goOn(step, result.next)
+    running.goOn(step, result.next)
     return true
   }
 
   /** What ran in a transaction is recorded in it. */
-  async #executeThrough(workerId: string, step: RunningStep, mayRunOn: boolean): Promise<SettledRun> {
-    const { engine } = this.#parts
-    const execute = (transaction: StepTransaction) => this.#execute(step, transaction)
-    const transaction = new StepTransaction(engine, step.claimed)
-    const run = await execute(transaction)
-    if (!transaction.hasBegun) {
-      transaction.close()
-      return { run, result: null }
+  #settle(one: OneRun, course: Course, run: StepRun, transaction: StepTransaction): Promise<SettledRun> {
+    const { step, workerId, mayRunOn, span } = one
+    const execute = (another: StepTransaction) => {
+      const call = callFor(this.#callParts, step, course, another)
+      return span === null ? call.run() : span.run(() => call.run())
     }
     const requestFor = (done: StepRun) => {
       const report = reportOf(step, done)
       const outcome = { report, progress: done.progress, emitted: done.emitted }
       return isCommitted(report) ? this.#request(step, outcome, mayRunOn) : null
     }
-    return settleTransaction({ engine, workerId, step, execute, requestFor }, run, transaction)
-  }
-
-  async #execute(step: RunningStep, transaction: StepTransaction): Promise<StepRun> {
-    const { engine, maxOutputBytes } = this.#parts
-    const { claimed, abort } = step
-    const { workflow, execution } = claimed
-    const course = engine.courses.known(workflow) ?? (await engine.courses.of([workflow])).get(workflow.id)
-    if (course === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is not known.`)
-    const shared = {
-      claimed,
-      signal: abort.signal,
-      maxOutputBytes,
-      transaction,
-      readOutput: (node: string) => readOutput(engine.store, course.graph, workflow.id, node),
-      mayBegin: () => this.#mayBegin(step, isCalledOnce(course.graph, execution)),
-      timeOut: () => abort.abort('timed out'),
-      beforeCall: () => this.#parts.strategies.beforeCall(claimed, course.graph),
-    }
-    if (execution.handler === timerHandler)
-      return executeStored({ ...shared, frozen: course.frozen, graph: course.graph })
-    const readUndone = (id: string) => engine.store.findEnded(id)
-    const job = jobOf(execution.handler)
-    if (job !== null && course.frozen !== null) {
-      const asked = course.frozen.nodes[execution.node]?.once?.job
-      const reconcileJob = asked === undefined ? null : engine.jobs.find(asked)
-      const work = { ...shared, frozen: course.frozen, job: engine.jobs.find(job), reconcileJob }
-      return execution.kind === 'compensate' ? undoByJob({ ...work, readUndone }) : executeJob(work)
-    }
-    const methods = {
-      ...shared,
-      definition: engine.registry.definitionFor(execution.handler),
-      children: childHost(engine, { workflowId: workflow.id, node: execution.node }, maxOutputBytes),
-      host: iterationHost(engine, step, this.#maxItems),
-      messages: messageReader(engine.store, claimed),
-    }
-    if (execution.kind !== 'compensate') return executeStep(methods)
-    return executeCompensation({ ...methods, readUndone })
-  }
-
-  /** What is called once is marked before that, so that a call which is lost can be told from one that never was. */
-  #mayBegin(step: RunningStep, once: boolean): boolean | Promise<boolean> {
-    const { lease, engine } = this.#parts
-    if (once) {
-      return Promise.resolve(this.#mayBegin(step, false)).then(
-        may => may && engine.store.markStarted(step.claimed.execution),
-      )
-    }
-    // The answer to a claim may come so late that the lease it was made under is lost, and another one holds.
-    const mine = () => !isInterrupted(step) && step.claimed.execution.owner === lease.workerId
-    if (!mine()) return false
-    return lease.healthy || lease.confirm().then(confirmed => confirmed && mine())
+    return settleTransaction({ engine: this.#parts.engine, workerId, step, execute, requestFor }, run, transaction)
   }
 
   /** A report that the database will never take becomes a failure of the step, which it will. */
@@ -263,15 +227,28 @@ export class StepRunner {
   }
 
   #request(step: RunningStep, run: Outcome, mayRunOn: boolean): Report {
-    const runOn =
-      mayRunOn && this.#runsOn && !step.abort.signal.aborted
-        ? {
-            serves: (queue: string, handler: string) => this.#parts.keepRoom(step, queue, handler),
-            revision: this.#parts.revision?.() ?? 0,
-          }
-        : null
-    const { report, progress, emitted = [] } = run
+    const runOn = mayRunOn && this.#runsOn && step.stopReason === null ? new RunsOn(this.#parts, step) : null
+    const { report, progress, emitted = nothing } = run
     return { claimed: step.claimed, report, progress, emitted, runOn }
+  }
+}
+
+const nothing: NonNullable<StepRun['emitted']> = []
+
+/** The workflow may go on in the place of the step, if this worker takes what follows. */
+class RunsOn {
+  readonly revision: number
+  readonly #parts: RunnerParts
+  readonly #step: RunningStep
+
+  constructor(parts: RunnerParts, step: RunningStep) {
+    this.#parts = parts
+    this.#step = step
+    this.revision = parts.revision?.() ?? 0
+  }
+
+  serves(queue: string, handler: string): boolean {
+    return this.#parts.keepRoom(this.#step, queue, handler)
   }
 }
 
@@ -294,9 +271,4 @@ function reportOf(step: RunningStep, run: StepRun): StepReport {
 /** What threw, or was given back, has not done what it has begun. */
 function isCommitted({ kind }: StepReport): boolean {
   return kind !== 'threw' && kind !== 'released'
-}
-
-/** It should stop here, and go on elsewhere. A canceled step should stop too, but for good. */
-function isInterrupted({ abort }: RunningStep): boolean {
-  return abort.signal.reason === 'claim lost' || abort.signal.reason === 'shutting down'
 }

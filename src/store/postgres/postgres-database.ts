@@ -2,26 +2,23 @@
  * Connections to PostgreSQL through `pg`, pipelined: the statements of a transaction go out without waiting for the
  * answers before them wherever their text does not depend on those.
  */
-import { createHash } from 'node:crypto'
-import type { Writable } from 'node:stream'
 import type pg from 'pg'
-import { DriverMissingError, InvariantError, UnsupportedDatabaseError } from '../../errors.ts'
+import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import {
   type Database,
   type Executor,
-  type Guard,
   type OpenUserTransaction,
   type Row,
   runAll,
   type Transaction,
 } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { raw, type Sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
-import { guardStatement, isBrokenGuard, transactionTime } from './guard-statements.ts'
 import { postgresDialect } from './postgres-dialect.ts'
+import { PostgresSession, PostgresTransaction, StatementNames } from './postgres-session.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -45,9 +42,6 @@ const beginUser = [
   setStepMark,
 ]
 const closeUser = [findStepMark, raw(`set local idle_in_transaction_session_timeout = '5s'`)]
-
-/** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
-const maxNamed = 500
 
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const driver = await import('pg').catch(error => {
@@ -73,7 +67,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     // Behind a pooler the setting would fall on whoever gets the server's connection next.
     if (options.preparedStatements) client.query(limitIdleTransactions).catch(() => {})
   })
-  const database = new PostgresDatabase(pool, options.preparedStatements)
+  const names = options.preparedStatements ? new StatementNames(driver.default.Query) : null
+  const database = new PostgresDatabase(pool, names)
   try {
     await checkVersion(database)
   } catch (error) {
@@ -98,10 +93,10 @@ class PostgresDatabase implements Database {
   readonly #names: StatementNames | null
   readonly #users: Turnstile
 
-  constructor(pool: pg.Pool, preparedStatements: boolean) {
+  constructor(pool: pg.Pool, names: StatementNames | null) {
     this.#pool = pool
     this.#users = new Turnstile(pool.options.max - keptConnections)
-    this.#names = preparedStatements ? new StatementNames() : null
+    this.#names = names
   }
 
   query(statement: Sql): Promise<Row[]> {
@@ -196,133 +191,5 @@ class PostgresDatabase implements Database {
 
   #mustDiscard(error: unknown): boolean {
     return error !== undefined && this.dialect.classify(error) === 'connection'
-  }
-}
-
-/** What `pg` has, but does not declare. */
-interface WithStream {
-  readonly connection?: { readonly stream?: Writable }
-}
-
-const gathering = new WeakSet<object>()
-
-/** Statements that are sent in one turn leave in one packet: each write costs more than what it carries. */
-function gatherWrites(client: pg.PoolClient): void {
-  const stream = (client as unknown as WithStream).connection?.stream
-  if (stream === undefined || gathering.has(stream)) return
-  gathering.add(stream)
-  stream.cork()
-  process.nextTick(() => {
-    gathering.delete(stream)
-    stream.uncork()
-  })
-}
-
-/** Values stay text: the records decide what a column means. */
-const textOnly = { getTypeParser: () => (value: string) => value }
-
-class PostgresSession implements Executor {
-  readonly pipelines = true
-  readonly #client: pg.PoolClient
-  readonly #names: StatementNames | null
-
-  constructor(client: pg.PoolClient, names: StatementNames | null) {
-    this.#client = client
-    this.#names = names
-  }
-
-  async query(statement: Sql): Promise<Row[]> {
-    return (await this.send(statement)).rows
-  }
-
-  async run(statement: Sql): Promise<number> {
-    return (await this.send(statement)).rowCount ?? 0
-  }
-
-  send(statement: Sql): Promise<pg.QueryResult> {
-    gatherWrites(this.#client)
-    const { text, values } = render(statement, postgresDialect.placeholder)
-    const name = values.length > 0 ? this.#names?.nameOf(text) : undefined
-    const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }
-    return this.#client.query(config as pg.QueryConfig)
-  }
-}
-
-class PostgresTransaction implements Transaction {
-  readonly pipelines = true
-  readonly #session: PostgresSession
-  #open: Promise<unknown> | null = null
-  #ended = false
-
-  /** `open`: the transaction has begun already. */
-  constructor(session: PostgresSession, open = false) {
-    this.#session = session
-    if (open) this.#open = Promise.resolve()
-  }
-
-  query(statement: Sql): Promise<Row[]> {
-    this.#begin()
-    return this.#session.query(statement)
-  }
-
-  run(statement: Sql): Promise<number> {
-    this.#begin()
-    return this.#session.run(statement)
-  }
-
-  async commitWith(statements: readonly Sql[]): Promise<void> {
-    this.#begin()
-    this.#ended = true
-    const answers = await Promise.all([...statements, sql`commit`].map(statement => this.#session.send(statement)))
-    if (answers.at(-1)?.command !== 'COMMIT')
-      throw new InvariantError('A transaction was rolled back without an error.')
-  }
-
-  /** All in one packet: a guard that fails makes everything behind it fail, and the commit a rollback. */
-  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
-    this.#begin()
-    this.#ended = true
-    const all = [
-      sql`select ${transactionTime} as now`,
-      ...steps(transactionTime).map(step => (step instanceof Sql ? step : guardStatement(step))),
-      raw('commit'),
-    ]
-    const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))
-    const failed = answers.find(answer => answer.status === 'rejected')
-    if (failed) {
-      if (isBrokenGuard(failed.reason)) return null
-      throw failed.reason
-    }
-    const [first, last] = [answers[0], answers.at(-1)]
-    if (last?.status !== 'fulfilled' || last.value.command !== 'COMMIT' || first?.status !== 'fulfilled')
-      throw new InvariantError('A transaction was rolled back without an error.')
-    return Number(first.value.rows[0]?.now)
-  }
-
-  async finish(): Promise<void> {
-    if (this.#open !== null && !this.#ended) await this.commitWith([])
-  }
-
-  async undo(): Promise<void> {
-    if (this.#open !== null) await this.#session.run(raw('rollback')).catch(() => {})
-  }
-
-  /** Sent with the first statement. If it fails, so does that statement. */
-  #begin(): void {
-    if (this.#open !== null) return
-    this.#open = this.#session.run(raw('begin isolation level read committed'))
-    this.#open.catch(() => {})
-  }
-}
-
-class StatementNames {
-  readonly #names = new Map<string, string>()
-
-  nameOf(text: string): string | undefined {
-    const known = this.#names.get(text)
-    if (known !== undefined || this.#names.size >= maxNamed) return known
-    const name = `geneva_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
-    this.#names.set(text, name)
-    return name
   }
 }

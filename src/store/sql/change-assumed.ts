@@ -60,7 +60,7 @@ function lockVersions(context: SqlContext, facts: readonly WorkflowFacts[]): Sql
 
 const rowColumns: Columns<WorkflowFacts['active'][number]> = {
   workflow_id: ['id', row => row.workflowId],
-  slot: ['text', row => row.slot],
+  slot: ['text', row => row.slot, 'slot'],
   id: ['id', row => row.id],
   fence: ['int', row => row.fence],
 }

@@ -13,11 +13,22 @@ export type KeyType = 'bigint' | 'uuid'
 /** Types of the columns in a set of rows that is handed to a statement. */
 export type ColumnType = 'id' | 'text' | 'int' | 'json'
 
+/**
+ * Columns that are mostly the same in all rows of a set: those that tell how an attempt went, since most go well the first
+ * time, those that tell which code it belongs to, and the slot, which is one for all chains. A dialect may then send one value instead of many, for all columns
+ * that are named so or for none, so that there are few statements to prepare.
+ */
+export type Alike = 'course' | 'code' | 'slot'
+
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>
   readonly rows: readonly (readonly (string | number | null)[])[]
   /** The values of a column, by its place, where they can be had without making rows of them first. */
   column?(index: number): readonly (string | number | null)[]
+  /** Groups of columns, by their places, that are mostly the same in all rows. */
+  readonly alike?: readonly (Alike | null)[]
+  /** The value that all rows have in a column; `undefined` where they differ. */
+  only?(index: number): string | number | null | undefined
 }
 
 /** What a failed statement means for the caller. */
@@ -101,6 +112,8 @@ export interface StatementDialect {
 /** How tables are made. */
 export interface SchemaDialect {
   readonly tableOptions: string
+  /** Follows the options of a table whose rows change often, so that there is room for it beside them. */
+  readonly roomToChange: string
   columnTypes(keyType: KeyType): ColumnTypes
   /** Statements that make the id counter. */
   createCounter(counter: string): Sql[]

@@ -1,38 +1,74 @@
 /**
  * Turns items into a set of rows for a statement: each column is named once, with its type and where its value comes from.
  */
-import type { ColumnType, RowSet } from './dialect.ts'
+import type { Alike, ColumnType, RowSet } from './dialect.ts'
+
+type Value = string | number | null
 
 export type Columns<Item> = Readonly<
-  Record<string, readonly [type: ColumnType, read: (item: Item) => string | number | null]>
+  Record<string, readonly [type: ColumnType, read: (item: Item) => Value, alike?: Alike]>
 >
 
-const knownTypes = new WeakMap<object, RowSet['columns']>()
+interface Known {
+  readonly columns: RowSet['columns']
+  readonly alike: readonly (Alike | null)[]
+  readonly readers: readonly ((item: never) => Value)[]
+}
 
-function typesOf<Item>(columns: Columns<Item>): RowSet['columns'] {
-  const known = knownTypes.get(columns)
-  if (known !== undefined) return known
-  const types = Object.fromEntries(Object.entries(columns).map(([name, [type]]) => [name, type]))
-  knownTypes.set(columns, types)
-  return types
+const known = new WeakMap<object, Known>()
+
+function knownOf<Item>(columns: Columns<Item>): Known {
+  const found = known.get(columns)
+  if (found !== undefined) return found
+  const entries = Object.entries(columns)
+  const made = {
+    columns: Object.fromEntries(entries.map(([name, [type]]) => [name, type])),
+    alike: entries.map(([, [, , alike]]) => alike ?? null),
+    readers: entries.map(([, [, read]]) => read),
+  }
+  known.set(columns, made)
+  return made
 }
 
 export function rowSet<Item>(columns: Columns<Item>, items: readonly Item[]): RowSet {
-  const entries = Object.entries(columns)
-  return {
-    columns: typesOf(columns),
-    get rows() {
-      return items.map(item => entries.map(([, [, read]]) => read(item)))
-    },
-    column(index) {
-      const read = entries[index]?.[1][1]
-      return read === undefined ? [] : items.map(read)
-    },
+  return new ItemSet(knownOf(columns), items)
+}
+
+class ItemSet<Item> implements RowSet {
+  readonly columns: RowSet['columns']
+  readonly alike: readonly (Alike | null)[]
+  readonly #readers: readonly ((item: Item) => Value)[]
+  readonly #items: readonly Item[]
+
+  constructor({ columns, alike, readers }: Known, items: readonly Item[]) {
+    this.columns = columns
+    this.alike = alike
+    this.#readers = readers as readonly ((item: Item) => Value)[]
+    this.#items = items
+  }
+
+  get rows(): Value[][] {
+    return this.#items.map(item => this.#readers.map(read => read(item)))
+  }
+
+  column(index: number): Value[] {
+    const read = this.#readers[index]
+    return read === undefined ? [] : this.#items.map(item => read(item))
+  }
+
+  /** The value that all rows have in a column; `undefined` where they differ. */
+  only(index: number): Value | undefined {
+    const [first] = this.#items
+    const read = this.#readers[index]
+    if (first === undefined || read === undefined) return undefined
+    const value = read(first)
+    return this.#items.every(item => read(item) === value) ? value : undefined
   }
 }
 
 /** Long lists go out in pieces, so that no statement outgrows what a server takes. */
 export function pieces<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+  if (items.length <= size) return items.length === 0 ? [] : [items]
   const all: (readonly Item[])[] = []
   for (let start = 0; start < items.length; start += size) all.push(items.slice(start, start + size))
   return all

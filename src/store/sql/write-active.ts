@@ -19,7 +19,7 @@ type Key = { readonly workflowId: string; readonly slot: string }
 
 const keyColumns: Columns<Key> = {
   workflow_id: ['id', key => key.workflowId],
-  slot: ['text', key => key.slot],
+  slot: ['text', key => key.slot, 'slot'],
 }
 
 /** Columns that are copied as they come; the rest is computed. */
@@ -27,24 +27,24 @@ const copiedColumns: Columns<NewExecution> = {
   ...keyColumns,
   id: ['id', row => row.id],
   node: ['text', row => row.node],
-  kind: ['text', row => row.kind],
-  attempt: ['int', row => row.attempt],
+  kind: ['text', row => row.kind, 'course'],
+  attempt: ['int', row => row.attempt, 'course'],
   ordinal: ['int', row => row.ordinal],
-  state: ['text', row => row.state],
-  queue: ['text', row => row.queue],
-  handler: ['text', row => row.handler],
-  lane: ['text', row => row.lane ?? ''],
-  generation: ['int', row => row.generation],
-  priority: ['int', row => row.priority],
-  owner: ['text', row => row.owner],
+  state: ['text', row => row.state, 'course'],
+  queue: ['text', row => row.queue, 'code'],
+  handler: ['text', row => row.handler, 'code'],
+  lane: ['text', row => row.lane ?? '', 'code'],
+  generation: ['int', row => row.generation, 'code'],
+  priority: ['int', row => row.priority, 'code'],
+  owner: ['text', row => row.owner, 'course'],
   fence: ['int', row => row.fence],
-  failures: ['int', row => row.failures],
-  crashes: ['int', row => row.crashes],
-  cursor_value: ['json', row => row.progress.cursor],
-  completed_iterations: ['int', row => row.progress.completedIterations],
-  total_iterations: ['int', row => row.progress.total],
-  runs: ['int', row => row.progress.runs],
-  input: ['json', row => row.input],
+  failures: ['int', row => row.failures, 'course'],
+  crashes: ['int', row => row.crashes, 'course'],
+  cursor_value: ['json', row => row.progress.cursor, 'course'],
+  completed_iterations: ['int', row => row.progress.completedIterations, 'course'],
+  total_iterations: ['int', row => row.progress.total, 'course'],
+  runs: ['int', row => row.progress.runs, 'course'],
+  input: ['json', row => row.input, 'course'],
   ancestry_hash: ['text', row => row.ancestry.hash],
   parents: ['text', row => row.ancestry.parents.join(' ')],
 }
@@ -55,7 +55,10 @@ const copied = Object.keys(copiedColumns)
 export function dueColumnsOf<Item>(read: (item: Item) => Due | null): Columns<Item> {
   const known = (due: Due | null) => (due !== null && 'at' in due ? due.at : null)
   const delay = (due: Due | null) => (due !== null && 'inMs' in due ? Math.ceil(due.inMs * 1000) : null)
-  return { known_due: ['int', item => known(read(item))], delay: ['int', item => delay(read(item))] }
+  return {
+    known_due: ['int', item => known(read(item)), 'course'],
+    delay: ['int', item => delay(read(item)), 'course'],
+  }
 }
 
 const dueColumns = dueColumnsOf<{ readonly due: Due | null }>(item => item.due)

@@ -2,11 +2,12 @@
  * Applies what was decided, as sets: one statement per kind of write, whatever the number of workflows. The caller
  * holds the locks on the workflows.
  */
-import type { Ending, WorkflowChange, WorkflowUpdate } from '../change.ts'
+import type { WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
+import { gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
 import { type Columns, pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -25,138 +26,37 @@ export function changeStatements(
   changes: readonly WorkflowChange[],
   slots: ReadonlyMap<string, string> = new Map(),
 ): Sql[] {
+  const all = gatherChanges(changes, slots)
+  const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
+    items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
   return [
-    ...endingStatements(context, changes, slots),
-    ...rowStatements(context, changes),
-    ...fanInStatements(context, changes),
-    ...workflowStatements(context, changes),
-  ]
-}
-
-/** What has ended is recorded before its row is given to another. */
-function endingStatements(
-  context: SqlContext,
-  changes: readonly WorkflowChange[],
-  slots: ReadonlyMap<string, string>,
-): Sql[] {
-  const known: { readonly ending: Ending; readonly slot: string }[] = []
-  const others: Ending[] = []
-  for (const { endings } of changes) {
-    for (const ending of endings) {
-      const slot = slots.get(ending.execution.id)
-      if (slot === undefined) others.push(ending)
-      else known.push({ ending, slot })
-    }
-  }
-  return [
-    ...write(known, piece => copyHistory(context, piece)),
-    ...write(others, piece => insertHistory(context, piece)),
-  ]
-}
-
-function rowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
-  const of = <T>(part: (change: WorkflowChange) => readonly T[]) => changes.flatMap(part)
-  const withId = keyed(changes)
-  return [
-    ...write(
-      of(change => change.undone),
-      piece => moveHistory(context, piece),
-    ),
-    ...write(
-      of(change => change.dropped),
-      piece => deleteHistory(context, piece),
-    ),
-    ...write(
-      withId(change => change.removals),
-      piece => deleteActive(context, piece),
-    ),
-    ...write(
-      withId(change => change.stops),
-      piece => stopActive(context, piece),
-    ),
-    ...write(
-      of(change => change.replacements),
-      piece => replaceActive(context, piece),
-    ),
-    ...write(
-      of(change => change.insertions),
-      piece => insertActive(context, piece),
-    ),
-    ...write(
-      withId(change => change.moves),
-      piece => moveActive(context, piece),
-    ),
-  ]
-}
-
-function fanInStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
-  const withId = keyed(changes)
-  const cleared = changes.filter(change => change.fanIns.cleared).map(change => change.workflowId)
-  return [
-    ...write(
-      withId(change => change.fanIns.removed),
-      piece => deleteFanIns(context, piece),
-    ),
-    ...write(cleared, piece => clearFanIns(context, piece)),
-    ...write(
-      withId(change => change.fanIns.updated),
-      piece => updateFanIns(context, piece),
-    ),
-    ...write(
-      withId(change => change.fanIns.inserted),
-      piece => insertFanIns(context, piece),
-    ),
-  ]
-}
-
-function workflowStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
-  const updates = changes.flatMap(({ workflowId, update }) => (update === null ? [] : { ...update, workflowId }))
-  const graphs = changes.flatMap(({ workflowId, graph }) => (graph === null ? [] : { ...graph, workflowId }))
-  const woken = changes.filter(change => change.wakes).map(change => change.workflowId)
-  return [
-    ...write(updates, piece => updateWorkflows(context, piece)),
-    ...(graphs.length === 0 ? [] : replaceGraphs(context, graphs)),
+    // What has ended is recorded before its row is given to another.
+    ...write(all.standing, copyHistory),
+    ...write(all.endings, insertHistory),
+    ...write(all.undone, moveHistory),
+    ...write(all.dropped, deleteHistory),
+    ...write(all.removals, deleteActive),
+    ...write(all.stops, stopActive),
+    ...write(all.replacements, replaceActive),
+    ...write(all.insertions, insertActive),
+    ...write(all.moves, moveActive),
+    ...write(all.fanIns.removed, deleteFanIns),
+    ...write(all.fanIns.cleared, clearFanIns),
+    ...write(all.fanIns.updated, updateFanIns),
+    ...write(all.fanIns.inserted, insertFanIns),
+    ...write(all.updates, updateWorkflows),
+    ...(all.graphs.length === 0 ? [] : replaceGraphs(context, all.graphs)),
     ...continuationStatements(context, changes),
-    ...write(
-      keyed(changes)(change => change.letters.opened),
-      piece => insertLetters(context, piece),
-    ),
-    ...write(
-      changes.flatMap(change => change.letters.closed),
-      piece => closeLetters(context, piece),
-    ),
-    ...write(
-      keyed(changes)(change => change.messages.decisions),
-      piece => insertDecisions(context, piece),
-    ),
-    ...write(
-      keyed(changes)(change => change.messages.signals),
-      piece => insertSignals(context, piece),
-    ),
-    ...write(
-      changes.flatMap(change => change.messages.taken),
-      piece => takeSignals(context, piece),
-    ),
-    ...write(woken, piece => insertWakes(context, piece)),
-    ...write(woken, piece => insertWakeEvents(context, piece)),
-    ...write(
-      changes.flatMap(change => change.events),
-      piece => insertEvents(context, piece),
-    ),
+    ...write(all.letters.opened, insertLetters),
+    ...write(all.letters.closed, closeLetters),
+    ...write(all.messages.decisions, insertDecisions),
+    ...write(all.messages.signals, insertSignals),
+    ...write(all.messages.taken, takeSignals),
+    ...write(all.woken, insertWakes),
+    ...write(all.woken, insertWakeEvents),
+    ...write(all.events, insertEvents),
   ]
 }
-
-function write<T>(items: readonly T[], statement: (piece: readonly T[]) => Sql): Sql[] {
-  return pieces(items, maxRows).map(piece => statement(piece))
-}
-
-/** Parts of changes that do not say themselves which workflow they belong to. */
-function keyed(changes: readonly WorkflowChange[]) {
-  return <T>(part: (change: WorkflowChange) => readonly T[]) =>
-    changes.flatMap(change => part(change).map(item => ({ ...item, workflowId: change.workflowId })))
-}
-
-type OneUpdate = WorkflowUpdate & { readonly workflowId: string }
 
 const updateColumns: Columns<OneUpdate> = {
   id: ['id', update => update.workflowId],

@@ -49,22 +49,17 @@ interface KnownEnding {
   readonly slot: string
 }
 
-const ofEnding = ([type, read]: Columns<Ending>[string]): Columns<KnownEnding>[string] => [
-  type,
-  ({ ending }) => read(ending),
-]
-
 /** Only what is new about a row that stands there. */
 const endColumns: Columns<KnownEnding> = {
-  workflow_id: ofEnding(historyColumns.workflow_id),
-  slot: ['text', ({ slot }) => slot],
-  state: ofEnding(historyColumns.state),
-  outcome: ofEnding(historyColumns.outcome),
-  error_class: ofEnding(historyColumns.error_class),
-  error_message: ofEnding(historyColumns.error_message),
-  error_stack: ofEnding(historyColumns.error_stack),
-  reason: ofEnding(historyColumns.reason),
-  output: ofEnding(historyColumns.output),
+  workflow_id: ['id', ({ ending }) => ending.execution.workflowId],
+  slot: ['text', ({ slot }) => slot, 'slot'],
+  state: ['text', ({ ending }) => ending.state, 'course'],
+  outcome: ['text', ({ ending }) => ending.outcome, 'course'],
+  error_class: ['text', ({ ending }) => ending.error?.className ?? null, 'course'],
+  error_message: ['text', ({ ending }) => ending.error?.message ?? null, 'course'],
+  error_stack: ['text', ({ ending }) => ending.error?.stack ?? null, 'course'],
+  reason: ['text', ({ ending }) => ending.reason, 'course'],
+  output: ['json', ({ ending }) => ending.output],
 }
 
 const historyNames = Object.keys(historyColumns)
@@ -105,10 +100,10 @@ const eventColumns: Columns<NewEvent> = {
   from_state: ['text', event => event.from ?? null],
   to_state: ['text', event => event.to ?? null],
   requested_by: ['text', event => event.by ?? null],
-  reason: ['text', event => event.reason ?? null],
+  reason: ['text', event => event.reason ?? null, 'course'],
   outcome: ['text', event => event.outcome ?? null],
   since: ['int', event => event.since ?? null],
-  payload: ['json', event => event.payload ?? null],
+  payload: ['json', event => event.payload ?? null, 'course'],
 }
 
 /** Numbered in the order in which they are given. */

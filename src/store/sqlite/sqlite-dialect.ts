@@ -121,6 +121,7 @@ export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   now: raw(`cast(round(unixepoch('now', 'subsec') * 1000) as integer) * 1000`),
   tableOptions: '',
+  roomToChange: '',
   columnTypes: (keyType: KeyType) => ({
     id: keyType === 'uuid' ? 'text' : 'integer',
     key: 'text',

@@ -29,6 +29,8 @@ export function sampleContext(overrides: Partial<StepContext> = {}): StepContext
     hero: () => null,
     output: async () => undefined,
     emitted: [],
+    hasEnded: false,
+    addEvent: () => {},
     transaction: null,
     flowControl: null,
     ...overrides,

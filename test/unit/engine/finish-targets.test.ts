@@ -21,7 +21,16 @@ function reportOn(node: string, report: StepReport = completed, more: Partial<Fi
   const item = node.split('/')[1]
   const execution = node === '' ? row() : rowOf(node, item === undefined ? {} : { slot: itemSlot('all', Number(item)) })
   const claimed = { execution, workflow: facts({}).workflow, input: null }
-  return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false, ...more }
+  return {
+    claimed,
+    report,
+    progress: null,
+    emitted: [],
+    runOn: null,
+    ids: new IdPool(noReserve),
+    repeated: false,
+    ...more,
+  }
 }
 
 const each = graphOf({ all: '', b: '', c: 'all b', d: 'all' }, { all: { kind: 'each', concurrency: 2 } })

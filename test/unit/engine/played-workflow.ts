@@ -174,7 +174,7 @@ export class PlayedWorkflow {
 
   #request(execution: ActiveExecution, report: StepReport): FinishRequest {
     const claimed = { execution, workflow: this.workflow, input: null }
-    return { claimed, report, progress: null, runOn: null, ids: new IdPool(noReserve), repeated: false }
+    return { claimed, report, progress: null, emitted: [], runOn: null, ids: new IdPool(noReserve), repeated: false }
   }
 
   #finish(requests: readonly FinishRequest[]): void {
@@ -195,7 +195,7 @@ export class PlayedWorkflow {
       undo: look?.undo ? this.#undo() : null,
       signals: this.#kept().filter(({ node }) => look?.signaled?.includes(node)),
     }
-    const plan = { ...this.#plan(), heals: needsHealing(course, requests) }
+    const plan = this.#plan(needsHealing(course, requests))
     this.#decide(facts, draft => {
       for (const { claimed, report } of requests) {
         const found = facts.active.find(active => active.id === claimed.execution.id)
@@ -269,8 +269,8 @@ export class PlayedWorkflow {
     }
   }
 
-  #plan(): Plan {
-    return planOf(this.#course(), () => String(this.#ids++))
+  #plan(heals?: boolean): Plan {
+    return planOf(this.#course(), { take: () => String(this.#ids++) }, heals)
   }
 
   #latest(): Map<string, LatestEnding> {

@@ -30,7 +30,7 @@ describe('a request to shut down', () => {
     expect([before.interruption, after.interruption]).toEqual(['shutting down', 'shutting down'])
     running.goOn(before, claimed('3'))
     expect(before.interruption).toBe('shutting down')
-    expect([before, after].some(step => step.abort.signal.aborted)).toBe(false)
+    expect([before, after].some(step => step.signal.aborted)).toBe(false)
   })
 })
 
@@ -40,7 +40,7 @@ describe('the answer to a heartbeat', () => {
     const step = running.add(claimed('1'))
     running.compare(running.snapshot(), [held('1', { pausing: true })])
     expect(step.interruption).toBe('paused')
-    expect(step.abort.signal.aborted).toBe(false)
+    expect(step.signal.aborted).toBe(false)
   })
 
   it('is forgotten with the next step in the same place', () => {
@@ -60,7 +60,7 @@ describe('the answer to a heartbeat', () => {
     const step = running.add(claimed('1'))
     running.compare(running.snapshot(), answer)
     expect(step.interruption).toBe(reason)
-    expect(step.abort.signal.reason).toBe(reason)
+    expect(step.signal.reason).toBe(reason)
   })
 
   it('leaves alone a step that is reporting, or that has begun since', () => {
@@ -81,5 +81,5 @@ it('the first reason to stop is the one that counts', () => {
   running.compare(running.snapshot(), [held('1', { pausing: true })])
   running.stopAll('shutting down')
   expect(step.interruption).toBe('paused')
-  expect(step.abort.signal.reason).toBe('shutting down')
+  expect(step.signal.reason).toBe('shutting down')
 })

@@ -37,8 +37,9 @@ class Shape {
     return this.context.tables.name(table)
   }
 
-  table(name: string, columns: string): Sql {
-    return raw(`create table if not exists ${this.name(name)} (${columns})${this.context.dialect.tableOptions}`)
+  table(name: string, columns: string, options = ''): Sql {
+    const { tableOptions } = this.context.dialect
+    return raw(`create table if not exists ${this.name(name)} (${columns})${tableOptions}${options}`)
   }
 
   index(name: string, table: string, columns: string, where?: string): Sql {
@@ -93,6 +94,7 @@ function active(shape: Shape): Sql[] {
       completed_iterations ${type.int} not null, total_iterations ${type.int}, runs ${type.int} not null,
       input ${type.json}, ancestry_hash ${type.key} not null, parents ${type.text} not null,
       primary key (workflow_id, slot)`,
+      shape.context.dialect.roomToChange,
     ),
     shape.table(
       'fan_ins',

@@ -1,0 +1,197 @@
+/** One connection to PostgreSQL while it is lent out, and the transaction on it. */
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import { InvariantError } from '../../errors.ts'
+import type { Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
+import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { type BatchAnswer, type PreparedStatement, sendBatch, type Wire } from './batch-query.ts'
+import { guardStatement, isBrokenGuard, transactionTime } from './guard-statements.ts'
+import { postgresDialect } from './postgres-dialect.ts'
+
+const begin = raw('begin isolation level read committed')
+const commit = raw('commit')
+const selectTime = sql`select ${transactionTime} as now`
+
+/** These have no values, but are part of nearly every transaction. */
+const alwaysNamed: ReadonlySet<string> = new Set([begin, commit, selectTime].map(({ parts }) => parts.join('')))
+
+/** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
+const maxNamed = 500
+
+/** What `pg` has, but does not declare. */
+interface WithWire {
+  readonly connection?: Wire
+}
+
+const gathering = new WeakSet<object>()
+
+/** Statements that are sent in one turn leave in one packet: each write costs more than what it carries. */
+function gatherWrites(client: pg.PoolClient): void {
+  const stream = (client as unknown as WithWire).connection?.stream
+  if (stream === undefined || gathering.has(stream)) return
+  gathering.add(stream)
+  stream.cork()
+  process.nextTick(() => {
+    gathering.delete(stream)
+    stream.uncork()
+  })
+}
+
+/** Values stay text: the records decide what a column means. */
+const textOnly = { getTypeParser: () => (value: string) => value }
+
+export class PostgresSession implements Executor {
+  readonly pipelines = true
+  readonly #client: pg.PoolClient
+  readonly #names: StatementNames | null
+
+  constructor(client: pg.PoolClient, names: StatementNames | null) {
+    this.#client = client
+    this.#names = names
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    return (await this.send(statement)).rows
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return (await this.send(statement)).rowCount ?? 0
+  }
+
+  send(statement: Sql): Promise<pg.QueryResult> {
+    gatherWrites(this.#client)
+    const { text, values } = render(statement, postgresDialect.placeholder)
+    const name = values.length > 0 || alwaysNamed.has(text) ? this.#names?.nameOf(text) : undefined
+    const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }
+    return this.#client.query(config as pg.QueryConfig)
+  }
+
+  /** All with one barrier behind them; `null`: not every one is prepared on this connection yet, and nothing was sent. */
+  sendTogether(statements: readonly Sql[], reads: number | null = null): Promise<BatchAnswer> | null {
+    const { parsedStatements } = (this.#client as unknown as WithWire).connection ?? {}
+    if (this.#names === null || parsedStatements === undefined) return null
+    const prepared: PreparedStatement[] = []
+    for (const statement of statements) {
+      const { text, values } = render(statement, postgresDialect.placeholder)
+      const name = this.#names.find(text)
+      // Arrays are written by the driver.
+      if (name === undefined || parsedStatements[name] !== text || values.some(Array.isArray)) return null
+      prepared.push({ name, values })
+    }
+    gatherWrites(this.#client)
+    return sendBatch(this.#names.Query, this.#client, prepared, reads)
+  }
+}
+
+export class PostgresTransaction implements Transaction {
+  readonly pipelines = true
+  readonly #session: PostgresSession
+  #open: Promise<unknown> | null = null
+  #ended = false
+
+  /** `open`: the transaction has begun already. */
+  constructor(session: PostgresSession, open = false) {
+    this.#session = session
+    if (open) this.#open = Promise.resolve()
+  }
+
+  query(statement: Sql): Promise<Row[]> {
+    this.#begin()
+    return this.#session.query(statement)
+  }
+
+  run(statement: Sql): Promise<number> {
+    this.#begin()
+    return this.#session.run(statement)
+  }
+
+  async commitWith(statements: readonly Sql[]): Promise<void> {
+    const all = [...this.#opening(), ...statements, commit]
+    this.#ended = true
+    const together = this.#session.sendTogether(all)
+    const last =
+      together === null
+        ? (await Promise.all(all.map(statement => this.#session.send(statement)))).at(-1)?.command
+        : (await together).commands.at(-1)
+    if (last !== 'COMMIT') throw new InvariantError('A transaction was rolled back without an error.')
+  }
+
+  /** All in one packet: a guard that fails makes everything behind it fail, and nothing is committed. */
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
+    const opening = this.#opening()
+    const guarded = steps(transactionTime).map(step => (step instanceof Sql ? step : guardStatement(step)))
+    const all = [...opening, selectTime, ...guarded, commit]
+    this.#ended = true
+    const together = this.#session.sendTogether(all, opening.length)
+    try {
+      const { rows, last } = await (together === null ? this.#commitOneByOne(all, opening.length) : readLast(together))
+      if (last !== 'COMMIT') throw new InvariantError('A transaction was rolled back without an error.')
+      return Number(rows[0]?.now)
+    } catch (error) {
+      if (!isBrokenGuard(error)) throw error
+      // Behind one barrier the commit was passed over with the rest.
+      if (together !== null) await this.#session.run(raw('rollback'))
+      return null
+    }
+  }
+
+  /** Also prepares them for the next time. */
+  async #commitOneByOne(all: readonly Sql[], reads: number) {
+    const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))
+    const results = answers.map(answer => {
+      if (answer.status === 'rejected') throw answer.reason
+      return answer.value
+    })
+    return { rows: results[reads]?.rows ?? [], last: results.at(-1)?.command }
+  }
+
+  async finish(): Promise<void> {
+    if (this.#open !== null && !this.#ended) await this.commitWith([])
+  }
+
+  async undo(): Promise<void> {
+    if (this.#open !== null) await this.#session.run(raw('rollback')).catch(() => {})
+  }
+
+  /** Sent with the first statement. If it fails, so does that statement. */
+  #begin(): void {
+    if (this.#open !== null) return
+    this.#open = this.#session.run(begin)
+    this.#open.catch(() => {})
+  }
+
+  /** What comes before everything else, unless it was sent already. */
+  #opening(): readonly Sql[] {
+    if (this.#open !== null) return []
+    this.#open = Promise.resolve()
+    return [begin]
+  }
+}
+
+async function readLast(together: Promise<BatchAnswer>) {
+  const { rows, commands } = await together
+  return { rows, last: commands.at(-1) }
+}
+
+/** The names of prepared statements, the same on all connections. */
+export class StatementNames {
+  readonly #names = new Map<string, string>()
+  /** The driver's own. */
+  readonly Query: typeof pg.Query
+
+  constructor(Query: typeof pg.Query) {
+    this.Query = Query
+  }
+
+  find(text: string): string | undefined {
+    return this.#names.get(text)
+  }
+
+  nameOf(text: string): string | undefined {
+    const known = this.#names.get(text)
+    if (known !== undefined || this.#names.size >= maxNamed) return known
+    const name = `geneva_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    this.#names.set(text, name)
+    return name
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * Brings together, over many changes, what one statement writes. Most changes have few of the parts, and every step makes one,
+ * so they are looked through once and nothing is copied that need not be.
+ */
+import type {
+  ClosedLetter,
+  Ending,
+  FanIn,
+  NewDecision,
+  NewEvent,
+  NewExecution,
+  NewLetter,
+  NewSignal,
+  RowMove,
+  TakenSignal,
+  WorkflowChange,
+  WorkflowUpdate,
+} from '../change.ts'
+
+/** Says which workflow it belongs to, where the part of a change does not say it itself. */
+export type Of<T> = T & { readonly workflowId: string }
+
+export type OneUpdate = Of<WorkflowUpdate>
+
+class Gathered {
+  /** Endings whose rows still stand as they have them. */
+  readonly standing: { readonly ending: Ending; readonly slot: string }[] = []
+  readonly endings: Ending[] = []
+  readonly undone: WorkflowChange['undone'][number][] = []
+  readonly dropped: string[] = []
+  readonly removals: Of<{ readonly slot: string }>[] = []
+  readonly stops: Of<{ readonly slot: string }>[] = []
+  readonly replacements: NewExecution[] = []
+  readonly insertions: NewExecution[] = []
+  readonly moves: Of<RowMove>[] = []
+  readonly fanIns = {
+    removed: [] as Of<{ readonly node: string }>[],
+    updated: [] as Of<FanIn>[],
+    inserted: [] as Of<FanIn>[],
+    /** Workflows none of whose counters is needed any more. */
+    cleared: [] as string[],
+  }
+  readonly updates: OneUpdate[] = []
+  readonly graphs: Of<NonNullable<WorkflowChange['graph']>>[] = []
+  readonly letters = { opened: [] as Of<NewLetter>[], closed: [] as ClosedLetter[] }
+  readonly messages = {
+    decisions: [] as Of<NewDecision>[],
+    signals: [] as Of<NewSignal>[],
+    taken: [] as TakenSignal[],
+  }
+  readonly woken: string[] = []
+  readonly events: NewEvent[] = []
+}
+
+export function gatherChanges(changes: readonly WorkflowChange[], slots: ReadonlyMap<string, string>): Gathered {
+  const all = new Gathered()
+  for (const change of changes) gatherOne(all, change, slots)
+  return all
+}
+
+function gatherOne(all: Gathered, change: WorkflowChange, slots: ReadonlyMap<string, string>): void {
+  const { workflowId, fanIns, letters, messages } = change
+  for (const ending of change.endings) {
+    const slot = slots.get(ending.execution.id)
+    if (slot === undefined) all.endings.push(ending)
+    else all.standing.push({ ending, slot })
+  }
+  add(all.undone, change.undone)
+  add(all.dropped, change.dropped)
+  addOf(all.removals, change.removals, workflowId)
+  addOf(all.stops, change.stops, workflowId)
+  add(all.replacements, change.replacements)
+  add(all.insertions, change.insertions)
+  addOf(all.moves, change.moves, workflowId)
+  addOf(all.fanIns.removed, fanIns.removed, workflowId)
+  addOf(all.fanIns.updated, fanIns.updated, workflowId)
+  addOf(all.fanIns.inserted, fanIns.inserted, workflowId)
+  if (fanIns.cleared) all.fanIns.cleared.push(workflowId)
+  if (change.update !== null) all.updates.push({ ...change.update, workflowId })
+  if (change.graph !== null) all.graphs.push({ ...change.graph, workflowId })
+  addOf(all.letters.opened, letters.opened, workflowId)
+  add(all.letters.closed, letters.closed)
+  addOf(all.messages.decisions, messages.decisions, workflowId)
+  addOf(all.messages.signals, messages.signals, workflowId)
+  add(all.messages.taken, messages.taken)
+  if (change.wakes) all.woken.push(workflowId)
+  add(all.events, change.events)
+}
+
+function add<T>(to: T[], items: readonly T[]): void {
+  for (const item of items) to.push(item)
+}
+
+function addOf<T>(to: Of<T>[], items: readonly T[], workflowId: string): void {
+  for (const item of items) to.push({ ...item, workflowId })
+}

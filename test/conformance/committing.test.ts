@@ -1,0 +1,86 @@
+/** Transactions whose statements go out together: all of them count, or none, whether they are sent for the first time or again. */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { openMysql } from '../../src/store/mysql/mysql-database.ts'
+import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
+import type { Database } from '../../src/store/sql/dialect.ts'
+import { raw, sql } from '../../src/store/sql/sql.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
+import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+
+/** With one connection, so that what is prepared for one transaction is there for the next. */
+async function open(name: TestDatabase['name'], url: string): Promise<Database> {
+  if (name === 'postgres') return openPostgres({ url, poolSize: 1, preparedStatements: true })
+  if (name === 'mysql') return openMysql({ url, poolSize: 1 })
+  return openSqlite({ path: url.replace('sqlite:', ''), synchronous: 'normal' })
+}
+
+forEachDatabase('transactions that go out together', ({ name, isolated }) => {
+  let database: Database
+  const insert = (id: number) => sql`insert into notes (id) values (${id})`
+  const guard = (id: number, count: number) => ({ select: sql`select id from notes where id = ${id}`, count })
+
+  beforeAll(async () => {
+    database = await open(name, (await isolated()).url)
+    await database.run(raw('create table notes (id integer primary key)'))
+  })
+  beforeEach(async () => {
+    await database.run(raw('delete from notes'))
+  })
+  afterAll(() => database.close())
+
+  async function notes(): Promise<number[]> {
+    const rows = await database.query(raw('select id from notes order by id'))
+    return rows.map(row => Number(row.id))
+  }
+
+  it('are committed each time, and tell the time', async () => {
+    const times: number[] = []
+    for (let id = 1; id <= 4; id++) {
+      const now = await database.transaction(transaction => transaction.commitIf(() => [guard(id, 0), insert(id)]))
+      times.push(now ?? Number.NaN)
+    }
+    expect(await notes()).toEqual([1, 2, 3, 4])
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+    expect(times.every(time => time > 1e15)).toBe(true)
+  })
+
+  it('write nothing when a guard does not hold, and the connection goes on', async () => {
+    for (let round = 0; round < 3; round++) {
+      const answer = await database.transaction(transaction =>
+        transaction.commitIf(() => [guard(7, 0), insert(7), guard(8, 1), insert(8)]),
+      )
+      expect(answer).toBeNull()
+      expect(await notes()).toEqual([])
+    }
+    expect(
+      await database.transaction(transaction => transaction.commitIf(() => [guard(7, 0), insert(7)])),
+    ).not.toBeNull()
+    expect(await notes()).toEqual([7])
+  })
+
+  it('write nothing when a statement fails, and say what has failed', async () => {
+    const twice = () => database.transaction(transaction => transaction.commitWith([insert(1), insert(2), insert(2)]))
+    for (let round = 0; round < 3; round++) {
+      await expect(twice()).rejects.toThrow(/unique|duplicate/i)
+      expect(await notes()).toEqual([])
+    }
+    await database.transaction(transaction => transaction.commitWith([insert(1), insert(2)]))
+    expect(await notes()).toEqual([1, 2])
+  })
+
+  it('come after what the transaction has read and written before', async () => {
+    for (let round = 1; round <= 3; round++) {
+      await database.transaction(async transaction => {
+        const before = await transaction.query(sql`select id from notes where id < ${100}`)
+        await transaction.run(insert(10 * round))
+        await transaction.commitWith([insert(10 * round + before.length + 1)])
+      })
+    }
+    expect(await notes()).toEqual([10, 11, 20, 23, 30, 35])
+  })
+
+  it('may be empty', async () => {
+    await database.transaction(transaction => transaction.commitWith([]))
+    expect(await database.transaction(transaction => transaction.commitIf(() => []))).toBeGreaterThan(1e15)
+  })
+})

@@ -1,0 +1,71 @@
+/** Sets of rows as PostgreSQL gets them: one value for all rows where they agree, arrays where they do not. */
+import { describe, expect, it } from 'vitest'
+import { arrayRows } from '../../../src/store/postgres/array-rows.ts'
+import { type Columns, rowSet } from '../../../src/store/sql/row-set.ts'
+import { render } from '../../../src/store/sql/sql.ts'
+
+interface Item {
+  readonly id: string
+  readonly name: string | null
+  readonly state: string
+  readonly error: string | null
+  readonly queue: string
+}
+
+const columns: Columns<Item> = {
+  id: ['id', item => item.id],
+  name: ['text', item => item.name],
+  state: ['text', item => item.state, 'course'],
+  error: ['json', item => item.error, 'course'],
+  queue: ['text', item => item.queue, 'code'],
+}
+
+const item = (more: Partial<Item> = {}): Item => ({
+  id: '1',
+  name: 'a',
+  state: 'done',
+  error: null,
+  queue: 'q',
+  ...more,
+})
+
+function written(items: readonly Item[]) {
+  return render(arrayRows('r', rowSet(columns, items), 'bigint'), position => `$${position}`)
+}
+
+describe('a set of rows', () => {
+  it('has one value for columns in which all rows agree, also where that is nothing', () => {
+    expect(written([item(), item({ id: '2', name: 'b' })])).toEqual({
+      text: '(select u.id, u.name, $1::text as state, $2::json as error, $3::text as queue from unnest($4::bigint[], $5::text[]) as u(id, name)) r',
+      values: ['done', null, 'q', '{1,2}', '{"a","b"}'],
+    })
+  })
+
+  it('has arrays for all columns of a kind as soon as one of them differs', () => {
+    const { text, values } = written([item(), item({ id: '2', error: '{"a":1}' })])
+    expect(text).toContain('u.state, u.error::json as error, $1::text as queue')
+    expect(values).toEqual(['q', '{1,2}', '{"a","a"}', '{"done","done"}', '{NULL,"{\\"a\\":1}"}'])
+  })
+
+  it('has as many texts as there are kinds that differ, not as there are columns', () => {
+    const variants = [
+      [item(), item()],
+      [item(), item({ state: 'x' })],
+      [item(), item({ error: '1' })],
+      [item(), item({ state: 'x', error: '1' })],
+      [item(), item({ queue: 'p' })],
+      [item(), item({ queue: 'p', state: 'x' })],
+    ]
+    expect(new Set(variants.map(items => written(items).text)).size).toBe(4)
+  })
+
+  it.each([
+    [['a"b', 'c'], '{"a\\"b","c"}'],
+    [['\\', ''], '{"\\\\",""}'],
+    [['NULL', null], '{"NULL",NULL}'],
+    [['a,b', '{c}'], '{"a,b","{c}"}'],
+    [[null, null], '{NULL,NULL}'],
+  ])('keeps %j apart from what arrays are written with', (names, literal) => {
+    expect(written(names.map((name, index) => item({ id: String(index), name }))).values.at(-1)).toBe(literal)
+  })
+})

@@ -29,7 +29,13 @@ export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions }
 export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
 export type { Approval } from './client/views/approvals.ts'
-export type { AttemptOptions, AttemptView, EventOptions, EventView } from './client/views/attempt-view.ts'
+export type {
+  AttemptOptions,
+  AttemptView,
+  EventOptions,
+  EventView,
+  WorkflowEventOptions,
+} from './client/views/attempt-view.ts'
 export type { GraphView, GraphViewEdge, GraphViewNode } from './client/views/graph-view.ts'
 export type { HeroPage } from './client/views/hero-page.ts'
 export type { Change } from './client/views/live-changes.ts'

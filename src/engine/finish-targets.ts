@@ -40,6 +40,8 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
         ...(workflow.deadlineAt === null ? [] : [deadlineSlot]),
       ]),
     ],
+    // What a resumable step has written meanwhile stands in its row.
+    held: requests.filter(({ progress }) => progress === null).map(({ claimed }) => claimed.execution),
     fanIns,
   }
 }

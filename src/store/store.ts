@@ -87,6 +87,8 @@ export interface ChangeTarget {
   readonly workflowId: string
   /** Reads these rows only; without it, all rows. */
   readonly slots?: readonly string[]
+  /** Rows among those of `slots` that the caller holds: where they still stand under its fence, only what may have changed is read. */
+  readonly held?: readonly ActiveExecution[]
   /** Counters to read. */
   readonly fanIns?: readonly string[]
   /** Asks for the latest ended attempt of every node, and for every counter. */

@@ -55,6 +55,20 @@ forEachDatabase('facts of a graph', database => {
     expect(facts.active[0]).toEqual((await store.activeExecutions(workflowId)).find(row => row.node === 'b'))
   })
 
+  it('hold rows that the caller knows as they stand, and read whole what has come in their place', async () => {
+    const workflowId = await workflowWith({ a: 'in_progress', b: 'in_progress', c: 'in_progress', d: 'in_progress' })
+    const held = await store.activeExecutions(workflowId)
+    await end(workflowId, 'b', {}, true)
+    await end(workflowId, 'c')
+    await store.change([{ workflowId }], () => changeOf(workflowId, { stops: [{ slot: 'd' }] }))
+    const facts = await factsOf(store, { workflowId, slots: ['a', 'b', 'c', 'd', '#stop'], held })
+    const stored = await store.activeExecutions(workflowId)
+    const bySlot = (rows: WorkflowFacts['active']) => rows.toSorted((one, two) => (one.slot < two.slot ? -1 : 1))
+    expect(stored.map(row => row.slot).toSorted()).toEqual(['a', 'b', 'd'])
+    expect(bySlot(facts.active)).toEqual(bySlot(stored))
+    expect(facts.active.find(row => row.slot === 'd')?.heldFrom).toBe('stopping')
+  })
+
   it('tell slots apart byte by byte', async () => {
     const names = ['a', 'A', 'a ', 'ä', 'a\u0308', 'a/00000001', 'ａ']
     const workflowId = await workflowWith(Object.fromEntries(names.map(name => [name, 'scheduled'])))

@@ -5,6 +5,7 @@
 import { InvariantError } from '../../errors.ts'
 import { int } from '../sql/decode.ts'
 import type { ColumnType, KeyType, RowSet, StatementDialect } from '../sql/dialect.ts'
+import { splitSet } from '../sql/row-set.ts'
 import { join, raw, type Sql, sql } from '../sql/sql.ts'
 import { settleByDirtyRead } from './settle-by-dirty-read.ts'
 
@@ -19,14 +20,30 @@ function setColumn(type: ColumnType, keyType: KeyType): string {
 
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
   const entries = Object.entries(set.columns)
-  const columns = entries.map(
+  // Slots are compared, byte by byte, which a value by itself would have to be told.
+  const { singles } = splitSet(set, ['course', 'code'])
+  const own = entries.filter((_, index) => singles[index] === undefined)
+  const columns = own.map(
     ([name, type], index) => `${name} ${setColumn(type, keyType)} path '$[${index}]' null on empty`,
   )
-  const types = entries.map(([, type]) => type)
-  const data = set.rows.map(row =>
-    row.map((value, index) => (types[index] === 'id' && value !== null ? idValue(String(value), keyType) : value)),
-  )
-  return sql`json_table(${JSON.stringify(data)}, '$[*]' columns (${raw(columns.join(', '))})) ${raw(alias)}`
+  const data = set.rows.map(row => {
+    const values: (string | number | null)[] = []
+    row.forEach((value, index) => {
+      if (singles[index] !== undefined) return
+      values.push(entries[index]?.[1] === 'id' && value !== null ? idValue(String(value), keyType) : value)
+    })
+    return values
+  })
+  const source = (name: string) =>
+    sql`json_table(${JSON.stringify(data)}, '$[*]' columns (${raw(columns.join(', '))})) ${raw(name)}`
+  if (own.length === entries.length) return source(alias)
+  // Reading a column out of JSON costs more than most of what is done with it.
+  const shown = entries.map(([name, type], index) => {
+    const single = singles[index]
+    if (single === undefined) return raw(`j.${name}`)
+    return sql`cast(${single} as ${raw(type === 'int' ? 'signed' : 'char')}) as ${raw(name)}`
+  })
+  return sql`(select ${join(shown, ', ')} from ${source('j')}) ${raw(alias)}`
 }
 
 /** Lists are filled up to powers of two with their last element, so that there are few different statements. */

@@ -2,7 +2,8 @@
  * Sets of rows in PostgreSQL: a column travels as one array, or as one value where all rows have the same, and `unnest`
  * makes rows of them again. The text depends on the columns alone, so that a server plans it once.
  */
-import type { Alike, ColumnType, KeyType, RowSet } from '../sql/dialect.ts'
+import type { ColumnType, KeyType, RowSet } from '../sql/dialect.ts'
+import { type SplitSet, splitSet } from '../sql/row-set.ts'
 import { type Param, Sql } from '../sql/sql.ts'
 
 type Value = string | number | null
@@ -27,55 +28,39 @@ function columnOf(set: RowSet, index: number): readonly Value[] {
 }
 
 export function arrayRows(alias: string, set: RowSet, keyType: KeyType): Sql {
-  const types = Object.values(set.columns)
-  const { singles, even } = singlesIn(set, types.length)
+  const { singles, shape } = splitSet(set)
   const values: Param[] = []
   for (const value of singles) if (value !== undefined) values.push(value)
-  for (const [index, type] of types.entries()) {
+  for (const [index, type] of Object.values(set.columns).entries()) {
     if (singles[index] === undefined) values.push(arrayLiteral(columnOf(set, index), type))
   }
-  return new Sql(partsOf(alias, set, keyType, even), values)
-}
-
-/** The values that all rows share, by the place of the column, and a key for which columns those are. */
-function singlesIn(set: RowSet, count: number): { singles: (Value | undefined)[]; even: string } {
-  const singles: (Value | undefined)[] = new Array(count).fill(undefined)
-  const uneven = new Set<Alike>()
-  set.alike?.forEach((alike, index) => {
-    if (alike === null || uneven.has(alike)) return
-    singles[index] = set.only?.(index)
-    if (singles[index] === undefined) uneven.add(alike)
-  })
-  set.alike?.forEach((alike, index) => {
-    if (alike !== null && uneven.has(alike)) singles[index] = undefined
-  })
-  return { singles, even: [...uneven].toSorted().join(' ') }
+  return new Sql(partsOf(`${alias} ${keyType} ${shape}`, set, singles, { alias, keyType }), values)
 }
 
 const knownParts = new WeakMap<RowSet['columns'], Map<string, readonly string[]>>()
 
-/** `uneven`: the groups of columns that do not have one value. */
-function partsOf(alias: string, { columns, alike }: RowSet, keyType: KeyType, uneven: string): readonly string[] {
+interface Written {
+  readonly alias: string
+  readonly keyType: KeyType
+}
+
+/** The text around the values, which is the same whenever the columns and the shape are. */
+function partsOf(key: string, { columns }: RowSet, singles: SplitSet['singles'], how: Written): readonly string[] {
   const known = knownParts.get(columns) ?? new Map<string, readonly string[]>()
   knownParts.set(columns, known)
-  const key = `${alias} ${keyType} ${uneven}`
   const found = known.get(key)
   if (found !== undefined) return found
-  const isSingle = (index: number) => {
-    const group = alike?.[index] ?? null
-    return group !== null && !uneven.split(' ').includes(group)
-  }
-  const parts = makeParts(alias, Object.entries(columns), keyType, isSingle)
+  const parts = makeParts(Object.entries(columns), singles, how)
   known.set(key, parts)
   return parts
 }
 
 function makeParts(
-  alias: string,
   columns: readonly (readonly [string, ColumnType])[],
-  keyType: KeyType,
-  isSingle: (index: number) => boolean,
+  singles: SplitSet['singles'],
+  { alias, keyType }: Written,
 ): string[] {
+  const isSingle = (index: number) => singles[index] !== undefined
   const parts: string[] = []
   let text = '(select '
   const hole = (after: string) => {

@@ -68,9 +68,31 @@ export async function changeInside(
   const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
   if (changes.length > 0) {
     failpoint?.('finish.before-commit')
-    await transaction.commitWith(changeStatements(context.at(context.dialect.timeParam(clock)), changes))
+    const at = context.at(context.dialect.timeParam(clock))
+    await transaction.commitWith(changeStatements(at, changes, reportedSlots(facts, changes, call.workerId)))
   }
   return { changes, facts, orders, now: clock + context.clockOffset }
+}
+
+/** Rows of the worker that reports, as they stand: nobody else may change them, so most of what ends can be copied from them. */
+function reportedSlots(
+  facts: readonly WorkflowFacts[],
+  changes: readonly WorkflowChange[],
+  workerId: string | undefined,
+): ReadonlyMap<string, string> {
+  const slots = new Map<string, string>()
+  if (workerId === undefined) return slots
+  const standing = new Map<unknown, string>()
+  for (const { active } of facts) {
+    for (const row of active) if (row.owner === workerId && row.state === 'in_progress') standing.set(row, row.slot)
+  }
+  for (const { endings } of changes) {
+    for (const { execution } of endings) {
+      const slot = standing.get(execution)
+      if (slot !== undefined) slots.set(execution.id, slot)
+    }
+  }
+  return slots
 }
 
 /** After the commit. */

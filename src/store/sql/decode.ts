@@ -112,9 +112,14 @@ export function activeExecution(row: Row): ActiveExecution {
   }
 }
 
+/** The row of an execution beside that of its workflow. */
 export function claimedExecution(row: Row): ClaimedExecution {
+  return { execution: activeExecution(row), ...claimedWorkflow(row) }
+}
+
+/** What all claimed rows of a workflow share. */
+export function claimedWorkflow(row: Row): Omit<ClaimedExecution, 'execution' | 'revision'> {
   return {
-    execution: activeExecution(row),
     workflow: workflowRecord(row),
     input: json(row, 'input'),
     trace: optionalText(row, 'trace_parent'),

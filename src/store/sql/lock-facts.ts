@@ -8,6 +8,7 @@ import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
+import { HeldRows, type RowKey } from './held-rows.ts'
 import { letterRecord, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
@@ -18,10 +19,12 @@ export async function lockFacts(
 ): Promise<WorkflowFacts[]> {
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
-  const [workflows, whole, single, latest, fanIns, ended] = await Promise.all([
+  const held = new HeldRows(targets)
+  const [workflows, whole, single, standing, latest, fanIns, ended] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),
-    ask(selectRows(context, targets)),
+    ask(selectRows(context, held.otherKeys())),
+    ask(held.select(context)),
     ask(selectLatest(context, targets)),
     ask(selectFanIns(context, targets)),
     ask(selectEnded(context, targets)),
@@ -29,7 +32,14 @@ export async function lockFacts(
   // Few workflows have any, and each says so itself.
   const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
   const letters = await ask(given.length === 0 ? null : selectOpenLetters(context, given))
-  const rowsOf = grouped([...whole, ...single], activeExecution)
+  const { rows: known, moved } = held.found(standing)
+  const others = moved.length === 0 ? [] : await ask(selectRows(context, moved))
+  const rowsOf = grouped([...whole, ...single, ...others], activeExecution)
+  for (const row of known) {
+    const rows = rowsOf.get(row.workflowId)
+    if (rows) rows.push(row)
+    else rowsOf.set(row.workflowId, [row])
+  }
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
@@ -72,8 +82,7 @@ function selectAllRows(context: SqlContext, targets: readonly ChangeTarget[]): S
     where ${context.among(raw('a.workflow_id'), idsOf(whole))}${lock}`
 }
 
-function selectRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
-  const keys = targets.flatMap(({ workflowId, slots }) => (slots ?? []).map(slot => [workflowId, slot] as const))
+function selectRows(context: SqlContext, keys: readonly RowKey[]): Sql | null {
   if (keys.length === 0) return null
   const rows = context.rows('r', { columns: { workflow_id: 'id', slot: 'text' }, rows: keys })
   return sql`select ${activeColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.active} a

@@ -66,6 +66,29 @@ class ItemSet<Item> implements RowSet {
   }
 }
 
+export interface SplitSet {
+  /** The values that all rows share, by the place of the column; `undefined` where a column has its own for each row. */
+  readonly singles: readonly (Value | undefined)[]
+  /** Stands for which columns those are. */
+  readonly shape: string
+}
+
+/** Parts a set into what is the same in all rows and what is not. Columns of one kind go together. */
+export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code', 'slot']): SplitSet {
+  const alike = (set.alike ?? []).map(kind => (kind !== null && kinds.includes(kind) ? kind : null))
+  const singles: (Value | undefined)[] = alike.map(() => undefined)
+  const uneven = new Set<Alike>()
+  alike.forEach((kind, index) => {
+    if (kind === null || uneven.has(kind)) return
+    singles[index] = set.only?.(index)
+    if (singles[index] === undefined) uneven.add(kind)
+  })
+  alike.forEach((kind, index) => {
+    if (kind !== null && uneven.has(kind)) singles[index] = undefined
+  })
+  return { singles, shape: singles.map(value => (value === undefined ? '-' : '1')).join('') }
+}
+
 /** Long lists go out in pieces, so that no statement outgrows what a server takes. */
 export function pieces<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
   if (items.length <= size) return items.length === 0 ? [] : [items]

@@ -9,7 +9,7 @@ import type { ActiveExecution, ClaimedExecution } from '../records.ts'
 import { type ClaimRequest, type ClaimSource, StaleLimits } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { claimedExecution, int, text } from './decode.ts'
+import { activeExecution, claimedExecution, claimedWorkflow, int, text } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertEvents } from './write-records.ts'
@@ -36,10 +36,10 @@ export async function takeLocked(
   transaction: Transaction,
   { request, keys, revision, also }: Locked,
 ): Promise<ClaimedExecution[]> {
-  const rows = await transaction.query(selectClaimed(context, keys))
+  const rows = await readClaimed(context, transaction, keys)
   const takes = wanted(
     request,
-    rows.map(row => take({ ...claimedExecution(row), revision }, request.workerId, int(row, 'now'))),
+    rows.map(({ claimed, now }) => take({ ...claimed, revision }, request.workerId, now)),
   )
   const claimed = takes.map(({ after }) => after)
   if (claimed.length === 0) return []
@@ -82,15 +82,58 @@ function keyRows(context: SqlContext, keys: readonly { workflowId: string; slot:
   })
 }
 
-function selectClaimed(context: SqlContext, keys: readonly Row[]): Sql {
-  const { active, workflows } = context.tables
+interface ReadRow {
+  readonly claimed: ClaimedExecution
+  readonly now: number
+}
+
+/** Where many rows of a workflow are taken, it is read once: its input may be large. */
+async function readClaimed(context: SqlContext, transaction: Transaction, keys: readonly Row[]): Promise<ReadRow[]> {
+  const ids = [...new Set(keys.map(key => text(key, 'workflow_id')))]
+  if (ids.length * 2 > keys.length) {
+    const rows = await transaction.query(selectRows(context, keys, withWorkflow(context)))
+    return rows.map(row => ({ claimed: claimedExecution(row), now: int(row, 'now') }))
+  }
+  const [rows, workflows] = await Promise.all([
+    transaction.query(selectRows(context, keys)),
+    transaction.query(selectWorkflows(context, ids)),
+  ])
+  const shared = new Map(workflows.map(row => [text(row, 'w_id'), claimedWorkflow(row)]))
+  return rows.flatMap(row => {
+    const workflow = shared.get(text(row, 'workflow_id'))
+    return workflow ? { claimed: { execution: activeExecution(row), ...workflow }, now: int(row, 'now') } : []
+  })
+}
+
+const shownOfWorkflow = sql`${workflowColumns}, w.input, w.trace_parent`
+
+/** More columns, and where they come from. */
+interface Joined {
+  readonly columns: Sql
+  readonly join: Sql
+}
+
+function withWorkflow({ tables, dialect }: SqlContext): Joined {
+  return {
+    columns: sql`, ${shownOfWorkflow}`,
+    join: sql` ${dialect.keyedJoin} ${tables.workflows} w on w.id = a.workflow_id`,
+  }
+}
+
+const nothingElse: Joined = { columns: raw(''), join: raw('') }
+
+function selectRows(context: SqlContext, keys: readonly Row[], also: Joined = nothingElse): Sql {
   const rows = keyRows(
     context,
     keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
   )
-  return sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent, ${context.now} as now from ${rows}
-    ${context.dialect.keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
-    ${context.dialect.keyedJoin} ${workflows} w on w.id = a.workflow_id order by a.sort_key, a.id`
+  return sql`select ${activeColumns}, ${context.now} as now${also.columns} from ${rows}
+    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot${also.join}
+    order by a.sort_key, a.id`
+}
+
+function selectWorkflows(context: SqlContext, ids: readonly string[]): Sql {
+  return sql`select ${shownOfWorkflow} from ${context.tables.workflows} w where ${context.among(raw('w.id'), ids)}`
 }
 
 interface Take {

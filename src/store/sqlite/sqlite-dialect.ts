@@ -3,73 +3,9 @@
  */
 import { pauseFor } from '../../primitives/pause-for.ts'
 import { int, text } from '../sql/decode.ts'
-import type { Dialect, Failure, KeyType, MigrationLock, RowSet } from '../sql/dialect.ts'
-import { join, type Param, raw, Sql, sql } from '../sql/sql.ts'
-
-/** What a statement may bind, with room to spare. Larger sets travel as JSON, which is three times slower to read. */
-const mostParams = 30_000
-
-function rows(alias: string, set: RowSet): Sql {
-  const names = Object.keys(set.columns)
-  const data = encodeIds(set)
-  return (names.length + 1) * powerOfTwo(data.length) <= mostParams
-    ? valueRows(alias, names, data)
-    : jsonRows(alias, names, data)
-}
-
-/** Filled up to a power of two with rows that do not count, so that there are few different statements. */
-function valueRows(alias: string, names: readonly string[], data: Data): Sql {
-  const length = powerOfTwo(data.length)
-  const values: Param[] = []
-  for (const row of data) {
-    for (const value of row) values.push(value)
-    values.push(1)
-  }
-  while (values.length < length * (names.length + 1)) values.push(null)
-  return new Sql(valueParts(alias, names, length), values)
-}
-
-const knownParts = new Map<string, readonly string[]>()
-
-function valueParts(alias: string, names: readonly string[], length: number): readonly string[] {
-  const key = `${alias} ${length} ${names.join(' ')}`
-  const known = knownParts.get(key)
-  if (known !== undefined) return known
-  const columns = names.map((name, index) => `column${index + 1} as ${name}`)
-  const width = names.length + 1
-  const parts = Array.from({ length: length * width + 1 }, (_, index) => {
-    if (index === 0) return `(select ${columns.join(', ')} from (values (`
-    // The sign keeps the planner from making an index over what is the same in all rows.
-    if (index === length * width) return `)) where +column${width} = 1) ${alias}`
-    return index % width === 0 ? '), (' : ', '
-  })
-  if (knownParts.size < mostKnown) knownParts.set(key, parts)
-  return parts
-}
-
-const mostKnown = 500
-
-function powerOfTwo(length: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(length, 1)))
-}
-
-function jsonRows(alias: string, names: readonly string[], data: Data): Sql {
-  const columns = names.map((name, index) => `value ->> ${index} as ${name}`)
-  return sql`(select ${raw(columns.join(', '))} from json_each(${JSON.stringify(data)})) ${raw(alias)}`
-}
-
-type Data = readonly (readonly (string | number | null)[])[]
-
-/** Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. */
-function encodeIds(set: RowSet): Data {
-  const ids = Object.values(set.columns).map(type => type === 'id')
-  if (!ids.includes(true)) return set.rows
-  return set.rows.map(row => row.map((value, index) => (ids[index] && value !== null ? idValue(String(value)) : value)))
-}
-
-function idValue(id: string): string | number {
-  return id.length === 36 ? id : Number(id)
-}
+import type { Dialect, Failure, KeyType, MigrationLock } from '../sql/dialect.ts'
+import { join, raw, sql } from '../sql/sql.ts'
+import { idValue, valueRows } from './value-rows.ts'
 
 const busyCode = 5
 const lockedCode = 6
@@ -134,7 +70,7 @@ export const sqliteDialect: Dialect = {
   idParam: (id, keyType) => (keyType === 'uuid' ? id : Number(id)),
   jsonParam: text => sql`${text}`,
 
-  rows,
+  rows: valueRows,
   among: (column, ids) => sql`${column} in (select value from json_each(${JSON.stringify(ids.map(idValue))}))`,
   // Without the condition the parser takes ON for the beginning of a join.
   insertNew: (table, columns, select) =>

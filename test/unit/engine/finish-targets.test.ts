@@ -37,12 +37,19 @@ const each = graphOf({ all: '', b: '', c: 'all b', d: 'all' }, { all: { kind: 'e
 
 describe('before a report in a graph', () => {
   it('its own row, the timer of a cancel and the counters behind it are read, however large the graph is', () => {
-    expect(targetFor(courseOn(diamond), [reportOn('b')])).toEqual({
+    const report = reportOn('b')
+    expect(targetFor(courseOn(diamond), [report])).toEqual({
       workflowId: '7',
       settle: ['row-b'],
       slots: ['b', '#stop'],
+      held: [report.claimed.execution],
       fanIns: ['d'],
     })
+  })
+
+  it('the row of a resumable step is read whole, because it has written into it', () => {
+    const report = reportOn('b', completed, { progress: { cursor: '1', completedIterations: 1, total: null, runs: 1 } })
+    expect(targetFor(courseOn(diamond), [report, reportOn('c')]).held?.map(row => row.node)).toEqual(['c'])
   })
 
   it('no counter is read where only nodes with one parent follow', () => {

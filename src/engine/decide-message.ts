@@ -72,6 +72,8 @@ export interface GivenSignal {
   readonly payload: string | null
   readonly by: string | null
   readonly key: string | null
+  /** Why it was sent, for the record. */
+  readonly reason?: string | null
 }
 
 /** A node that waits goes on with it; one that does not yet will find it. */
@@ -92,8 +94,10 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
   }
   const id = plan.takeId()
   const takes = row?.state === 'waiting'
-  draft.messages.signals.push({ id, node: name, ...given, takenBy: takes ? row.id : null })
-  draft.note('signal.received', { node: name, by: given.by, ...(row === undefined ? {} : { executionId: row.id }) })
+  const { reason = null, ...message } = given
+  draft.messages.signals.push({ id, node: name, ...message, takenBy: takes ? row.id : null })
+  const { by } = given
+  draft.note('signal.received', { node: name, by, reason, ...(row === undefined ? {} : { executionId: row.id }) })
   if (takes) endWait(draft, plan, row, { came: 'signal', id, output: given.payload })
   pauseIfStuck(draft)
 }

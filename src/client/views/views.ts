@@ -11,11 +11,11 @@ import {
   type AllEventOptions,
   type AttemptOptions,
   type AttemptView,
-  type EventOptions,
   type EventView,
   listAttempts,
   listEvents,
   listWorkflowEvents,
+  type WorkflowEventOptions,
 } from './attempt-view.ts'
 import { encodedJson } from './encoded.ts'
 import { graphStates } from './graph-states.ts'
@@ -31,6 +31,7 @@ import {
   listWorkers,
   type WorkerStatus,
 } from './process-views.ts'
+import { listRequests, type RequestListOptions, type RequestView } from './request-list.ts'
 import { Series } from './series.ts'
 import { SharedLook } from './shared-look.ts'
 import type { Page, PageOptions, ViewOptions } from './view-options.ts'
@@ -89,7 +90,7 @@ export class Views {
     return listAttempts((await this.#engine()).store, id, options)
   }
 
-  async eventsOf(id: string, options: EventOptions = {}): Promise<Page<EventView>> {
+  async eventsOf(id: string, options: WorkflowEventOptions = {}): Promise<Page<EventView>> {
     return listWorkflowEvents((await this.#engine()).store, id, options)
   }
 
@@ -135,6 +136,11 @@ export class Views {
   /** The same as `geneva.queues.list()`, shared like the overview. */
   async queues(): Promise<QueueStatus[]> {
     return this.#queues.get()
+  }
+
+  /** Who changed queues and schedules or removed workflows, and why, newest first. */
+  async requests(options: RequestListOptions = {}): Promise<Page<RequestView>> {
+    return listRequests((await this.#engine()).store, options)
   }
 
   /** Something was changed here: the next look is a new one. */

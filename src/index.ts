@@ -29,12 +29,19 @@ export type { FailureStats, NodeStats, QueueStats, Spread, Stats, StatsOptions }
 export type { StepProgress } from './client/step-progress.ts'
 export type { StuckOptions, StuckWork } from './client/stuck.ts'
 export type { Approval } from './client/views/approvals.ts'
-export type { AttemptOptions, AttemptView, EventOptions, EventView } from './client/views/attempt-view.ts'
+export type {
+  AttemptOptions,
+  AttemptView,
+  EventOptions,
+  EventView,
+  WorkflowEventOptions,
+} from './client/views/attempt-view.ts'
 export type { GraphView, GraphViewEdge, GraphViewNode } from './client/views/graph-view.ts'
 export type { HeroPage } from './client/views/hero-page.ts'
 export type { Change } from './client/views/live-changes.ts'
 export type { Overview } from './client/views/overview.ts'
 export type { DefinitionDetail, DefinitionStatus, WorkerStatus } from './client/views/process-views.ts'
+export type { RequestListOptions, RequestView } from './client/views/request-list.ts'
 export type { SeriesPoint } from './client/views/series.ts'
 export type { Page, PageOptions as ViewPageOptions, ViewOptions } from './client/views/view-options.ts'
 export type { Views } from './client/views/views.ts'
@@ -172,6 +179,7 @@ export type {
   WorkflowState,
 } from './store/records.ts'
 export type { SchemaPlan } from './store/store.ts'
+export type { Dispatcher, DispatcherOptions, DueWork } from './worker/dispatcher.ts'
 export type { ErrorContext, OnError } from './worker/error-listener.ts'
 export type { Worker } from './worker/worker.ts'
 export type { WorkerOptions } from './worker/worker-options.ts'

@@ -18,13 +18,17 @@ export async function startMariadb({ folder, guard, durable, settings }) {
   const home = join(folder, 'mariadb')
   const accounts = join(home, 'accounts.sql')
   const password = randomBytes(12).toString('hex')
+  const temporary = join(home, 'tmp')
   await mkdir(home, { mode: 0o700 })
+  await mkdir(temporary)
   await writeFile(
     accounts,
     `CREATE USER geneva@'127.0.0.1' IDENTIFIED BY '${password}';\n` +
       `GRANT ALL PRIVILEGES ON *.* TO geneva@'127.0.0.1' WITH GRANT OPTION;\n`,
   )
   const basics = ['--no-defaults', `--datadir=${join(home, 'data')}`, `--basedir=${binaries.base}`]
+  // Of its own: a server that starts removes what looks like a temporary table of its own, also those of its neighbours.
+  basics.push(`--tmpdir=${temporary}`)
   if (process.getuid?.() === 0) basics.push('--user=root')
   const options = { cwd: home, env: { ...process.env, ...binaries.env } }
   const noTestData = ['--auth-root-authentication-method=socket', '--skip-test-db']

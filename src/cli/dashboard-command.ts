@@ -45,6 +45,7 @@ async function serve(flags: Flags): Promise<void> {
     if (open) openBrowser(url)
     await stopped
     await served.close()
+    if (!json) note('Stopped.')
   })
 }
 

@@ -100,7 +100,7 @@ function databaseOf(url: string | null, dependencies: ReadonlySet<string>, prism
 
 function migratorOf(folder: string, dependencies: ReadonlySet<string>): Migrator | null {
   const has = (name: string) => existsSync(join(folder, name))
-  const named = (pattern: RegExp) => readdirSync(folder).some(name => pattern.test(name))
+  const named = (pattern: RegExp) => has('.') && readdirSync(folder).some(name => pattern.test(name))
   const first = (names: readonly string[]) => names.find(has) ?? null
   if (has('prisma/schema.prisma')) return { tool: 'prisma', folder: 'prisma/migrations' }
   if (named(/^drizzle\.config\./)) return { tool: 'drizzle', folder: 'drizzle' }

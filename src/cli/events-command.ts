@@ -1,7 +1,7 @@
 /** `geneva events`: prints the record of events, as lines for people or one JSON document each, and goes on if asked to. */
 import type { EventName, GenevaEvent } from '../index.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
-import { harmless, printJson, say } from './terminal.ts'
+import { harmless, note, printJson, say } from './terminal.ts'
 
 interface Options extends Shared {
   readonly after?: string
@@ -40,10 +40,13 @@ async function events(flags: Options): Promise<void> {
       ...(type === undefined ? {} : { types: type }),
       ...(workflow === undefined ? {} : { workflow }),
     }
+    let printed = 0
     for await (const event of geneva.events(options)) {
+      printed++
       if (flags.json) printJson(event)
       else say(harmless(lineOf(event)))
     }
+    if (printed === 0 && !follow) note('No events fit.')
   })
 }
 

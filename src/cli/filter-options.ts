@@ -60,8 +60,8 @@ function ago(duration: string, option: string): Date {
 export function spanOf(text: string, option: string): number {
   try {
     return toMilliseconds(text as Duration, option)
-  } catch (error) {
-    throw new WrongUsage((error as Error).message)
+  } catch {
+    throw new WrongUsage(`${option} takes a length of time, such as '90 min', '2 days' or '1d12h', not '${text}'.`)
   }
 }
 

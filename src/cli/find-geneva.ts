@@ -13,6 +13,8 @@ export interface Where {
   readonly database?: string
   readonly prefix?: string
   readonly schema?: string
+  /** A database that is not there yet is made. Others only look: a mistyped path must not become a file. */
+  readonly makes?: boolean
 }
 
 /** In the order in which they are looked for. */
@@ -42,7 +44,7 @@ export async function findGeneva(where: Where): Promise<Geneva> {
   if (module !== null) return loadGeneva(module)
   const { DATABASE_URL } = process.env
   const url = database ?? (DATABASE_URL ? databaseFrom(DATABASE_URL, where) : null)
-  if (url !== null) return new Geneva({ database: url, migrate: false })
+  if (url !== null) return new Geneva({ database: { ...url, mustExist: where.makes !== true }, migrate: false })
   throw new WrongUsage(
     `Which workflows? ${remedy} Or give a database: --database ${databaseUrlForms}, or DATABASE_URL.`,
   )

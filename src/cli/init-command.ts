@@ -2,14 +2,14 @@
  * `geneva init`: looks at an application, writes what it needs to begin, and prints what to do next. It never overwrites a file
  * without asking, so it can be run again; with `--yes`, or where nobody can answer, what is there stays.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { Geneva, type SchemaPlan } from '../index.ts'
 import { databaseKinds } from '../store/open-store.ts'
 import { AppCommand } from './app-command.ts'
 import { detectProject, type Language, type Project } from './detect-project.ts'
-import { answerIsNo } from './exit-codes.ts'
+import { answerIsNo, WrongUsage } from './exit-codes.ts'
 import { setUpReport, setUpText, type Written } from './init-report.ts'
 import { drizzleJournal, earlierMigration, migrationFile } from './migration-file.ts'
 import { type NewFile, projectFiles } from './project-files.ts'
@@ -31,7 +31,7 @@ export function initCommand(): Command {
     ],
     more: 'Files that are there stay, unless you say otherwise. DATABASE_URL, or a line of .env, says which database.',
   })
-    .argument('[folder]', 'the folder of the application', '.')
+    .argument('[folder]', 'the folder of the application; made if it is not there', '.')
     .option('-y, --yes', 'ask nothing')
     .addOption(
       new Option('--language <language>', 'of the files (default: after package.json)').choices(['ts', 'js', 'mjs']),
@@ -43,6 +43,7 @@ export function initCommand(): Command {
 
 async function init(folder: string, flags: Flags): Promise<void> {
   const asks = flags.yes !== true && flags.json !== true && process.stdin.isTTY === true
+  if (existsSync(folder) && !statSync(folder).isDirectory()) throw new WrongUsage(`${folder} is a file, not a folder.`)
   const detected = detectProject(resolve(folder), process.env)
   const chosen = await settle({ ...detected, ...(flags.language ? { language: flags.language } : {}) }, asks)
   const project = chosen && (flags.migration ? chosen : { ...chosen, migrator: null })

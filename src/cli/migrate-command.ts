@@ -48,7 +48,7 @@ async function migrate(what: 'up' | 'status', flags: Flags): Promise<void> {
 /** The type of keys is for new tables, and a module has its own say in it. */
 async function opened(flags: Flags, act: (geneva: Geneva) => Promise<void>): Promise<void> {
   const { keyType, database = process.env.DATABASE_URL } = flags
-  if (keyType === undefined) return withGeneva(flags, act)
+  if (keyType === undefined) return withGeneva({ ...flags, makes: true }, act)
   if (flags.app !== undefined || database === undefined) {
     throw new WrongUsage('--key-type goes with --database <url>. A module says it itself: database: { url, keyType }.')
   }

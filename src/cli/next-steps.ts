@@ -14,7 +14,9 @@ export interface NextStep {
 export function nextSteps(project: Project, folder: string, isPlanned: boolean): NextStep[] {
   const { migrator, database, databaseUrl } = project
   return [
-    ...(folder === '.' ? [] : [{ why: 'in the application', command: `cd ${folder}` }]),
+    ...(folder === '.'
+      ? []
+      : [{ why: 'in the application', command: `cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder}'`}` }]),
     ...install(project),
     ...(databaseUrl === null && database.driver !== null
       ? [{ why: 'your own database', command: `export DATABASE_URL=${database.url}` }]
@@ -35,7 +37,7 @@ export function nextSteps(project: Project, folder: string, isPlanned: boolean):
 
 const forTypeScript: NextStep = {
   why: 'in tsconfig.json: Node runs these files as they are, so they name each other with their endings',
-  command: '"allowImportingTsExtensions": true, "noEmit": true,',
+  command: '"allowImportingTsExtensions": true, "noEmit": true, "types": ["node"],',
 }
 
 const migrateBy: Readonly<Record<Migrator['tool'], string>> = {
@@ -46,25 +48,42 @@ const migrateBy: Readonly<Record<Migrator['tool'], string>> = {
 }
 
 /** What is not in package.json, or not in node_modules. */
-function install({ folder, hasPackage, dependencies, database }: Project): NextStep[] {
+function install({ folder, hasPackage, dependencies, database, language }: Project): NextStep[] {
   const wanted = ['geneva-drive', ...(database.driver === null ? [] : [database.driver])]
-  const missing = wanted.filter(name => !dependencies.has(name) && !existsSync(join(folder, 'node_modules', name)))
+  const isMissing = (name: string) => !dependencies.has(name) && !existsSync(join(folder, 'node_modules', name))
+  const missing = wanted.filter(isMissing)
   return [
     ...(hasPackage ? [] : [{ why: 'a package, to install into', command: 'npm init -y' }]),
     ...(missing.length === 0 ? [] : [{ why: 'what it needs', command: `npm install ${missing.join(' ')}` }]),
+    ...(language === 'ts' && isMissing('@types/node')
+      ? [{ why: 'what the compiler needs', command: 'npm install --save-dev @types/node' }]
+      : []),
   ]
 }
 
 /** How the application itself starts one. */
 function startFrom(project: Project): NextStep[] {
-  const imports = `import { geneva } from './${configPath(project)}'\nimport { Welcome } from './${workflowPath(project)}'`
   if (project.framework === 'express') {
-    const route = `app.post('/welcome', async (request, response) => {
-  const workflow = await geneva.start(Welcome, { input: { name: 'Ann' } })
+    const start = `  const workflow = await geneva.start(Welcome, { input: { name: 'Ann' } })
   response.status(202).json({ id: workflow.id })
 })`
-    return [{ why: 'in your application, where its routes are', command: `${imports}\n\n${route}` }]
+    const command = project.isModule
+      ? `${imports(project)}\n\n${route}\n${start}`
+      : `${route}\n${loads(project)}\n${start}`
+    return [{ why: 'in your application, where its routes are', command }]
   }
   if (project.framework !== 'next') return []
   return [{ why: 'in next.config, so that it is not bundled', command: `serverExternalPackages: ['geneva-drive'],` }]
+}
+
+const route = `app.post('/welcome', async (request, response) => {`
+
+function imports(project: Project): string {
+  return `import { geneva } from './${configPath(project)}'\nimport { Welcome } from './${workflowPath(project)}'`
+}
+
+/** Where files are no modules, `import` is only allowed as a call. */
+function loads(project: Project): string {
+  const load = (names: string, path: string) => `  const { ${names} } = await import('./${path}')`
+  return `${load('geneva', configPath(project))}\n${load('Welcome', workflowPath(project))}`
 }

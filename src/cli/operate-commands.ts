@@ -1,7 +1,8 @@
 /** `geneva stuck`, `geneva stats` and `geneva health`: what operators ask. None of them changes a workflow. */
-import type { Duration, Health, NodeStats, Stats, StuckWork } from '../index.ts'
+import type { Health, NodeStats, Stats, StuckWork } from '../index.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { answerIsNo } from './exit-codes.ts'
+import { spanOf } from './filter-options.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
 const longestList = 10
@@ -21,8 +22,8 @@ export function stuckCommand(): AppCommand {
     .locating()
     .action((flags: Flags) =>
       withGeneva(flags, async geneva => {
-        const found = await geneva.stuck(flags.for === undefined ? {} : { for: flags.for as Duration })
-        tell(flags, found, found.map(stuckLine).join('\n') || 'Nothing is stuck.')
+        const found = await geneva.stuck(flags.for === undefined ? {} : { for: spanOf(flags.for, '--for') })
+        tell(flags, { items: found }, found.map(stuckLine).join('\n') || 'Nothing is stuck.')
         if (found.length > 0) process.exitCode = answerIsNo
       }),
     )
@@ -37,7 +38,7 @@ export function statsCommand(): AppCommand {
     .locating()
     .action((flags: Flags) =>
       withGeneva(flags, async geneva => {
-        const stats = await geneva.stats(flags.since === undefined ? {} : { since: flags.since as Duration })
+        const stats = await geneva.stats(flags.since === undefined ? {} : { since: spanOf(flags.since, '--since') })
         tell(flags, stats, statsText(stats))
       }),
     )
@@ -96,12 +97,12 @@ function statsText({ since, until, executions, sampled, slowest, bottlenecks, fa
 function nodeLine(node: NodeStats, what: 'took' | 'waited'): string {
   const { p50, p95, p99, max } = node[what]
   const ms = [p50, p95, p99, max].map(value => Math.round(value))
-  return `${node.workflow}.${node.step}: ${node.executions} times, median ${ms[0]} ms, 95 % ${ms[1]} ms, 99 % ${ms[2]} ms, longest ${ms[3]} ms`
+  return `${node.workflow}.${node.step}: ${node.executions} ${node.executions === 1 ? 'time' : 'times'}, median ${ms[0]} ms, 95 % ${ms[1]} ms, 99 % ${ms[2]} ms, longest ${ms[3]} ms`
 }
 
 function healthText({ status, problems, database, workers, queues }: Health): string {
   const answered = database.latencyMs === null ? 'no answer' : `answered in ${database.latencyMs} ms`
-  const waiting = `${queues.due} executions are due${queues.oldestMs === null ? '' : `, the oldest for ${queues.oldestMs} ms`}`
-  const facts = `${status}: database ${answered}; ${workers.alive} workers alive; ${waiting}`
+  const waiting = `${queues.due} ${queues.due === 1 ? 'execution is' : 'executions are'} due${queues.oldestMs === null ? '' : `, the oldest for ${queues.oldestMs} ms`}`
+  const facts = `${status}: database ${answered}; ${workers.alive} ${workers.alive === 1 ? 'worker' : 'workers'} alive; ${waiting}`
   return [facts, ...problems.map(problem => `  ${problem}`)].join('\n')
 }

@@ -1,5 +1,5 @@
 /** The text of the files that `geneva init` writes into an application. Pure: it neither reads nor writes any. */
-import type { Language, Project } from './detect-project.ts'
+import type { Project } from './detect-project.ts'
 
 export interface NewFile {
   /** From the folder of the application. */
@@ -14,7 +14,7 @@ export interface NewFile {
 export function projectFiles(project: Project): NewFile[] {
   return [
     { path: configPath(project), text: config(project), what: 'the configuration: what the command line loads' },
-    { path: workflowPath(project), text: workflow(project.language), what: 'a first workflow' },
+    { path: workflowPath(project), text: workflow(project), what: 'a first workflow' },
     ...(project.framework === 'next' ? [route(project)] : []),
   ]
 }
@@ -44,14 +44,19 @@ function config(project: Project): string {
   return lines.join('')
 }
 
-function workflow(language: Language): string {
+function workflow({ language, framework }: Project): string {
   const types = language === 'ts' ? '<null, { name: string }>' : ''
+  // The worker is not bundled, so it would look for another class than the one that was started.
+  const named =
+    framework === 'next'
+      ? `    // A build shortens the names of classes. This one is stored.\n    this.named('Welcome')\n`
+      : ''
   const comment = language === 'ts' ? '' : `\n/** @extends {Workflow<null, { name: string }>} */`
   return `import { Workflow } from 'geneva-drive'
 ${comment}
 export class Welcome extends Workflow${types} {
   static {
-    this.step('greet')
+${named}    this.step('greet')
     this.step('followUp', { wait: '3 seconds' })
   }
 

@@ -1,10 +1,11 @@
 /** `geneva prune`: removes workflows that ended long ago, or counts them. */
 import { Option } from 'commander'
-import type { Duration, EndedWorkflowState, Geneva } from '../index.ts'
-import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import type { EndedWorkflowState, Geneva } from '../index.ts'
+import { AppCommand, type Asker, asked, asking, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { spanOf } from './filter-options.ts'
 import { printJson, say } from './terminal.ts'
 
-interface Flags extends Shared {
+interface Flags extends Shared, Asker {
   readonly olderThan: string
   readonly state?: EndedWorkflowState[]
   readonly limit?: number
@@ -12,7 +13,7 @@ interface Flags extends Shared {
 }
 
 export function pruneCommand(): AppCommand {
-  return new AppCommand('prune', {
+  const command = new AppCommand('prune', {
     description: 'remove workflows that ended long ago, with all that belongs to them',
     examples: [
       ["prune --older-than '30 days' --dry-run", 'how many would go'],
@@ -30,14 +31,17 @@ export function pruneCommand(): AppCommand {
     )
     .option('--limit <count>', 'stop when so many are gone', wholeNumber(Number.MAX_SAFE_INTEGER))
     .option('--dry-run', 'count only, remove nothing')
+  return asking(command)
     .locating()
     .action((flags: Flags) => withGeneva(flags, geneva => prune(geneva, flags)))
 }
 
-async function prune(geneva: Geneva, { olderThan, state, limit, dryRun = false, json }: Flags): Promise<void> {
+async function prune(geneva: Geneva, flags: Flags): Promise<void> {
+  const { olderThan, state, limit, dryRun = false, json } = flags
   const report = await geneva.prune({
-    olderThan: olderThan as Duration,
+    olderThan: spanOf(olderThan, '--older-than'),
     dryRun,
+    ...asked(flags),
     ...(state === undefined ? {} : { states: state }),
     ...(limit === undefined ? {} : { limit }),
   })

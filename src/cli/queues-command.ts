@@ -49,15 +49,15 @@ function pauseCommand(): AppCommand {
 }
 
 function resumeCommand(): AppCommand {
-  return new AppCommand('resume', {
+  const command = new AppCommand('resume', {
     description: 'let what has fallen due meanwhile begin, in order',
-    examples: [['queues resume mail', 'goes on']],
+    examples: [['queues resume mail --by ann', 'goes on']],
   })
-    .argument('<queue>', 'the name of the queue')
+  return asking(command.argument('<queue>', 'the name of the queue'))
     .locating()
     .action((queue: string, flags: Flags) =>
       withGeneva(flags, async ({ queues }) => {
-        await queues.resume(queue)
+        await queues.resume(queue, asked(flags))
         await tell(queues, queue, flags)
       }),
     )

@@ -20,12 +20,13 @@ import { migrateCommand } from './migrate-command.ts'
 import { healthCommand, statsCommand, stuckCommand } from './operate-commands.ts'
 import { pruneCommand } from './prune-command.ts'
 import { queuesCommand } from './queues-command.ts'
+import { requestsCommand } from './requests-command.ts'
 import { scheduleCommand } from './schedule-command.ts'
 import { showCommand } from './show-command.ts'
 import { startCommand } from './start-command.ts'
 import { steerCommands } from './steer-commands.ts'
 import { decideCommand, signalCommand } from './tell-commands.ts'
-import { harmless, note } from './terminal.ts'
+import { harmless, note, wrapped } from './terminal.ts'
 import { workerCommand } from './worker-command.ts'
 
 const { version } = createRequire(import.meta.url)('geneva-drive/package.json') as { version: string }
@@ -36,12 +37,32 @@ function groups(): readonly (readonly [string, readonly Command[]])[] {
     ['Begin:', [initCommand(), migrateCommand(), workerCommand(), startCommand()]],
     ['Look:', [listCommand(), showCommand(), explainCommand(), graphCommand(), eventsCommand(), dashboardCommand()]],
     ['Steer:', [...steerCommands(), decideCommand(), signalCommand()]],
-    ['Operate:', [dlqCommand(), queuesCommand(), scheduleCommand(), statsCommand(), stuckCommand(), healthCommand()]],
+    [
+      'Operate:',
+      [
+        dlqCommand(),
+        queuesCommand(),
+        scheduleCommand(),
+        statsCommand(),
+        stuckCommand(),
+        healthCommand(),
+        requestsCommand(),
+      ],
+    ],
     ['Keep in order:', [checkCommand(), doctorCommand(), pruneCommand(), completionCommand()]],
   ]
 }
 
-function makeProgram(): Command {
+const noColor = '--no-color'
+
+const closing = [
+  'Every command finds your workflows by a module that exports `geneva`: --app, GENEVA_APP, or geneva.config.* in this folder.',
+  'Most need only a database: --database or DATABASE_URL. All print JSON with --json.',
+  'Exit codes: 0 done, 1 it went wrong, 2 wrong usage, 3 the answer is no. --no-color or NO_COLOR: without colours.',
+]
+
+/** Every command, with its options and its help. */
+export function makeProgram(): Command {
   const program = new Command('geneva')
     .description('Durable workflows on the database your application already has.')
     .version(version)
@@ -52,13 +73,7 @@ function makeProgram(): Command {
       subcommandTerm: command => [command.name(), ...command.registeredArguments.map(wordFor)].join(' '),
     })
     .showHelpAfterError('(geneva --help shows all commands)')
-    .addHelpText(
-      'after',
-      `
-Every command finds your workflows by a module that exports \`geneva\`: --app, GENEVA_APP, or geneva.config.* in this folder.
-Most need only a database: --database or DATABASE_URL. All print JSON with --json.
-Exit codes: 0 done, 1 it went wrong, 2 wrong usage, 3 the answer is no.`,
-    )
+    .addHelpText('after', () => `\n${closing.map(line => wrapped(line, process.stdout.columns)).join('\n')}`)
   for (const [group, commands] of groups()) {
     program.commandsGroup(group)
     for (const command of commands) program.addCommand(command)
@@ -68,13 +83,18 @@ Exit codes: 0 done, 1 it went wrong, 2 wrong usage, 3 the answer is no.`,
 
 /** Never rejects: what goes wrong is told on standard error and by `process.exitCode`. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
+  // Before the command is looked at, so that it may stand anywhere.
+  if (args.includes(noColor)) process.env.NO_COLOR = '1'
   try {
-    await makeProgram().parseAsync(args, { from: 'user' })
+    await makeProgram().parseAsync(
+      args.filter(word => word !== noColor),
+      { from: 'user' },
+    )
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : wrongUsage
     else {
       process.exitCode = error instanceof WrongUsage ? wrongUsage : failed
-      note(harmless(describe(error)))
+      note(wrapped(harmless(describe(error)), process.stderr.isTTY ? process.stderr.columns : undefined))
     }
   }
 }
@@ -84,11 +104,31 @@ function wordFor(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`
 }
 
+/** The same for a person at a terminal as for one who writes code. */
+const commandFor: Readonly<Record<string, string>> = {
+  'geneva.deadLetters()': 'geneva dlq list',
+  'geneva.schedules.list()': 'geneva schedule list',
+}
+
+/** The server is not there, or something between here and there does not let us through. */
+const unreachable = ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH']
+
 /** What a driver throws is a fact about the database, not a bug here: its message is enough. */
 function describe(error: unknown): string {
-  if (isGenevaError(error) || error instanceof WrongUsage) return `geneva: ${error.message}`
-  if (error instanceof AggregateError) return `geneva: ${error.errors.map(inner => String(inner)).join('; ')}`
+  if (isGenevaError(error) || error instanceof WrongUsage) {
+    return `geneva: ${error.message.replace(/`(geneva\.[\w.]+\(\))`/g, (all, call) => (commandFor[call] ? `\`${commandFor[call]}\`` : all))}`
+  }
   const { code, message } = error as { code?: unknown; message?: unknown }
+  if (typeof code === 'string' && unreachable.includes(code)) {
+    return `geneva: The database does not answer: ${causeOf(error)}. Is it running, and is its address right?`
+  }
+  if (error instanceof AggregateError) return `geneva: ${causeOf(error)}`
   if (typeof code === 'string' && typeof message === 'string') return `geneva: ${message} (${code})`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+/** A host with several addresses fails with an error for each. */
+function causeOf(error: unknown): string {
+  const causes = error instanceof AggregateError ? error.errors : [error]
+  return [...new Set(causes.map(cause => (cause instanceof Error ? cause.message : String(cause))))].join('; ')
 }

@@ -54,30 +54,30 @@ function pauseCommand(): AppCommand {
 }
 
 function resumeCommand(): AppCommand {
-  return new AppCommand('resume', {
+  const command = new AppCommand('resume', {
     description: 'go on with the first tick from now; those that fell into the pause are left out',
-    examples: [['schedule resume nightly', 'goes on']],
+    examples: [['schedule resume nightly --by ann', 'goes on']],
   })
-    .argument('<schedule>', 'its name')
+  return asking(command.argument('<schedule>', 'its name'))
     .locating()
     .action((name: string, flags: Flags) =>
       withGeneva(flags, async ({ schedules }) => {
-        await schedules.resume(name)
+        await schedules.resume(name, asked(flags))
         tell(flags, await schedules.find(name))
       }),
     )
 }
 
 function triggerCommand(): AppCommand {
-  return new AppCommand('trigger', {
+  const command = new AppCommand('trigger', {
     description: 'start one workflow of a schedule now, also while it is paused',
-    examples: [['schedule trigger nightly', 'its ticks stay as they are']],
+    examples: [['schedule trigger nightly --by ann', 'its ticks stay as they are']],
   })
-    .argument('<schedule>', 'its name')
+  return asking(command.argument('<schedule>', 'its name'))
     .locating(true)
     .action((name: string, flags: Flags) =>
       withApp(flags, async ({ schedules }) => {
-        const { id, type } = await schedules.trigger(name)
+        const { id, type } = await schedules.trigger(name, asked(flags))
         if (flags.json) printJson({ workflowId: id })
         else say(`Started ${type} ${id}.`)
       }),

@@ -1,8 +1,7 @@
 /** `geneva start`: starts one workflow by the stored name of its class. It needs the code: the input is checked before. */
-import type { Duration } from '../index.ts'
 import { AppCommand, type Asker, asked, asking, jsonValue, type Shared, withApp } from './app-command.ts'
 import { failed } from './exit-codes.ts'
-import { heroFrom } from './filter-options.ts'
+import { heroFrom, spanOf } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 
 interface Flags extends Shared, Asker {
@@ -47,13 +46,13 @@ async function start(type: string, flags: Flags): Promise<void> {
         ...asked(flags),
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(tag === undefined ? {} : { tags: tag }),
-        ...(delay === undefined ? {} : { delay: delay as Duration }),
+        ...(delay === undefined ? {} : { delay: spanOf(delay, '--delay') }),
       },
     )
     const { id } = workflow
     if (!flags.json) say(`Started ${type} ${id}. geneva show ${id} --watch shows how it goes.`)
     if (flags.wait !== undefined) {
-      const timeout = flags.wait === true ? {} : { timeout: flags.wait as Duration }
+      const timeout = flags.wait === true ? {} : { timeout: spanOf(flags.wait, '--wait') }
       await workflow.waitUntilFinished(timeout).catch(error => {
         process.exitCode = failed
         note(harmless(`geneva: ${(error as Error).message}`))

@@ -1,7 +1,7 @@
 /** `geneva decide` and `geneva signal`: what a person tells a workflow that waits. */
 import { Argument } from 'commander'
 import { type Geneva, type WorkflowHandle, WorkflowNotFoundError } from '../index.ts'
-import { AppCommand, jsonValue, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Asker, asked, asking, jsonValue, type Shared, withGeneva } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
 interface DecideFlags extends Shared {
@@ -42,14 +42,13 @@ export function decideCommand(): AppCommand {
     })
 }
 
-interface SignalFlags extends Shared {
+interface SignalFlags extends Shared, Asker {
   readonly payload?: unknown
-  readonly by?: string
   readonly key?: string
 }
 
 export function signalCommand(): AppCommand {
-  return new AppCommand('signal', {
+  const command = new AppCommand('signal', {
     description: 'send a message to a step that waits for it, or will',
     examples: [
       [`signal 4711 delivered --payload '{"signedBy":"Bob"}'`, 'what the step receives'],
@@ -60,12 +59,12 @@ export function signalCommand(): AppCommand {
     .argument('<name>', 'the name of the signal: the step that waits for it')
     .option('--payload <json>', 'what the step receives', jsonValue)
     .option('--key <text>', 'a second signal with the same key changes nothing')
-    .option('--by <name>', 'who sends it, for the record')
+  return asking(command)
     .locating()
     .action(async (id: string, name: string, flags: SignalFlags) => {
-      const { by, key } = flags
+      const { key } = flags
       await withGeneva(flags, async geneva => {
-        const options = { ...(by === undefined ? {} : { by }), ...(key === undefined ? {} : { key }) }
+        const options = { ...asked(flags), ...(key === undefined ? {} : { key }) }
         await geneva.signal(id, name, flags.payload, options)
         await tell(geneva, await findWorkflow(geneva, id), flags, `The signal ${name} is sent.`)
       })

@@ -3,6 +3,7 @@
  * alone; text of unknown origin is made harmless before it is shown.
  */
 import { styleText } from 'node:util'
+import { Help } from 'commander'
 import { cutTo, padTo, printable, widthOf } from '../drawing/printable-text.ts'
 import type { WorkflowState } from '../index.ts'
 
@@ -38,9 +39,20 @@ export function harmless(text: string): string {
   )
 }
 
+/** Lines that are too long for a terminal, broken between words. What is drawn fits already, and stays as it is. */
+export function wrapped(text: string, columns: number | undefined): string {
+  if (columns === undefined) return text
+  const help = new Help()
+  const fits = (line: string) => line.length <= columns || line.includes('\u001b')
+  return text
+    .split('\n')
+    .map(line => (fits(line) ? line : help.boxWrap(line, columns)))
+    .join('\n')
+}
+
 /** For people. */
 export function say(text: string): void {
-  console.log(text)
+  console.log(process.stdout.isTTY ? wrapped(text, process.stdout.columns) : text)
 }
 
 /** For programs: one document a line. Numbers that JSON does not know become text. */

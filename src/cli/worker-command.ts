@@ -1,6 +1,6 @@
 /** `geneva worker`: this process works until it is told to stop. The code is the application's; nothing else is imported. */
-import type { Duration } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withApp } from './app-command.ts'
+import { spanOf } from './filter-options.ts'
 import { note, printJson } from './terminal.ts'
 
 interface Flags extends Shared {
@@ -35,8 +35,8 @@ async function work(flags: Flags): Promise<void> {
   const options = {
     ...(queue === undefined ? {} : { queues: queue }),
     ...(concurrency === undefined ? {} : { concurrency }),
-    ...(poll === undefined ? {} : { poll: poll as Duration }),
-    ...(grace === undefined ? {} : { grace: grace as Duration }),
+    ...(poll === undefined ? {} : { poll: spanOf(poll, '--poll') }),
+    ...(grace === undefined ? {} : { grace: spanOf(grace, '--grace') }),
   }
   await withApp(flags, async geneva => {
     if (flags.once) {

@@ -29,6 +29,7 @@ import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
 import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
 import { metricsPage } from '../observe/telemetry/telemetry.ts'
 import type { Store } from '../store/store.ts'
+import type { Dispatcher, DispatcherOptions } from '../worker/dispatcher.ts'
 import { ErrorListener } from '../worker/error-listener.ts'
 import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
@@ -44,6 +45,7 @@ import { type PruneOptions, type PruneReport, prune } from './retention.ts'
 import { Schedules } from './schedules.ts'
 import { Schema } from './schema.ts'
 import { type NamedStart, type NamedStartOptions, whatFromNames } from './start-by-name.ts'
+import { startDispatcher } from './start-dispatcher.ts'
 import { type Stats, type StatsOptions, stats } from './stats.ts'
 import { Steering } from './steering.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
@@ -57,6 +59,7 @@ export class Geneva extends Steering {
   readonly #onError: ErrorListener
   readonly #bus: EventBus
   readonly #workers = new Set<Worker>()
+  readonly #dispatchers = new Set<Dispatcher>()
   /** Schedules as the database knows them: list, pause, resume, start one now, remove. */
   readonly schedules: Schedules = new Schedules(() => this.#connection.open())
 
@@ -333,6 +336,13 @@ export class Geneva extends Steering {
     return (await this.#makeWorker(options)).drain(drainOptionsFrom(options))
   }
 
+  /** Pushes what is due, and no live worker has code for, to services that do not look by themselves, until it is stopped. */
+  async startDispatcher(options: DispatcherOptions): Promise<Dispatcher> {
+    const dispatcher = await startDispatcher(this.#connection, this.#onError, options)
+    this.#dispatchers.add(dispatcher)
+    return dispatcher
+  }
+
   /** Opens the database and brings its tables up to date. Not needed before other calls, which do the same. */
   async migrate(): Promise<void> {
     await this.#connection.open()
@@ -341,7 +351,7 @@ export class Geneva extends Steering {
   /** Stops the workers of this instance in good order and closes its connections. */
   async close(): Promise<void> {
     if (!this.#connection.markClosed()) return
-    await Promise.all([...this.#workers].map(worker => worker.stop()))
+    await Promise.all([...this.#workers, ...this.#dispatchers].map(each => each.stop()))
     await this.#bus.close()
     await this.#connection.release()
   }

@@ -26,8 +26,11 @@ export interface NodeWithState {
   readonly error: Execution['error']
 }
 
+/** How many attempts at each node belong to earlier rounds: before somebody sent the workflow back to an earlier step. */
+export type Rounds = Readonly<Record<string, number>> | null
+
 /** In the order of the graph. Items of `each` nodes stand behind their node, in order. */
-export function nodesWithState(graph: Graph, history: readonly Execution[]): NodeWithState[] {
+export function nodesWithState(graph: Graph, history: readonly Execution[], rounds: Rounds = null): NodeWithState[] {
   const latest = new Map<string, Execution>()
   for (const execution of history) {
     const name = currentName(graph, execution.step)
@@ -35,9 +38,14 @@ export function nodesWithState(graph: Graph, history: readonly Execution[]): Nod
     if (!known || known.attempt <= execution.attempt) latest.set(name, execution)
   }
   const items = itemsByNode(graph, [...latest.keys()])
+  const stateOf = (node: GraphNode) => {
+    const found = latest.get(node.id)
+    const isOver = found !== undefined && found.attempt <= (rounds?.[found.step] ?? 0)
+    return isOver ? { ...withState(node, undefined), attempt: found.attempt } : withState(node, found)
+  }
   return graph.nodes.flatMap(node => [
-    withState(node, latest.get(node.id)),
-    ...(items.get(node.id) ?? []).map(item => withState(graph.node(item), latest.get(item))),
+    stateOf(node),
+    ...(items.get(node.id) ?? []).map(item => stateOf(graph.node(item))),
   ])
 }
 

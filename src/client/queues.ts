@@ -1,6 +1,6 @@
 /**
  * What an application asks of its queues: what stands in them, pause, resume, other limits. All of it is durable and holds for
- * every process; a queue exists as soon as somebody names it.
+ * every process, and it is recorded who asked and why; a queue exists as soon as somebody names it.
  */
 import type { LimitOptions } from '../definition/limit-options.ts'
 import { toDate } from '../primitives/to-date.ts'
@@ -48,20 +48,22 @@ export class Queues {
 
   /** From now on no execution of the queue begins, in any process. What runs goes on. */
   async pause(name: string, options?: RequestOptions): Promise<void> {
-    const { by, reason } = requestFrom(options)
-    await (await this.#open()).engine.store.limits.pause(queueName(name), by, reason)
+    const asked = requestFrom(options)
+    await (await this.#open()).engine.store.limits.pause(queueName(name), asked)
   }
 
   /** What has fallen due meanwhile begins, in the order in which it stands in line. Does nothing if the queue is not paused. */
-  async resume(name: string): Promise<void> {
+  async resume(name: string, options?: RequestOptions): Promise<void> {
+    const asked = requestFrom(options)
     const { engine } = await this.#open()
-    if (await engine.store.limits.resume(queueName(name))) engine.ends.noteWork()
+    if (await engine.store.limits.resume(queueName(name), asked)) engine.ends.noteWork()
   }
 
   /** Other limits, for every process and at once, until a deploy declares new ones; `{}` takes them away. */
-  async limit(name: string, limits: LimitOptions): Promise<void> {
+  async limit(name: string, limits: LimitOptions, options?: RequestOptions): Promise<void> {
+    const asked = requestFrom(options)
     const { engine } = await this.#open()
-    await engine.store.limits.set(queueName(name), queueLimits(name, limits))
+    await engine.store.limits.set(queueName(name), queueLimits(name, limits), asked)
     engine.ends.noteWork()
   }
 }

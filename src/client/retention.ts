@@ -4,13 +4,14 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
-import type { EndedWorkflowState, RetentionAges } from '../store/housekeeping-store.ts'
+import type { EndedWorkflowState, PruneCall, PruneStep, RetentionAges } from '../store/housekeeping-store.ts'
 import type { Store } from '../store/store.ts'
+import { type RequestOptions, requestFrom } from './request-options.ts'
 
 /** For all ends alike, or for each its own; a state that is not named is kept for ever. */
 export type RetentionOptions = Duration | { readonly [State in EndedWorkflowState]?: Duration }
 
-export interface PruneOptions {
+export interface PruneOptions extends RequestOptions {
   /** Only workflows that ended at least so long ago. */
   readonly olderThan: Duration
   /** Only workflows that ended so. Default: all that have ended. */
@@ -49,17 +50,24 @@ export async function prune(store: Store, options: PruneOptions): Promise<PruneR
   if (!Number.isSafeInteger(limit) || limit < 1) {
     throw new InvalidArgumentError(`The limit of prune must be a whole number above 0, not ${String(limit)}.`)
   }
-  const ageMs = toMilliseconds(olderThan, '`olderThan` of prune')
-  const ages = new Map([states].flat().map(state => [checkState(state), ageMs]))
+  const olderThanMs = toMilliseconds(olderThan, '`olderThan` of prune')
+  const ends = [states].flat().map(checkState)
+  const call = { ages: new Map(ends.map(state => [state, olderThanMs])), dryRun }
+  const asked = requestFrom(options)
+  if (dryRun) return pruneAll(store, call, limit)
+  // Recorded before the first is gone, so that nothing goes unrecorded, whatever becomes of this process.
+  const detail = (removed: number | null) => JSON.stringify({ removed, olderThanMs, states: ends })
+  const id = await store.requests.begin({ ...asked, action: 'workflow.prune', name: null, detail: detail(null) })
+  const report = await pruneAll(store, call, limit)
+  await store.requests.complete(id, report.workflows === 0 ? null : detail(report.workflows))
+  return report
+}
+
+async function pruneAll(store: Store, call: Pick<PruneCall, 'ages' | 'dryRun'>, limit: number): Promise<PruneReport> {
   let workflows = 0
   let cursor: string | null = null
   do {
-    const step: { pruned: number; cursor: string | null } = await store.housekeeping.prune({
-      ages,
-      cursor,
-      limit: limit - workflows,
-      dryRun,
-    })
+    const step: PruneStep = await store.housekeeping.prune({ ...call, cursor, limit: limit - workflows })
     workflows += step.pruned
     cursor = step.cursor
   } while (cursor !== null && workflows < limit)

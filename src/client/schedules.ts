@@ -57,20 +57,21 @@ export class Schedules {
 
   /** From now on no tick is started, in any process. Workflows that were started go on. */
   async pause(name: string, options?: RequestOptions): Promise<void> {
-    const { by, reason } = requestFrom(options)
+    const asked = requestFrom(options)
     const { engine } = await this.#open()
-    if (!(await engine.store.schedules.pause(name, by, reason))) throw unknown(name)
+    if (!(await engine.store.schedules.pause(name, asked))) throw unknown(name)
   }
 
   /** Goes on with the first tick from now; those that fell into the pause are left out. */
-  async resume(name: string): Promise<void> {
+  async resume(name: string, options?: RequestOptions): Promise<void> {
+    const asked = requestFrom(options)
     const { engine, ticks } = await this.#open()
     const { schedules, now } = await engine.store.schedules.list([name])
     const [row] = schedules
     if (row === undefined) throw unknown(name)
     const since = Math.floor(now / 1000)
     const nextAt = ticks.timingOf(row.timing).next(since) * 1000
-    await engine.store.schedules.resume(name, { nextAt, since: since * 1000 })
+    await engine.store.schedules.resume(name, { nextAt, since: since * 1000 }, asked)
   }
 
   /** Starts one workflow now, also while the schedule is paused. Its ticks stay as they are. */
@@ -88,14 +89,15 @@ export class Schedules {
   }
 
   /** Forgets a schedule that the code no longer has. One that it has would come back, so that is refused. */
-  async remove(name: string): Promise<void> {
+  async remove(name: string, options?: RequestOptions): Promise<void> {
+    const asked = requestFrom(options)
     const { engine, ticks } = await this.#open()
     if (ticks.find(name) !== null) {
       throw new InvalidArgumentError(
         `The schedule ${JSON.stringify(name)} is still in the code of this process. Take it out there first, or pause it.`,
       )
     }
-    await engine.store.schedules.remove(name)
+    await engine.store.schedules.remove(name, asked)
   }
 }
 

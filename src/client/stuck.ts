@@ -62,7 +62,7 @@ function reasonOf({ kind, node, queue, handler, owner, pause }: StuckRow, since:
   if (kind === 'lease_lost') {
     return `Step ${node} is held by worker ${owner}, which is silent since ${at}. A worker with the code would take it over.`
   }
-  return `Paused since ${at}${node === null ? '' : `, after step ${node} had failed`}. Resume, skip or cancel it.`
+  return `Paused since ${at}${node === null ? '' : `, after step ${node} had failed`}. Resume, skip or cancel it, or requeue its dead letter.`
 }
 
 function ofSchedule({ name, type, nextAt, lastError }: ScheduleRecord): StuckWork {

@@ -9,6 +9,7 @@ import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { DecisionRecord, WorkflowRecord } from '../store/records.ts'
+import { type RequestOptions, requestFrom } from './request-options.ts'
 
 export interface DecideOptions<Data = unknown> {
   readonly decision: 'confirmed' | 'rejected'
@@ -19,8 +20,7 @@ export interface DecideOptions<Data = unknown> {
   readonly data?: Data
 }
 
-export interface SignalOptions {
-  readonly by?: string
+export interface SignalOptions extends RequestOptions {
   /** A second signal with the same key changes nothing: for senders that try again. */
   readonly key?: string
 }
@@ -62,12 +62,12 @@ export async function signal(
   engine: Engine,
   id: string,
   step: string,
-  { payload, by, key }: SignalOptions & { readonly payload: unknown },
+  { payload, key, ...asked }: SignalOptions & { readonly payload: unknown },
 ): Promise<void> {
   const given = await checked(engine, id, step, payload)
   await engine.signal(id, checkKey(step, 'The signal'), {
     payload: encodeValue(given, { what: `The payload of signal ${step}`, maxBytes }),
-    by: by === undefined ? null : sanitizeText(textOf(by), maxComment),
+    ...requestFrom(asked),
     key: key === undefined ? null : checkKey(key, 'The key of a signal'),
   })
 }

@@ -191,7 +191,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   async nodesWithState(): Promise<NodeWithState[]> {
     await this.refresh()
     const { graph } = await this.#course(this.#parts.engine)
-    return nodesWithState(graph, await this.history())
+    return nodesWithState(graph, await this.history(), this.#snapshot.workflow.rounds)
   }
 
   /** What it waits for, in a sentence, and for each of its nodes why it does not run. */

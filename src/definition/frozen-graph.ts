@@ -86,6 +86,7 @@ function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): Gra
     priority: node.priority ?? said?.priority ?? defaults.priority,
     dependsOn: node.depends_on,
     ...(job === undefined ? {} : { job }),
+    ...(node.method === undefined && mayLackCode.includes(kind) ? { codeless: true as const } : {}),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
     ...flowOfFrozen(node),
@@ -114,6 +115,9 @@ function freezeClassNode(node: GraphNode): FrozenNode {
     ...frozenFlowOf(node),
   }
 }
+
+/** Kinds whose code only looks at what came. */
+const mayLackCode: readonly NodeKind[] = ['human', 'signal']
 
 /** Kinds of nodes that do nothing themselves. */
 export const withoutCode: readonly NodeKind[] = ['fork', 'join', 'savePoint']

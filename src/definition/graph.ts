@@ -77,6 +77,8 @@ export interface GraphNode {
   readonly dependsOn: readonly string[]
   /** The name of the job that is its code; without one the code is a method of the class. */
   readonly job?: string
+  /** In the graph of a class: no method belongs to it. It came in with an imported graph. */
+  readonly codeless?: true
   /** How many items of an `each` node may be under way at once; without it, all. */
   readonly concurrency?: number
   readonly metadata?: Readonly<Record<string, unknown>>

@@ -3,7 +3,7 @@
  * who decide at once one comes second and sees the other. Pure; what cannot be taken throws, and nothing changes.
  */
 import { AlreadyDecidedError, InvalidStateError } from '../errors.ts'
-import type { NewDecision } from '../store/change.ts'
+import type { LatestEnding, NewDecision } from '../store/change.ts'
 import { cameIn } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { closeAllLetters } from './dead-letters.ts'
@@ -72,6 +72,8 @@ export interface GivenSignal {
   readonly payload: string | null
   readonly by: string | null
   readonly key: string | null
+  /** Why it was sent, for the record. */
+  readonly reason?: string | null
 }
 
 /** A node that waits goes on with it; one that does not yet will find it. */
@@ -92,22 +94,34 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
   }
   const id = plan.takeId()
   const takes = row?.state === 'waiting'
-  draft.messages.signals.push({ id, node: name, ...given, takenBy: takes ? row.id : null })
-  draft.note('signal.received', { node: name, by: given.by, ...(row === undefined ? {} : { executionId: row.id }) })
+  const { reason = null, ...message } = given
+  draft.messages.signals.push({ id, node: name, ...message, takenBy: takes ? row.id : null })
+  const { by } = given
+  draft.note('signal.received', { node: name, by, reason, ...(row === undefined ? {} : { executionId: row.id }) })
   if (takes) endWait(draft, plan, row, { came: 'signal', id, output: given.payload })
   pauseIfStuck(draft)
 }
 
 function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string): LiveRow {
-  refuseUnlessOpen(draft, `${verb} step ${node} of`)
   const name = currentName(plan, node)
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
-  if (row?.state === 'waiting') return row
-  const isDecided = latestUnder(draft, plan, name) !== null || cameIn(row?.input ?? null) !== null
-  if (isDecided) {
+  // Before anything else: who comes second is to hear of the first, also if that has ended the workflow.
+  if (row?.state !== 'waiting' && isDecided(latestUnder(draft, plan, name), row)) {
     throw new AlreadyDecidedError(draft.workflowId, `Step ${node} has been decided already.`)
   }
+  refuseUnlessOpen(draft, `${verb} step ${node} of`)
+  if (row?.state === 'waiting') return row
+  if (latestUnder(draft, plan, name) !== null) {
+    throw new AlreadyDecidedError(draft.workflowId, `Step ${node} has ended already.`)
+  }
   throw refusal(draft, `${verb} step ${node} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
+}
+
+/** By people: not by who canceled the workflow, nor by a deadline that nobody has met. */
+function isDecided(latest: LatestEnding | null, row: LiveRow | undefined): boolean {
+  if (cameIn(row?.input ?? null) !== null) return true
+  if (latest?.outcome === 'confirmed' || latest?.outcome === 'rejected') return true
+  return cameIn(latest?.input ?? null)?.came === 'decision'
 }
 
 function refuseUnlessOpen(draft: ChangeDraft, what: string): void {

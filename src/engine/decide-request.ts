@@ -137,11 +137,17 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
   settleLetters(draft, plan, name, hand)
-  if (!isDeclaredFinished(draft)) {
+  // What has waited for a join that is lost now acts first: else the workflow would only be stuck.
+  actOnLostJoins(draft, plan)
+  if (isOpen(draft) && !isDeclaredFinished(draft)) {
     goOnIfFree(draft, plan, hand.request)
     goOnBehind(draft, plan, name, row?.fence ?? 0)
   }
   endOrStick(draft, plan, hand.request)
+}
+
+function isOpen({ state, isHeld }: ChangeDraft): boolean {
+  return state === 'ready' || isHeld
 }
 
 function goOnBehind(draft: ChangeDraft, plan: Plan, node: string, fence: number): void {

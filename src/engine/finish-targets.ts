@@ -155,7 +155,11 @@ function outwornBy(requests: readonly FinishRequest[]): CloserLook['outworn'] {
 function mayComeToRest({ workflow }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
   const { state, blockedBy, finishing } = workflow
   if (state === 'rolling_back' || finishing || blockedBy !== null) return true
-  return requests.some(({ report }) => report.kind === 'child' || (report.kind === 'threw' && report.retryMs === null))
+  return requests.some(({ report }) => {
+    if (report.kind === 'threw') return report.retryMs === null
+    // What is called once and is given back in mid-call has failed for all that anybody knows.
+    return report.kind === 'child' || report.kind === 'released'
+  })
 }
 
 /** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */

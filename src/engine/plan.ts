@@ -27,9 +27,10 @@ export interface Plan {
 }
 
 /** Some code of the application runs for the node: a method of the class, or a job. */
-export function hasCode(graph: Graph, { job, test }: GraphNode): boolean {
+export function hasCode(graph: Graph, { job, test, codeless }: GraphNode): boolean {
+  if (job !== undefined) return true
   // A workflow without a class has an empty name for it.
-  return job !== undefined || (test === undefined && graph.type !== null && graph.type !== '')
+  return test === undefined && codeless === undefined && graph.type !== null && graph.type !== ''
 }
 
 /** The slot of a chain's row: the same for all its steps, so that only one can be active. */

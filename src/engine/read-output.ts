@@ -4,8 +4,10 @@
  */
 import { type Graph, itemSeparator } from '../definition/graph.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
+import type { ClaimedExecution, EndedExecution } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { namesOf } from './parents.ts'
+import { undoneBy } from './rollback.ts'
 
 /** `null` when the node has not completed. */
 export async function readOutput(
@@ -21,6 +23,35 @@ export async function readOutput(
     // Somebody may have resolved the node by hand, with an output of its own.
     const isEach = graph.find(names[0] ?? name)?.kind === 'each' && found.output === null
     return { value: isEach ? await itemOutputs(store, workflowId, names) : decodeValue(found.output) }
+  }
+  return null
+}
+
+/** For an execution. Of several rounds, one that undoes sees the one that it undoes. */
+export async function readOutputFor(
+  store: Store,
+  graph: Graph,
+  { execution, workflow }: ClaimedExecution,
+  node: string,
+): Promise<{ readonly value: unknown } | null> {
+  if (execution.kind === 'compensate' && workflow.rounds !== null) {
+    const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
+    const before = ancestorOf(await store.history(workflow.id), undoneBy(execution.input), names)
+    const found = before && graph.find(before.node)?.kind !== 'each' ? await store.findEnded(before.id) : null
+    if (found !== null) return { value: decodeValue(found.output) }
+  }
+  return readOutput(store, graph, workflow.id, node)
+}
+
+/** The attempt at the node that the execution has come from. */
+function ancestorOf(history: readonly EndedExecution[], id: string, names: readonly string[]): EndedExecution | null {
+  const rows = new Map(history.map(row => [row.id, row]))
+  const seen = new Set([id])
+  // What is added on the way is looked at, too.
+  for (const each of seen) {
+    const row = rows.get(each)
+    if (row !== undefined && each !== id && names.includes(row.node)) return row
+    for (const parent of row?.ancestry.parents ?? []) seen.add(parent)
   }
   return null
 }

@@ -50,7 +50,8 @@ function endClause({ workflow, change }: WorkflowStanding): string {
   const at = workflow.endedAt === null ? '' : ` at ${timeText(toDate(workflow.endedAt))}`
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
   const next = workflow.continuedAs === null ? '' : `, and goes on as workflow ${workflow.continuedAs}`
-  return workflow.state === 'finished' ? `it finished${at}${next}` : `it was ${workflow.state}${at}${asked}`
+  if (workflow.state === 'finished') return `it finished${at}${next}`
+  return `it ${workflow.state === 'failed' ? '' : 'was '}${workflow.state}${at}${asked}`
 }
 
 function askedBy(by: string | null, reason: string | null): string {

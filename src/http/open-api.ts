@@ -1,5 +1,9 @@
-/** The API document, made from the route table: OpenAPI 3.1, whose schemas are JSON Schema. */
+/**
+ * The API document, made from the route table: OpenAPI 3.1, whose schemas are JSON Schema. It also holds what commands print
+ * with `--json`.
+ */
 import { z } from 'zod'
+import { commandDocuments } from './command-documents.ts'
 import { paramsOf, type Route } from './route.ts'
 import { problem } from './wire-schemas.ts'
 
@@ -14,6 +18,10 @@ export function openApiDocument(routes: readonly Route[]): object {
     info: { title: 'Geneva Drive', version: '1', description: 'Look at workflows and steer them.' },
     paths,
     components: { schemas: { Problem: schemaOf(problem, 'output') } },
+    // An extension, because no request asks for these: what each command prints with --json.
+    'x-command-line': Object.fromEntries(
+      Object.entries(commandDocuments).map(([command, document]) => [command, schemaOf(document, 'output')]),
+    ),
   }
 }
 

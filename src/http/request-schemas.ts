@@ -63,17 +63,21 @@ export const graphQuery = z.strictObject({
 })
 export const explainQuery = z.strictObject({ open: z.coerce.number().int().min(0).max(1000).optional() })
 export const historyQuery = z.strictObject({ ...pageQuery.shape, node: short.optional() })
+const position = z.string().regex(/^\d{1,15}$/)
+const eventPage = { after: position.optional(), limit: z.coerce.number().int().min(1).max(1000).optional() }
 export const eventsQuery = z.strictObject({
-  after: z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .optional(),
-  limit: z.coerce.number().int().min(1).max(1000).optional(),
+  ...eventPage,
+  order: z.enum(['oldest', 'newest']).optional(),
+  before: position.optional(),
 })
 export const allEventsQuery = z.strictObject({
-  ...eventsQuery.shape,
+  ...eventPage,
   type: several(short).optional(),
   last: z.coerce.number().int().min(1).max(1000).optional(),
+})
+export const requestsQuery = z.strictObject({
+  ...pageQuery.shape,
+  about: z.enum(['queue', 'schedule', 'workflow']).optional(),
 })
 export const drawingQuery = z.strictObject({
   format: z.enum(['mermaid', 'dot', 'text', 'svg']).optional(),

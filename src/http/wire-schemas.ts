@@ -259,6 +259,16 @@ export const queue = z.strictObject({
   ageMs: ms,
 })
 
+export const request = z.strictObject({
+  id: text,
+  action: text,
+  name: text.nullable(),
+  by: text.nullable(),
+  reason: text.nullable(),
+  at: time,
+  detail: payload,
+})
+
 export const worker = z.strictObject({
   id: text,
   host: text,

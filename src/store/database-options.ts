@@ -13,6 +13,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number
   /** Off behind a pooler that hands out a connection per transaction. Default on. */
   readonly preparedStatements?: boolean
+  /** Refuse a database file that is not there, instead of making it. Default off. */
+  readonly mustExist?: boolean
   /** How hard an embedded database tries to survive a power cut. Default `full`. */
   readonly synchronous?: 'full' | 'normal'
   /**

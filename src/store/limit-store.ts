@@ -3,6 +3,7 @@
  * a queue, a class or each key of a class. They are rows, so that every process goes by the same; whoever changes one raises
  * the revision, by which workers notice.
  */
+import type { AskedBy } from './request-store.ts'
 import type { StartLog } from './start-log.ts'
 
 export interface StoredLimits {
@@ -76,10 +77,10 @@ export interface LimitStore {
   read(): Promise<LimitRules>
   declare(declarations: readonly LimitDeclaration[]): Promise<void>
   /** Sets the limits of a queue, whatever code says, until code says something new. */
-  set(queue: string, limits: StoredLimits): Promise<void>
-  pause(queue: string, by: string | null, reason: string | null): Promise<void>
+  set(queue: string, limits: StoredLimits, asked: AskedBy): Promise<void>
+  pause(queue: string, asked: AskedBy): Promise<void>
   /** False when it was not paused. */
-  resume(queue: string): Promise<boolean>
+  resume(queue: string, asked: AskedBy): Promise<boolean>
   counts(): Promise<{ readonly now: number; readonly queues: readonly QueueCount[] }>
   /**
    * How priority grows: by so many points a second, up to 100; `null`: not at all, and the higher one always goes first.

@@ -3,6 +3,7 @@
  * Times are microseconds of the database's clock.
  */
 import type { StartResult } from './change.ts'
+import type { AskedBy } from './request-store.ts'
 
 export interface ScheduleRecord {
   readonly name: string
@@ -51,9 +52,9 @@ export interface ScheduleStore<Order> {
    */
   run(run: TickRun<Order>): Promise<readonly StartResult[] | null>
   /** False where there is no such schedule. */
-  pause(name: string, by: string | null, reason: string | null): Promise<boolean>
+  pause(name: string, asked: AskedBy): Promise<boolean>
   /** Goes on with the tick given. False where there is none that is paused. */
-  resume(name: string, from: Pick<ScheduleRecord, 'nextAt' | 'since'>): Promise<boolean>
-  remove(name: string): Promise<boolean>
+  resume(name: string, from: Pick<ScheduleRecord, 'nextAt' | 'since'>, asked: AskedBy): Promise<boolean>
+  remove(name: string, asked: AskedBy): Promise<boolean>
   noteError(name: string, message: string): Promise<void>
 }

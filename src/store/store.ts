@@ -28,6 +28,7 @@ import type {
   WorkerRecord,
   WorkflowRecord,
 } from './records.ts'
+import type { RequestStore } from './request-store.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
 import type { ViewStore } from './view-store.ts'
@@ -344,6 +345,7 @@ export interface Store extends EventStore {
   readonly schedules: ScheduleStore<StartOrder>
   readonly limits: LimitStore
   readonly housekeeping: HousekeepingStore
+  readonly requests: RequestStore
   readonly views: ViewStore
 }
 

@@ -15,6 +15,16 @@ export interface ViewFilter extends Omit<WorkflowFilter, 'limit'> {
   readonly search?: string
   /** Workflows that nodes of this one have started. */
   readonly parentId?: string
+  /** No id below this one. */
+  readonly from?: string
+}
+
+export type TimeRange = Pick<ViewFilter, 'createdAfter' | 'createdBefore'>
+
+/** Ids between which all workflows of a stretch of time lie; `null`: no bound is known. */
+export interface IdBounds {
+  readonly before: string | null
+  readonly from: string | null
 }
 
 /** A look at a stretch of ids, newest first. */
@@ -144,6 +154,14 @@ export interface TallyRead {
   readonly everyMicros: number
 }
 
+/** Events between two numbers, the ends left out. */
+export interface EventsRead {
+  readonly after: number
+  readonly before?: number
+  readonly limit: number
+  readonly newest: boolean
+}
+
 /** How long a step took, and when it ended. */
 export interface TookSample {
   readonly at: number
@@ -153,6 +171,8 @@ export interface TookSample {
 export interface ViewStore {
   /** Looks at no more than `window` workflows; `limit` bounds what it returns. */
   scan(filter: ViewFilter, bounds: { readonly limit: number; readonly window: number }): Promise<ScanPage>
+  /** In a few looks by the key, so that a list of what is old need not begin at what is new. */
+  idBounds(range: TimeRange): Promise<IdBounds>
   /** How many of no more than `window` workflows fit, up to `limit`. */
   count(
     filter: ViewFilter,
@@ -183,11 +203,8 @@ export interface ViewStore {
     workflowIds: readonly string[],
     after: number,
   ): Promise<ReadonlyMap<string, { id: number; type: string }>>
-  /** Events of these workflows after a number, oldest or newest first. */
-  eventsOf(
-    workflowIds: readonly string[],
-    read: { readonly after: number; readonly limit: number; readonly newest: boolean },
-  ): Promise<readonly EventRecord[]>
+  /** Events of these workflows, oldest or newest first. */
+  eventsOf(workflowIds: readonly string[], read: EventsRead): Promise<readonly EventRecord[]>
   tallyEvents(read: TallyRead): Promise<readonly EventTally[]>
   sampleTook(read: Pick<TallyRead, 'after' | 'upTo'>, limit: number): Promise<readonly TookSample[]>
 }

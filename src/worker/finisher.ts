@@ -26,9 +26,12 @@ const longestPauseMs = 5000
 export class Finisher {
   readonly #engine: Engine
   readonly #batcher: Batcher<Item, FinishResult>
+  readonly #rest: (ms: number) => Promise<void>
 
-  constructor(engine: Engine) {
+  /** `rest`: how it waits before it tries again. */
+  constructor(engine: Engine, rest: (ms: number) => Promise<void> = pauseFor) {
     this.#engine = engine
+    this.#rest = rest
     this.#batcher = new Batcher<Item, FinishResult>({
       write: items => this.#write(items),
       maxGroup,
@@ -82,7 +85,7 @@ export class Finisher {
         return await work(attempt > 1)
       } catch (error) {
         if (this.#engine.store.isLasting(error)) throw error
-        await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))
+        await this.#rest(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))
       }
     }
   }

@@ -16,7 +16,7 @@ import { executeStored, type StoredExecution } from '../engine/execute-stored.ts
 import type { IterationHost } from '../engine/iteration/iteration-host.ts'
 import { type MessageReader, messageReader } from '../engine/message-reader.ts'
 import { timerHandler } from '../engine/plan.ts'
-import { readOutput } from '../engine/read-output.ts'
+import { readOutputFor } from '../engine/read-output.ts'
 import { StepTransaction } from '../engine/step-transaction.ts'
 import { type UndoExecution, undoByJob } from '../engine/undo-by-job.ts'
 import { isCalledOnce } from '../engine/unknown-outcome.ts'
@@ -110,7 +110,7 @@ export class StepCall implements CompensationJob, StoredExecution {
   }
 
   readOutput(node: string): Promise<{ readonly value: unknown } | null> {
-    return readOutput(this.parts.engine.store, this.graph, this.claimed.workflow.id, node)
+    return readOutputFor(this.parts.engine.store, this.graph, this.claimed, node)
   }
 
   readUndone(executionId: string): Promise<UndoneExecution | null> {

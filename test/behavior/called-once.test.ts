@@ -84,6 +84,22 @@ class Sides extends Workflow {
   }
 }
 
+class Beside extends Workflow {
+  static {
+    this.named('beside')
+    this.step('charge', { idempotent: false })
+    this.task('note', { dependsOn: null })
+    this.step('receipt', { dependsOn: ['charge', 'note'] })
+  }
+  charge() {
+    return pay('charge')
+  }
+  async note() {}
+  async receipt() {
+    calls.push('receipt')
+  }
+}
+
 const chargeJob = defineJob('chargeJob', async (_: { amount: number }) => pay('job'))
 const findJob = defineJob('findJob', async (args: { amount: number }) => {
   calls.push(args.amount === 3 ? 'findJob' : 'other arguments')
@@ -95,7 +111,7 @@ const afterJob = defineJob('afterJob', async () => {
 
 forEachDatabase('a step that is called once', database => {
   const jobs = [chargeJob, findJob, afterJob]
-  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing, Sides], jobs })
+  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing, Sides, Beside], jobs })
 
   beforeEach(() => {
     calls.length = 0
@@ -167,6 +183,18 @@ forEachDatabase('a step that is called once', database => {
     expect((await again.refresh()).state).toBe('finished')
     expect(calls.filter(call => call === 'charge')).toHaveLength(3)
     expect((await under.geneva.doctor()).findings).toEqual([])
+  })
+
+  it('in a graph and was cut off as the last thing that went on pauses its workflow', async () => {
+    const wf = await under.geneva.start(Beside)
+    await cutOff()
+    // By the worker itself: nobody has to take it over first.
+    expect((await wf.refresh()).state).toBe('paused')
+    expect((await wf.events()).find(({ type }) => type === 'step.failed')?.reason).toContain('shut down in mid-call')
+    await wf.resolve('charge')
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['charge', 'receipt'])
   })
 
   it('and throws is not called again, whatever retries and policies say of others', async () => {

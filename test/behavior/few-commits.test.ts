@@ -33,10 +33,13 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
     ) {
       const [given] = args as [string | { text: string }]
       const text = typeof given === 'string' ? given : given.text
-      texts.push(text)
-      if (/^(insert|update|delete) /.test(text)) writing.add(this)
-      // One that has written nothing, after a look for work, costs the log nothing.
-      if (text === 'commit' && writing.delete(this)) commits++
+      // What goes out together has a text together.
+      for (const one of text.split(';\n')) {
+        texts.push(one)
+        if (/^(insert|update|delete) /.test(one)) writing.add(this)
+        // One that has written nothing, after a look for work, costs the log nothing.
+        if (one === 'commit' && writing.delete(this)) commits++
+      }
       return Reflect.apply(real, this, args)
     } as never)
     await (await under.geneva.start(Five)).waitUntilFinished()

@@ -1,15 +1,19 @@
 /** Every action of the dashboard, done by clicking in Chromium, and what has really come of it in the database. */
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { routeTable } from '../../src/http/route-table.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Buyers, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
 import { barriersOn, sees, useDashboard } from './use-dashboard.ts'
 
 const dashboard = useDashboard()
 let page: Page
+/** What the clicks below have asked of the API, as methods and paths. */
+const asked = new Set<string>()
 
 beforeAll(async () => {
   page = await dashboard.open('', { reducedMotion: 'reduce' })
+  page.on('request', request => asked.add(`${request.method()} ${new URL(request.url()).pathname}`))
 })
 
 async function go(place: string): Promise<void> {
@@ -222,8 +226,10 @@ describe('the engine room', () => {
   it('pauses a queue and lets it go on', async () => {
     await go('queues')
     await page.getByRole('button', { name: 'Pause slow' }).click()
+    await page.getByRole('dialog').getByLabel('Reason').fill('the provider is down')
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.getByRole('button', { name: 'Resume slow' }).waitFor()
+    await page.getByRole('row', { name: /Paused queue slow.*local.*the provider is down/ }).waitFor()
     const slow = async () => (await dashboard.geneva.queues.list()).find(({ name }) => name === 'slow')
     expect(await slow()).toMatchObject({ paused: true, pausedBy: 'local' })
     await page.getByRole('button', { name: 'Resume slow' }).click()
@@ -246,5 +252,17 @@ describe('the engine room', () => {
       expect(await nightly()).toMatchObject(expected)
     }
     expect((await dashboard.geneva.list({ tag: 'schedule:nightly' })).items).toHaveLength(1)
+  })
+})
+
+describe('every mutation of the API', () => {
+  it('was asked for by a click above; only removing old workflows is left to the command line', () => {
+    const left = routeTable()
+      .filter(({ method }) => method === 'POST')
+      .filter(({ method, path }) => {
+        const pattern = new RegExp(`^${method} /api${path.replace(/:\w+/g, '[^/]+')}$`)
+        return ![...asked].some(request => pattern.test(request))
+      })
+    expect(left.map(({ path }) => path)).toEqual(['/prune'])
   })
 })

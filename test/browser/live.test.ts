@@ -87,9 +87,23 @@ describe('a graph', () => {
     await page.getByText('List', { exact: true }).click()
     const list = page.locator('.graph-list')
     await list.getByRole('button', { name: /shrink not taken/ }).waitFor()
-    await list.getByRole('button', { name: /mail\/0…39.*40 items: 40 completed/ }).click()
+    await list.getByRole('button', { name: /mail\/….*40 items: 40 completed/ }).click()
     await page.getByRole('complementary').getByRole('button', { name: 'Show 40 members' }).waitFor()
     expect(await barriersOn(page)).toEqual([])
+  })
+})
+
+describe('the events of a workflow', () => {
+  it('begin with what has just happened, or from the beginning, page by page', async () => {
+    const { id } = await dashboard.geneva.start(Shaky, { input: { text: 'out of paper' } })
+    await dashboard.under.runDue()
+    await go(`workflows/${id}?tab=events`)
+    const types = () => page.locator('.event-type').allInnerTexts()
+    await sees(page, 'TypeError: out of paper')
+    expect((await types())[0]).toBe('workflow.paused')
+    await page.getByText('From the beginning').click()
+    await page.locator('.events li:first-child', { hasText: 'workflow.started' }).waitFor()
+    expect((await types()).at(-1)).toBe('workflow.paused')
   })
 })
 

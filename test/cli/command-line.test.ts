@@ -1,6 +1,6 @@
 /** What all commands have in common: help with examples, completion, how they find the application, colours and exit codes. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,7 +34,7 @@ function write(name: string, text: string): string {
 }
 
 const commands =
-  'init migrate worker start list show explain graph events pause resume skip resolve reattempt cancel abort decide signal dlq queues schedule stats stuck health check doctor prune completion'
+  'init migrate worker start list show explain graph events dashboard pause resume skip resolve reattempt cancel abort decide signal dlq queues schedule stats stuck health requests check doctor prune completion'
 
 it('every command is listed, and its help has examples', async () => {
   const { stdout } = await shell.run('--help')
@@ -62,13 +62,21 @@ it('the guide to the command line lists every command, and every exit code', asy
   expect(tableUnder(guide, 'Exit codes').map(([code]) => code)).toEqual(['0', '1', '2', '3'])
 })
 
+it('the recording of a terminal shows every command at work', () => {
+  const typed = readFileSync(new URL('../../docs/guides/terminal.md', import.meta.url), 'utf8').matchAll(
+    /^\$ geneva ([a-z]+)/gm,
+  )
+  const shown = new Set([...typed].map(([, command]) => command))
+  expect(commands.split(' ').filter(command => !shown.has(command))).toEqual([])
+})
+
 it('completes commands, commands of groups and options in bash', async () => {
   const script = write('completion.bash', (await shell.run('completion', 'bash')).stdout)
   const complete = async (...words: string[]) => {
     const program = `source ${script}; COMP_WORDS=(geneva ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _geneva; echo "\${COMPREPLY[@]}"`
     return (await promisify(execFile)('bash', ['-c', program])).stdout.trim()
   }
-  expect(await complete('re')).toBe('resume resolve reattempt')
+  expect(await complete('re')).toBe('resume resolve reattempt requests')
   expect(await complete('dlq', '')).toBe('list show requeue discard --help')
   expect(await complete('dlq', 'requeue', '--in')).toBe('--input')
   expect(await complete('list', '--state', 'paused', '--w')).toBe('--watch')
@@ -108,13 +116,34 @@ export const geneva = new Geneva({ database: ${JSON.stringify(url)} })`
 }, 60_000)
 
 it('colours are for terminals, and for whoever asks for them', async () => {
-  const list = (env: NodeJS.ProcessEnv) => runGeneva(['list', '--database', url], { cwd: folder, env })
-  const [plain, forced, refused] = await Promise.all([
+  const list = (env: NodeJS.ProcessEnv, ...more: string[]) =>
+    runGeneva(['list', '--database', url, ...more], { cwd: folder, env })
+  const [plain, forced, refused, without] = await Promise.all([
     list({}),
     list({ FORCE_COLOR: '1' }),
     list({ FORCE_COLOR: '1', NO_COLOR: '1' }),
+    list({ FORCE_COLOR: '1' }, '--no-color'),
   ])
   expect(plain.stdout).not.toContain('\u001b')
   expect(forced.stdout).toContain('\u001b[34mready')
   expect(refused.stdout).not.toContain('\u001b')
+  expect(without.stdout).not.toContain('\u001b')
+}, 60_000)
+
+it('a database that is mistyped or away is told in words, and no file is made of it', async () => {
+  const path = join(folder, 'mistyped.db')
+  const missing = await shell.run('list', '--database', `sqlite:${path}`)
+  expect(missing).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `geneva: There is no database file ${path}. Is the path right? \`geneva migrate\` makes it.\n`,
+  })
+  expect(existsSync(path)).toBe(false)
+  for (const away of ['postgres://nobody@127.0.0.1:1/x', 'mysql://nobody@127.0.0.1:1/x']) {
+    const { code, stderr } = await shell.run('list', '--database', away)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^geneva: The database does not answer: .*127\.0\.0\.1:1\. Is it running/)
+  }
+  const { stderr } = await shell.run('dlq', 'show', '17', '--database', url)
+  expect(stderr).toBe('geneva: There is no dead letter 17. `geneva dlq list` lists those that are open.\n')
 }, 60_000)

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { commandDocuments } from '../../src/http/command-documents.ts'
 import { followGeneva, libraryUrl, runGeneva } from '../support/run-geneva.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -21,6 +22,7 @@ export const geneva = new Geneva({ database: ${JSON.stringify(`sqlite:${join(fol
 it('the dashboard and its API are served on a free port, and end in good order', async () => {
   const running = followGeneva(['dashboard', '--port', '0', '--json'], { cwd: folder })
   const line = await waitFor(() => running.printed.stdout.split('\n').find(text => text.endsWith('}')), 20_000)
+  commandDocuments.dashboard?.parse(JSON.parse(line))
   const { url, readOnly } = JSON.parse(line) as { url: string; readOnly: boolean }
   expect({ url, readOnly }).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/), readOnly: false })
   const page = await fetch(url)

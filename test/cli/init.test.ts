@@ -138,6 +138,29 @@ await geneva.close()`,
     await follow(folder, commands, shell)
   })
 
+  it('sets up an Express application that is no module, in a folder that it makes', { timeout: patience }, async () => {
+    const folder = application('common', { dependencies: { express: '^5.0.0', 'geneva-drive': '*' } })
+    const shell = new CommandShell(folder, 'geneva.config.mjs')
+    const commands = commandsIn((await shell.run('init', '--yes')).stdout)
+    const route = commands.find(command => command.includes('app.post')) ?? ''
+    writeFileSync(
+      join(folder, 'app.js'),
+      `const app = { post: async (_path, handler) => {
+  await handler({}, { status: code => ({ json: body => console.log(code, JSON.stringify(body)) }) })
+  await (await import('./geneva.config.mjs')).geneva.close()
+} }
+${route}`,
+    )
+    expect(await node(folder, 'app.js')).toMatch(/^202 \{"id":"\d+"\}\n$/)
+    const { next, files } = await shell.json('init', 'new one', '--yes')
+    expect(next[0].command).toBe(`cd 'new one'`)
+    expect(existsSync(join(folder, 'new one', files[0].path))).toBe(true)
+    expect(await shell.run('init', 'app.js')).toMatchObject({
+      code: 2,
+      stderr: 'geneva: app.js is a file, not a folder.\n',
+    })
+  })
+
   it('sets up a Next application, with a route of its own, and leaves alone what is there', {
     timeout: patience,
   }, async () => {
@@ -150,6 +173,8 @@ await geneva.close()`,
     const { stdout } = await shell.run('init', '--yes')
     const commands = commandsIn(stdout)
     expect(commands).toContain("serverExternalPackages: ['geneva-drive'],")
+    // A build for production renames classes, and what it starts is run by a worker that was not built.
+    expect(readFileSync(join(folder, 'workflows/welcome.mjs'), 'utf8')).toContain("this.named('Welcome')")
     await shell.run('migrate')
     const route = pathToFileURL(join(folder, 'src/app/api/welcome/route.js')).href
     writeFileSync(
@@ -189,6 +214,7 @@ await geneva.close()`,
     const typed = application('typed', { type: 'module' })
     const { stdout } = await shell.run('init', typed, '--yes', '--language', 'ts')
     expect(stdout).toContain('allowImportingTsExtensions')
+    expect(stdout).toContain('npm install --save-dev @types/node')
     expect(readFileSync(join(typed, 'geneva.config.ts'), 'utf8')).toContain("from './workflows/welcome.ts'")
     const env = { DATABASE_URL: 'sqlite:mine.db' }
     const third = application('third', { dependencies: { mysql2: '*' } })

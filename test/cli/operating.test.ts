@@ -63,8 +63,8 @@ forEachDatabase('an operator', database => {
     expect((await geneva('prune')).code).toBe(2)
     expect((await geneva(...old, '--state', 'paused')).code).toBe(2)
     expect(await geneva('prune', '--older-than', 'long')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('is not a usable duration'),
+      code: 2,
+      stderr: expect.stringContaining("--older-than takes a length of time, such as '90 min'"),
     })
   })
 })

@@ -242,7 +242,7 @@ it('a mistake is answered with what to do, by its exit code, and without a stack
     ['pause 1 --state paused', 2, 'not both'],
     ['list --state lost', 2, 'Allowed choices are'],
     ['list --hero Order', 2, 'such as Order:42'],
-    ['list --older-than soon', 2, 'is not a usable duration'],
+    ['list --older-than soon', 2, "takes a length of time, such as '90 min'"],
     ['list --limit 0', 2, 'whole number from 1 to 500'],
     ['dlq frobnicate', 2, "unknown command 'frobnicate'"],
     ['start Order', 2, 'needs the code'],

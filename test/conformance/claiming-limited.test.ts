@@ -114,7 +114,7 @@ forEachDatabase('a claim under limits', database => {
     const { revision } = await store.limits.read()
     const free = { workerId: 'w', sources: [{ queue: 'free', handler: 'Sample', generation: 1 }], limit: 1, revision }
     expect((await store.claim(free)).length).toBe(1)
-    await store.limits.pause('elsewhere', null, null)
+    await store.limits.pause('elsewhere', { by: null, reason: null })
     await expect(store.claim(free)).rejects.toThrow('The limits have changed')
     expect((await store.claim({ ...free, revision: revision + 1 })).length).toBe(1)
   })

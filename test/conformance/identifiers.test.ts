@@ -1,5 +1,5 @@
 /** Identifiers: never given twice, whoever asks, and refused before they reach a statement when they cannot exist. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { openerFor } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
@@ -26,6 +26,16 @@ forEachDatabase('identifiers', database => {
     expect(all.length).toBeGreaterThan(3000)
     expect(new Set(all).size).toBe(all.length)
     expect(all.every(id => store.isId(id))).toBe(true)
+  })
+
+  it('are not kept for long, so that their order tells about when they were used', async () => {
+    await store.takeIds(1)
+    const [fromOther = ''] = await other.takeIds(200)
+    const later = performance.now() + 11 * 60_000
+    vi.spyOn(performance, 'now').mockReturnValue(later)
+    const [after = ''] = await store.takeIds(1)
+    vi.restoreAllMocks()
+    expect(Number(after)).toBeGreaterThan(Number(fromOther))
   })
 
   it('are refused when they cannot exist', () => {
@@ -56,6 +66,10 @@ forEachDatabase('identifiers', database => {
     const order = await makeOrder(uuids)
     expect(await uuids.start([order])).toMatchObject([{ kind: 'started', workflow: { id: order.id } }])
     expect((await uuids.findWorkflow(order.id))?.workflow.id).toBe(order.id)
+    const now = await uuids.now()
+    const { before, from } = await uuids.views.idBounds({ createdAfter: now, createdBefore: now })
+    expect([from, order.id, before]).toEqual([from, order.id, before].toSorted())
+    expect([from, before].every(id => uuids.isId(id ?? ''))).toBe(true)
     await uuids.close()
   })
 })

@@ -71,13 +71,58 @@ export class Run implements Visitor {
   }
 }
 
+/** Knows for every step whose it is. */
+class VisitedSteps extends RunningSteps {
+  readonly #visitors = new WeakMap<RunningStep, Visitor>()
+  #visitor: Visitor | null = null
+
+  /** What is added before the call returns is the visitor's. */
+  as<T>(visitor: Visitor, call: () => T): T {
+    this.#visitor = visitor
+    try {
+      return call()
+    } finally {
+      this.#visitor = null
+    }
+  }
+
+  override add(claimed: ClaimedExecution): RunningStep {
+    const step = super.add(claimed)
+    if (this.#visitor !== null) this.#visitors.set(step, this.#visitor)
+    this.#enter(step)
+    return step
+  }
+
+  override goOn(step: RunningStep, next: ClaimedExecution): void {
+    this.#leave(step)
+    super.goOn(step, next)
+    this.#enter(step)
+  }
+
+  override remove(step: RunningStep): void {
+    this.#leave(step)
+    super.remove(step)
+  }
+
+  #enter(step: RunningStep): void {
+    const visitor = this.#visitors.get(step)
+    if (visitor !== undefined) visitors.set(step.claimed.execution.id, visitor)
+  }
+
+  /** A row that was given back may be another worker's by now. */
+  #leave(step: RunningStep): void {
+    const { id } = step.claimed.execution
+    if (visitors.get(id) === this.#visitors.get(step)) visitors.delete(id)
+  }
+}
+
 const leaseMs = 3_600_000
 const manyRows = 100
 
 export class DrivenWorker {
   readonly name: string
   readonly #engine: Engine
-  readonly #running = new RunningSteps()
+  readonly #running = new VisitedSteps()
   readonly #lease: Lease
   readonly #runner: StepRunner
   /** Nobody hears of it any more, but its code runs on. */
@@ -101,7 +146,8 @@ export class DrivenWorker {
     this.#runner = new StepRunner({
       engine,
       running: this.#running,
-      finisher: new Finisher(engine),
+      // A connection breaks once, so there is nothing to wait for.
+      finisher: new Finisher(engine, async () => {}),
       onError: new ErrorListener(error => this.#heard(error)),
       maxOutputBytes: 1000,
       lease: this.#lease,
@@ -147,7 +193,7 @@ export class DrivenWorker {
   #run(claimed: ClaimedExecution): Run {
     const run = new Run(this)
     this.runs.push(run)
-    void visitors.run(run, () => this.#runner.run(this.id, claimed)).then(() => run.ended())
+    void this.#running.as(run, () => this.#runner.run(this.id, claimed)).then(() => run.ended())
     return run
   }
 

@@ -9,22 +9,24 @@ export class BrokenConnection extends Error {
 
 export interface FlakyStore {
   readonly store: Store
-  /** The next change meets it. */
+  /** The next change meets it, unless it is mended before. */
   breakOnce(when: Breakage): void
+  mend(): void
 }
 
 export function flakyStore(real: Store): FlakyStore {
   let next: Breakage | null = null
-  const change: Store['change'] = async (...given) => {
+  const breaking = async <T>(make: () => Promise<T>): Promise<T> => {
     const now = next
     next = null
     if (now === 'before') throw new BrokenConnection()
-    const changes = await real.change(...given)
+    const made = await make()
     if (now === 'after') throw new BrokenConnection()
-    return changes
+    return made
   }
   const own: Partial<Store> = {
-    change,
+    change: (...given) => breaking(() => real.change(...given)),
+    changeAssumed: (...given) => breaking(() => real.changeAssumed(...given)),
     isLasting: error => !(error instanceof BrokenConnection) && real.isLasting(error),
   }
   const store = new Proxy(real, {
@@ -38,6 +40,9 @@ export function flakyStore(real: Store): FlakyStore {
     store,
     breakOnce: when => {
       next = when
+    },
+    mend: () => {
+      next = null
     },
   }
 }

@@ -157,6 +157,7 @@ export class Play {
     worker.mayRunOn = runOn
     if (breaks !== null) this.#parts.flaky.breakOnce(breaks)
     await arrive([run], () => run.open(event.act))
+    this.#parts.flaky.mend()
     worker.mayRunOn = false
     const broken = breaks === null ? '' : ` over a connection that breaks ${breaks} the change`
     const next = run.call === null ? '' : `, and goes on with ${run.call.node}`

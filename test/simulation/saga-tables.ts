@@ -14,7 +14,6 @@ export interface StandingRow {
 
 export interface SagaStanding {
   readonly state: string
-  readonly finishing: boolean
   readonly openLetters: number
   readonly active: readonly StandingRow[]
 }
@@ -26,24 +25,29 @@ export function hasEnded({ state, active }: SagaStanding): boolean {
 }
 
 export async function readStanding(access: PlainAccess, id: string): Promise<SagaStanding> {
-  const [workflow] = await access.query(`select * from ${access.table('geneva_drive_workflows')} where id = ?`, [id])
+  // In one statement: it is asked after every move.
   const rows = await access.query(
-    `select id, node, kind, state, queue, owner from ${access.table('geneva_drive_active_executions')}
-     where workflow_id = ? order by slot`,
+    `select w.state as workflow_state, w.open_letters, a.id, a.node, a.kind, a.state, a.queue, a.owner
+     from ${access.table('geneva_drive_workflows')} w
+     left join ${access.table('geneva_drive_active_executions')} a on a.workflow_id = w.id
+     where w.id = ? order by a.slot`,
     [id],
   )
   return {
-    state: String(workflow?.state),
-    finishing: Number(workflow?.finishing) === 1,
-    openLetters: Number(workflow?.open_letters),
-    active: rows.map(row => ({
-      id: String(row.id),
-      node: String(row.node),
-      kind: String(row.kind),
-      state: String(row.state),
-      queue: String(row.queue),
-      owner: row.owner === null ? null : String(row.owner),
-    })),
+    state: String(rows[0]?.workflow_state),
+    openLetters: Number(rows[0]?.open_letters),
+    active: rows.filter(row => row.id !== null).map(standingRow),
+  }
+}
+
+function standingRow(row: PlainRow): StandingRow {
+  return {
+    id: String(row.id),
+    node: String(row.node),
+    kind: String(row.kind),
+    state: String(row.state),
+    queue: String(row.queue),
+    owner: textOf(row.owner),
   }
 }
 
@@ -68,13 +72,13 @@ export function auditStanding({ state, active, openLetters }: SagaStanding): str
 
 /** When it has ended. */
 export async function auditEnded(access: PlainAccess, graph: Graph, id: string): Promise<string[]> {
-  const of = (table: string, key = 'workflow_id') =>
-    access.query(`select * from ${access.table(`geneva_drive_${table}`)} where ${key} = ? order by id`, [id])
-  const [workflow] = await of('workflows', 'id')
-  const history = await of('step_executions')
-  const events = await of('events')
-  const decisions = await of('decisions')
-  const left = await access.query(`select * from ${access.table('geneva_drive_fan_ins')} where workflow_id = ?`, [id])
+  const of = (table: string, columns: string, key = 'workflow_id') =>
+    access.query(`select ${columns} from ${access.table(`geneva_drive_${table}`)} where ${key} = ? order by 1`, [id])
+  const [workflow] = await of('workflows', 'id, state, rollback', 'id')
+  const history = await of('step_executions', 'id, node, kind, attempt, state, outcome, input')
+  const events = await of('events', 'id, type, execution_id')
+  const decisions = await of('decisions', 'id, execution_id, decision')
+  const left = await of('fan_ins', 'node')
   const rollback = typeof workflow?.rollback === 'string' ? JSON.parse(workflow.rollback) : workflow?.rollback
   const saga = {
     graph,

@@ -52,7 +52,7 @@ function codeFor(seed: number): SagaCode {
     },
     undo: async (workflow, argument) => {
       const { node, attempt } = argument as { node: string; attempt: number }
-      await perform(await tell({ node: `undo ${node}`, attempt }), workflow)
+      await perform(await tell({ id: workflow.execution.id, node: `undo ${node}`, attempt }), workflow)
     },
   }
 }
@@ -62,6 +62,7 @@ export class SagaTroupe {
   readonly flaky: FlakyStore
   readonly engine: Engine
   readonly workers: DrivenWorker[] = []
+  #hired = 0
   #clockMs = 0
 
   private constructor(geneva: Geneva, flaky: FlakyStore, engine: Engine) {
@@ -86,7 +87,7 @@ export class SagaTroupe {
   /** There are always two. */
   async fillUp(): Promise<void> {
     while (this.living().length < 2) {
-      const worker = new DrivenWorker(`worker ${this.workers.length + 1}`, this.engine)
+      const worker = new DrivenWorker(`worker ${++this.#hired}`, this.engine)
       this.workers.push(worker)
       await worker.begin()
     }
@@ -98,7 +99,7 @@ export class SagaTroupe {
     ;(await this.geneva.openedStore()).setClockOffset(this.#clockMs)
   }
 
-  /** Lets go whoever still stands at a gate: what they report is refused. */
+  /** Lets go whoever still stands at a gate: what they report is refused. The dead are forgotten. */
   async letGo(): Promise<void> {
     for (const worker of this.workers) {
       for (const run of worker.runs.splice(0)) {
@@ -106,6 +107,10 @@ export class SagaTroupe {
         run.open('succeed')
         await run.arrival()
       }
+    }
+    for (const worker of this.workers.filter(({ isDead }) => isDead)) {
+      await worker.end()
+      this.workers.splice(this.workers.indexOf(worker), 1)
     }
   }
 

@@ -7,7 +7,7 @@ import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { sagaLines, simulateSagas } from './simulate-sagas.ts'
 
 /** Most on the quickest; the others have their own locks and their own ways to lose a race. */
-const seedCounts = { sqlite: 150, postgres: 50, mysql: 50 }
+const seedCounts = { sqlite: 2000, postgres: 50, mysql: 50 }
 const firstSeed = 1
 
 async function play(database: TestDatabase, from: number, count: number): Promise<string> {
@@ -20,7 +20,7 @@ async function play(database: TestDatabase, from: number, count: number): Promis
 forEachDatabase('sagas', database => {
   const count = seedCounts[database.name]
 
-  it(`keep what they promise for ${count} seeds`, { timeout: 120_000 }, async () => {
+  it(`keep what they promise for ${count} seeds`, { timeout: 60_000 + count * 300 }, async () => {
     expect(await play(database, firstSeed, count)).toBe('')
   })
 

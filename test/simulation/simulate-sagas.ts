@@ -1,10 +1,10 @@
 /** Plays many random sagas on one database, and tells what people need to see of those that failed. */
-import { openAccess } from '../programs/harness/plain-access.ts'
+import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
 import { drawSaga, playSaga, type SagaReport } from './saga-play.ts'
-import { SagaTroupe } from './saga-troupe.ts'
+import { type Drawn, SagaTroupe } from './saga-troupe.ts'
 
-/** So many share an engine: to open one takes longer than to play most seeds. */
-const togetherAtMost = 25
+/** So many share an engine and one visit of the doctor: to open one takes longer than to play most seeds. */
+const togetherAtMost = 100
 
 export interface SagaRounds {
   readonly url: string
@@ -21,23 +21,52 @@ export async function simulateSagas({ url, seeds, maxFailures = 1, onPlayed }: S
   try {
     for (let from = 0; from < seeds.length && failed.length < maxFailures; from += togetherAtMost) {
       const drawn = seeds.slice(from, from + togetherAtMost).map(drawSaga)
-      let troupe = await SagaTroupe.open(url, drawn)
-      for (const saga of drawn) {
-        if (failed.length >= maxFailures) break
-        const report = await playSaga(troupe, access, saga)
-        onPlayed?.(report)
-        if (report.findings.length === 0) continue
-        failed.push(report)
-        // What a failed one leaves behind must not disturb the next.
-        await troupe.close().catch(() => {})
-        troupe = await SagaTroupe.open(url, drawn)
-      }
-      await troupe.close()
+      failed.push(...(await playTogether({ url, access, drawn, most: maxFailures - failed.length, onPlayed })))
     }
     return failed
   } finally {
     await access.close()
   }
+}
+
+interface Company {
+  readonly url: string
+  readonly access: PlainAccess
+  readonly drawn: readonly Drawn[]
+  readonly most: number
+  onPlayed?: SagaRounds['onPlayed']
+}
+
+/** One after the other; then the doctor looks at all of them. */
+async function playTogether({ url, access, drawn, most, onPlayed }: Company): Promise<SagaReport[]> {
+  const failed: SagaReport[] = []
+  const passed: SagaReport[] = []
+  let troupe = await SagaTroupe.open(url, drawn)
+  for (const saga of drawn) {
+    if (failed.length >= most) break
+    const report = await playSaga(troupe, access, saga)
+    onPlayed?.(report)
+    if (report.findings.length === 0) passed.push(report)
+    else {
+      failed.push(report)
+      // What a failed one leaves behind must not disturb the next.
+      await troupe.close().catch(() => {})
+      troupe = await SagaTroupe.open(url, drawn)
+    }
+  }
+  const ill = await examined(troupe, passed, drawn.length)
+  await troupe.close()
+  return [...failed, ...ill].slice(0, most)
+}
+
+/** Those that the doctor complains about. */
+async function examined({ geneva }: SagaTroupe, reports: readonly SagaReport[], limit: number): Promise<SagaReport[]> {
+  const { findings: complaints } = await geneva.doctor({ limit })
+  return reports.flatMap(report => {
+    const own = complaints.filter(({ workflowId }) => workflowId === report.workflowId)
+    const findings = own.map(({ problem }) => `The doctor says: ${problem}`)
+    return findings.length === 0 ? [] : { ...report, findings }
+  })
 }
 
 export function sagaLines({ drawn, state, log, findings }: SagaReport, database: string): string[] {

@@ -29,7 +29,7 @@ async function play(database: TestDatabase, seeds: readonly number[]): Promise<s
 }
 
 forEachDatabase('a seed', database => {
-  it('plays the same again', { timeout: 30_000 }, async () => {
+  it('plays the same again', { timeout: 120_000 }, async () => {
     const { url } = await database.isolated()
     const access = await openAccess(url)
     const logs: string[][] = []

@@ -2,7 +2,6 @@
  * The code behind the nodes of a simulated graph: every call stops at a gate, tells that it is there, and does what it is
  * told when the gate opens. The same for a class and for a graph that is built at run time.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type AnyWorkflow,
   type BuiltGraph,
@@ -29,17 +28,23 @@ export interface Visitor {
   told: Act | null
 }
 
-/** Who runs the code: the engine's own objects do not say. */
-export const visitors = new AsyncLocalStorage<Visitor>()
+/** Who runs the code, by the id of the execution. Asynchronous contexts would say it too, but slow every promise down. */
+export const visitors = new Map<string, Visitor>()
 
 /** What nodes throw, to be told from what is wrong. */
 export class StagedError extends Error {
   override readonly name = 'StagedError'
 }
 
+interface Told {
+  readonly id: string
+  readonly node: string
+  readonly attempt: number
+}
+
 /** Stops at the gate until somebody says what to do. */
-export async function tell(execution: { node: string; attempt: number }, name = execution.node): Promise<Act> {
-  const visitor = visitors.getStore()
+export async function tell(execution: Told, name = execution.node): Promise<Act> {
+  const visitor = visitors.get(execution.id)
   if (visitor === undefined) throw new Error(`${name} was called by nobody.`)
   const { told } = visitor
   visitor.told = null
@@ -155,9 +160,9 @@ function declare(verbs: Verbs, node: SimulatedNode, previous: string | null): st
 
 /** The gate of a node with a condition stands in the condition. What it is told there, its body does. */
 async function skips(workflow: AnyWorkflow): Promise<boolean> {
+  const visitor = visitors.get(workflow.execution.id)
   const act = await tell(workflow.execution)
   if (act === 'skip') return true
-  const visitor = visitors.getStore()
   if (visitor !== undefined) visitor.told = act
   return false
 }

@@ -94,7 +94,7 @@ export function bigFunctions(files: readonly SourceFile[], limits: { lines: numb
   )
 }
 
-const vagueName = /(^|-)(utils?|helpers?|common|managers?|misc)(-|\.ts$)/
+const vagueName = /(^|-)(utils?|helpers?|common|managers?|misc)(-|\.tsx?$)/
 
 /** File names say where to look: kebab-case, unique, and after the thing they hold. `index.ts` is exempt. */
 export function poorFileNames(files: readonly SourceFile[]): string[] {
@@ -105,7 +105,7 @@ export function poorFileNames(files: readonly SourceFile[]): string[] {
     const twin = seen.get(name)
     seen.set(name, path)
     return [
-      ...(/^[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(name) ? [] : [`${path} is not in kebab-case.`]),
+      ...(/^[a-z0-9]+(-[a-z0-9]+)*\.tsx?$/.test(name) ? [] : [`${path} is not in kebab-case.`]),
       ...(vagueName.test(name) ? [`${path} does not say what it holds.`] : []),
       ...(twin ? [`${path} has the same name as ${twin}.`] : []),
     ]

@@ -46,7 +46,7 @@ export function parseSource(path: string, text: string): SourceFile {
   const functions: FunctionShape[] = []
   const words: Word[] = []
   const lineAt = (offset: number) => text.slice(0, offset).split('\n').length
-  visit(parseAst(text, { lang: 'ts' }), node => {
+  visit(parseAst(text, { lang: path.endsWith('.tsx') ? 'tsx' : 'ts' }), node => {
     const specifier = importedSpecifier(node)
     if (specifier !== undefined) {
       const file = specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined
@@ -72,7 +72,7 @@ function typescriptFiles(folder: string): string[] {
   }
   return entries
     .map(entry => posix.join(folder, entry.replaceAll('\\', '/')))
-    .filter(path => path.endsWith('.ts') && !path.includes('/node_modules/'))
+    .filter(path => /\.tsx?$/.test(path) && !path.includes('/node_modules/'))
     .sort()
 }
 

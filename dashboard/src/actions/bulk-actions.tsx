@@ -3,11 +3,8 @@ import { useState } from 'react'
 import { useMay } from '../api/queries.ts'
 import type { Query } from '../api/request.ts'
 import { counted } from '../ui/wording.ts'
-import { BulkDialog } from './bulk-dialog.tsx'
+import { type BulkAction, BulkDialog, bulkActions } from './bulk-dialog.tsx'
 import { capital } from './workflow-actions.tsx'
-
-const actions = ['pause', 'resume', 'cancel', 'abort'] as const
-export type BulkAction = (typeof actions)[number]
 
 interface Props {
   readonly chosen: readonly string[]
@@ -33,7 +30,7 @@ export function BulkActions({ chosen, asked, clear }: Props) {
         {everything ? 'everything found' : chosen.length > 0 ? `${counted(chosen.length, 'workflow')} selected` : ''}
       </span>
       <span className="row-actions">
-        {actions
+        {bulkActions
           .filter(each => each !== 'abort' || isAdmin)
           .map(each => (
             <button key={each} type="button" disabled={!active} onClick={() => setAction(each)}>

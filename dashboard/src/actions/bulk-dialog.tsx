@@ -8,8 +8,10 @@ import { Dialog } from '../ui/dialog.tsx'
 import { describe, Failure } from '../ui/notice.tsx'
 import { useTell } from '../ui/toasts.tsx'
 import { counted } from '../ui/wording.ts'
-import type { BulkAction } from './bulk-actions.tsx'
 import { capital } from './workflow-actions.tsx'
+
+export const bulkActions = ['pause', 'resume', 'cancel', 'abort'] as const
+export type BulkAction = (typeof bulkActions)[number]
 
 interface Props {
   readonly action: BulkAction
@@ -47,25 +49,7 @@ export function BulkDialog({ action, chosen, asked, close, done }: Props) {
     <Dialog title={`${capital(action)} many workflows?`} close={close}>
       <form onSubmit={submitted}>
         <Answer query={trial} what="how many there are">
-          {({ count, sample }) => (
-            <>
-              <p>
-                This will {action} <strong>{counted(count, 'workflow')}</strong>
-                {action === 'cancel' && ', and undo what each of them has done'}
-                {action === 'abort' && ', and undo nothing'}.
-              </p>
-              {sample.length > 0 && (
-                <ul className="sample">
-                  {sample.slice(0, 5).map(each => (
-                    <li key={each.id} className="mono">
-                      {each.type} {each.id}
-                    </li>
-                  ))}
-                  {count > 5 && <li className="muted">and others</li>}
-                </ul>
-              )}
-            </>
-          )}
+          {found => <Reach action={action} trial={found} />}
         </Answer>
         <label className="field">
           <span>Reason</span>
@@ -88,6 +72,29 @@ export function BulkDialog({ action, chosen, asked, close, done }: Props) {
     event.preventDefault()
     run.mutate()
   }
+}
+
+/** How many it would reach, and some of them. */
+function Reach({ action, trial: { count, sample } }: { readonly action: BulkAction; readonly trial: Trial }) {
+  return (
+    <>
+      <p>
+        This will {action} <strong>{counted(count, 'workflow')}</strong>
+        {action === 'cancel' && ', and undo what each of them has done'}
+        {action === 'abort' && ', and undo nothing'}.
+      </p>
+      {sample.length > 0 && (
+        <ul className="sample">
+          {sample.slice(0, 5).map(each => (
+            <li key={each.id} className="mono">
+              {each.type} {each.id}
+            </li>
+          ))}
+          {count > 5 && <li className="muted">and others</li>}
+        </ul>
+      )}
+    </>
+  )
 }
 
 async function tryOut(action: BulkAction, chosen: readonly string[] | null, asked: Query): Promise<Trial> {

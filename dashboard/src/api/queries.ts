@@ -74,11 +74,14 @@ export function useNodeHistory(id: string, node: string) {
   })
 }
 
-export function useEvents(id: string, after: string | null) {
+export type EventOrder = 'newest' | 'oldest'
+
+export function useEvents(id: string, order: EventOrder, cursor: string | null) {
+  const place = order === 'newest' ? { before: cursor } : { after: cursor }
   return useQuery({
-    queryKey: ['workflow', id, 'events', after],
+    queryKey: ['workflow', id, 'events', order, cursor],
     queryFn: () =>
-      get<api.Page<api.WorkflowEvent>>(`workflows/${encodeURIComponent(id)}/events`, { after, limit: 100 }),
+      get<api.Page<api.WorkflowEvent>>(`workflows/${encodeURIComponent(id)}/events`, { order, ...place, limit: 100 }),
     placeholderData: keepPreviousData,
     refetchInterval,
   })
@@ -142,6 +145,15 @@ export function useSchedules() {
 
 export function useQueues() {
   return useQuery({ queryKey: ['queues'], queryFn: () => get<api.Items<api.Queue>>('queues'), refetchInterval })
+}
+
+export function useRequests(about: 'queue' | 'schedule' | null, cursor: string | null) {
+  return useQuery({
+    queryKey: ['requests', about, cursor],
+    queryFn: () => get<api.Page<api.OperatorRequest>>('requests', { about, cursor, limit: 10 }),
+    placeholderData: keepPreviousData,
+    refetchInterval,
+  })
 }
 
 export function useWorkers() {

@@ -37,6 +37,7 @@ export type DeadLetter = z.infer<typeof wire.deadLetter>
 export type DeadLetterDetail = z.infer<typeof wire.deadLetterDetail>
 export type Schedule = z.infer<typeof wire.schedule>
 export type Queue = z.infer<typeof wire.queue>
+export type OperatorRequest = z.infer<typeof wire.request>
 export type WorkerStatus = z.infer<typeof wire.worker>
 export type Overview = z.infer<typeof wire.overview>
 export type SeriesPoint = Overview['series'][number]

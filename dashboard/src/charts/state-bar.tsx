@@ -46,7 +46,13 @@ export function Segments({ entries }: { readonly entries: readonly (readonly [st
         const start = x
         x += width
         return (
-          <rect key={state} className={`tone-${lookOf(state).tone}`} x={`${start}%`} width={`${width}%`} height="8" />
+          <rect
+            key={state}
+            className={`tone-${lookOf(state).tone} is-${state}`}
+            x={`${start}%`}
+            width={`${width}%`}
+            height="8"
+          />
         )
       })}
     </svg>

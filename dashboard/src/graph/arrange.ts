@@ -15,6 +15,8 @@ export interface Arrangement {
 export const boxSize = { width: 188, height: 58 }
 
 const margin = 28
+/** Below the drawing, for the buttons. */
+const footer = 32
 const phone = 640
 const lowest = 240
 /** Below this nobody can read a name. */
@@ -42,12 +44,12 @@ function fit(places: ReadonlyMap<string, Place>, direction: Direction, width: nu
   // On a phone there must be room beside the drawing to scroll the page by.
   const tallest = width < phone ? 480 : 820
   const size = extentOf(places)
-  const fits = Math.min(1, (width - 2 * margin) / size.width, (tallest - 2 * margin) / size.height)
+  const fits = Math.min(1, (width - 2 * margin) / size.width, (tallest - 2 * margin - footer) / size.height)
   const zoom = Math.max(leastZoom, fits)
   const room = { width: width - size.width * zoom, height: tallest - size.height * zoom }
-  const canvasHeight = Math.round(Math.max(lowest, Math.min(tallest, size.height * zoom + 2 * margin)))
+  const canvasHeight = Math.round(Math.max(lowest, Math.min(tallest, size.height * zoom + 2 * margin + footer)))
   const x = room.width > 0 ? room.width / 2 : direction === 'LR' ? margin : width / 2 - centerOfStart(places, zoom)
-  const y = Math.max(margin, (canvasHeight - size.height * zoom) / 2)
+  const y = Math.max(margin, (canvasHeight - footer - size.height * zoom) / 2)
   return {
     fits,
     arrangement: {

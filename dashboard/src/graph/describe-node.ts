@@ -7,7 +7,11 @@ import { count, words } from '../ui/wording.ts'
 export function nodeName({ name, fold }: Pick<GraphNode, 'name' | 'fold'>): string {
   const told = plainName(name)
   const [first = '', last] = fold === null ? [told] : told.split(' … ')
-  return last === undefined ? told : `${first}…${last.slice(last.lastIndexOf('/') + 1)}`
+  if (last === undefined) return told
+  // The items of one node are told by its name: how many there are stands beside it.
+  const place = first.lastIndexOf('/') + 1
+  const ofOne = place > 0 && first.slice(0, place) === last.slice(0, place)
+  return ofOne ? `${first.slice(0, place)}…` : `${first}…${last}`
 }
 
 /** The name of a node as events and attempts have it. */

@@ -54,7 +54,7 @@ export function GraphCanvas({ view, chosen, choose }: Props) {
           proOptions={{ hideAttribution: true }}
         >
           <Background gap={20} size={1} />
-          <Controls showInteractive={false} />
+          <Controls showInteractive={false} orientation="horizontal" />
           {view.nodes.length > mapFrom && <MiniMap pannable ariaLabel="Map of the graph" />}
         </ReactFlow>
       )}

@@ -10,7 +10,7 @@ import { Empty } from '../ui/notice.tsx'
 import { Page } from '../ui/page.tsx'
 import { Pager, usePaging } from '../ui/pager.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
-import { Time } from '../ui/time.tsx'
+import { Time, Took } from '../ui/time.tsx'
 
 export function ApprovalsPage() {
   const paging = usePaging('approvals')
@@ -78,11 +78,11 @@ function ApprovalCard({ approval, mayDecide }: { readonly approval: Approval; re
             </li>
           )}
           <li>
-            Waiting since <Time at={approval.waitingSince} />
+            Waiting for <Took from={approval.waitingSince} to={null} />
           </li>
           {deadline && (
             <li>
-              Decide <Time at={deadline} />
+              Deadline <Time at={deadline} />
             </li>
           )}
           {assignTo.length > 0 && <li>For {assignTo.join(', ')}</li>}

@@ -13,7 +13,7 @@ import { typeName } from '../ui/link.tsx'
 import { Page } from '../ui/page.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { Time } from '../ui/time.tsx'
-import { pretty, words } from '../ui/wording.ts'
+import { letterReason, pretty } from '../ui/wording.ts'
 
 export function DeadLetterPage({ id }: { readonly id: string }) {
   const letter = useDeadLetter(id)
@@ -47,11 +47,10 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
       <li>
         <a href={href('workflows', letter.workflowId)}>{typeName(letter.workflowType)} workflow</a>
       </li>
-      <li>{words(letter.reason)}</li>
-      <li>Attempt {letter.attempt}</li>
       <li>
-        Since <Time at={letter.createdAt} />
+        Given up <Time at={letter.createdAt} />: {letterReason(letter.reason)}
       </li>
+      <li>Attempt {letter.attempt}</li>
       {letter.handledAt && (
         <li>
           Handled <Time at={letter.handledAt} /> {letter.handledBy ? `by ${letter.handledBy}` : ''}
@@ -75,8 +74,7 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
   const before = pretty(letter.input ?? undefined)
   const [input, setInput] = useState(before)
   const [asked, setAsked] = useState<'requeue' | 'discard' | null>(null)
-  const [then, setThen] = useState<keyof typeof thens>('cancel')
-  const path = `dead-letters/${encodeURIComponent(letter.id)}`
+  const close = () => setAsked(null)
   if (letter.state !== 'open' || !mayRequeue) {
     return (
       <Card title="Input">
@@ -104,45 +102,66 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
           {edited ? 'Requeue with the new input' : 'Requeue'}
         </button>
       </div>
-      {asked === 'requeue' && (
-        <ActionDialog
-          title={`Requeue ${letter.node}?`}
-          confirm="Requeue"
-          close={() => setAsked(null)}
-          deed={reason => {
-            const value = edited ? readJson(input, 'The input') : undefined
-            return {
-              path: `${path}/requeue`,
-              body: { ...reasonOf(reason), ...(value === undefined ? {} : { input: value }) },
-              done: `${letter.node} is requeued.`,
-            }
-          }}
-        >
-          <p>A new attempt is scheduled{edited ? ' with the input that you wrote' : ''}, and the workflow goes on.</p>
-        </ActionDialog>
-      )}
-      {asked === 'discard' && (
-        <ActionDialog
-          title={`Discard the dead letter of ${letter.node}?`}
-          confirm="Discard"
-          grave
-          close={() => setAsked(null)}
-          deed={reason => ({ path: `${path}/discard`, body: { then, ...reasonOf(reason) }, done: 'Discarded.' })}
-        >
-          <label className="field">
-            <span>Then</span>
-            <select value={then} onChange={event => setThen(event.target.value as keyof typeof thens)}>
-              {Object.entries(thens).map(([name, means]) => (
-                <option key={name} value={name}>
-                  {means}
-                </option>
-              ))}
-            </select>
-          </label>
-        </ActionDialog>
-      )}
+      {asked === 'requeue' && <RequeueDialog letter={letter} input={edited ? input : null} close={close} />}
+      {asked === 'discard' && <DiscardDialog letter={letter} close={close} />}
     </Card>
   )
+}
+
+interface DialogProps {
+  readonly letter: DeadLetterDetail
+  readonly close: () => void
+}
+
+/** `input`: what the person has written instead; `null` where it is as it was. */
+function RequeueDialog({ letter, input, close }: DialogProps & { readonly input: string | null }) {
+  return (
+    <ActionDialog
+      title={`Requeue ${letter.node}?`}
+      confirm="Requeue"
+      close={close}
+      deed={reason => {
+        const value = input === null ? undefined : readJson(input, 'The input')
+        return {
+          path: `${pathOf(letter)}/requeue`,
+          body: { ...reasonOf(reason), ...(value === undefined ? {} : { input: value }) },
+          done: `${letter.node} is requeued.`,
+        }
+      }}
+    >
+      <p>
+        A new attempt is scheduled{input === null ? '' : ' with the input that you wrote'}, and the workflow goes on.
+      </p>
+    </ActionDialog>
+  )
+}
+
+function DiscardDialog({ letter, close }: DialogProps) {
+  const [then, setThen] = useState<keyof typeof thens>('cancel')
+  return (
+    <ActionDialog
+      title={`Discard the dead letter of ${letter.node}?`}
+      confirm="Discard"
+      grave
+      close={close}
+      deed={reason => ({ path: `${pathOf(letter)}/discard`, body: { then, ...reasonOf(reason) }, done: 'Discarded.' })}
+    >
+      <label className="field">
+        <span>Then</span>
+        <select value={then} onChange={event => setThen(event.target.value as keyof typeof thens)}>
+          {Object.entries(thens).map(([name, means]) => (
+            <option key={name} value={name}>
+              {means}
+            </option>
+          ))}
+        </select>
+      </label>
+    </ActionDialog>
+  )
+}
+
+function pathOf({ id }: DeadLetterDetail): string {
+  return `dead-letters/${encodeURIComponent(id)}`
 }
 
 interface WorkflowInputProps {

@@ -10,7 +10,7 @@ import { Pager, usePaging } from '../ui/pager.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { words } from '../ui/wording.ts'
+import { letterReason } from '../ui/wording.ts'
 
 const columns: readonly Column<DeadLetter>[] = [
   {
@@ -22,10 +22,10 @@ const columns: readonly Column<DeadLetter>[] = [
     ),
   },
   { name: 'State', cell: ({ state }) => <StateBadge state={state} /> },
-  { name: 'Why', cell: ({ reason }) => words(reason) },
+  { name: 'Why', cell: ({ reason }) => letterReason(reason) },
   { name: 'Error', wide: true, cell: ({ error }) => <span className="row-error">{error?.message}</span> },
   { name: 'Workflow', cell: ({ workflowId }) => <WorkflowLink id={workflowId} /> },
-  { name: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: 'Given up', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
 export function DeadLettersPage({ query }: { readonly query: URLSearchParams }) {

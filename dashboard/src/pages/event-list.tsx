@@ -17,6 +17,7 @@ export function EventList({ events, withWorkflow = false }: Props) {
     <ol className="events">
       {events.map(event => {
         const { position, type, at, workflowId, node, attempt, to, by, reason, payload } = event
+        const wrong = errorIn(event)
         return (
           <li key={position}>
             <Moment at={at} />
@@ -27,6 +28,7 @@ export function EventList({ events, withWorkflow = false }: Props) {
               {to !== null && words(event.outcome ?? to)}
               {by && <span className="muted"> by {shortOwner(by)}</span>}
               {reason && <span>: {reason}</span>}
+              {wrong !== null && <span className="event-error"> {wrong}</span>}
               {withWorkflow && (
                 <span className="muted">
                   {' '}
@@ -34,7 +36,7 @@ export function EventList({ events, withWorkflow = false }: Props) {
                 </span>
               )}
             </span>
-            {payload !== null && (
+            {payload !== null && wrong === null && (
               <details>
                 <summary>Payload</summary>
                 <ScrollText label={`Payload of ${type}`} text={pretty(payload)} />
@@ -45,4 +47,11 @@ export function EventList({ events, withWorkflow = false }: Props) {
       })}
     </ol>
   )
+}
+
+/** The error of an attempt that has failed, in one line; `null` for every other event. */
+function errorIn({ type, payload }: WorkflowEvent): string | null {
+  if (!type.endsWith('.failed') || typeof payload !== 'object' || payload === null) return null
+  const { className, message } = payload as { readonly className?: unknown; readonly message?: unknown }
+  return typeof className === 'string' && typeof message === 'string' ? `${className}: ${message}` : null
 }

@@ -16,26 +16,7 @@ export function FilterForm({ filter }: { readonly filter: WorkflowFilter }) {
   return (
     <search className="filter">
       <form onSubmit={event => event.preventDefault()}>
-        <fieldset className="chips">
-          <legend className="unseen">State</legend>
-          {states.map(state => {
-            const chosen = filter.state.includes(state)
-            const { tone, icon } = lookOf(state)
-            return (
-              <label key={state} className={`chip tone-${tone}`}>
-                <input
-                  type="checkbox"
-                  checked={chosen}
-                  onChange={() =>
-                    set({ state: chosen ? filter.state.filter(each => each !== state) : [...filter.state, state] })
-                  }
-                />
-                <Icon name={icon} size={12} />
-                {words(state)}
-              </label>
-            )
-          })}
-        </fieldset>
+        <StateChips chosen={filter.state} change={state => set({ state })} />
         <div className="filter-fields">
           <label>
             <span>Class</span>
@@ -68,6 +49,31 @@ export function FilterForm({ filter }: { readonly filter: WorkflowFilter }) {
         </div>
       </form>
     </search>
+  )
+}
+
+interface ChipsProps {
+  readonly chosen: readonly string[]
+  readonly change: (states: readonly string[]) => void
+}
+
+function StateChips({ chosen, change }: ChipsProps) {
+  return (
+    <fieldset className="chips">
+      <legend className="unseen">State</legend>
+      {states.map(state => {
+        const isChosen = chosen.includes(state)
+        const { tone, icon } = lookOf(state)
+        const others = chosen.filter(each => each !== state)
+        return (
+          <label key={state} className={`chip tone-${tone}`}>
+            <input type="checkbox" checked={isChosen} onChange={() => change(isChosen ? others : [...others, state])} />
+            <Icon name={icon} size={12} />
+            {words(state)}
+          </label>
+        )
+      })}
+    </fieldset>
   )
 }
 

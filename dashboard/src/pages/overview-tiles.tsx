@@ -13,6 +13,8 @@ interface Tile {
 }
 
 const active = ['ready', 'performing', 'rolling_back'] as const
+/** Where attempts that have failed are to be found, if nobody has put them right. */
+const troubled = ['paused', 'dlq', 'rolling_back', 'failed'] as const
 
 export function OverviewTiles({ facts }: { readonly facts: Overview }) {
   return (
@@ -45,10 +47,10 @@ function tilesOf(facts: Overview): Tile[] {
     },
     { name: 'Finished', value: shortCount(sum('finished')), note: stretch, address: list('finished') },
     {
-      name: 'Failures',
+      name: 'Failed attempts',
       value: shortCount(sum('failed')),
       note: stretch,
-      address: list('failed'),
+      address: list(troubled),
       alarm: sum('failed') > 0,
     },
     {

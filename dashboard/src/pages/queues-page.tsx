@@ -7,6 +7,7 @@ import { Answer } from '../ui/answer.tsx'
 import { Page } from '../ui/page.tsx'
 import { count, span } from '../ui/wording.ts'
 import { QueueTable } from './queue-table.tsx'
+import { RequestsCard } from './requests-card.tsx'
 
 export function QueuesPage() {
   const queues = useQueues()
@@ -40,6 +41,7 @@ export function QueuesPage() {
           />
         )}
       </Answer>
+      <RequestsCard about="queue" />
       {asked && <QueueDialog queue={asked} close={() => setAsked(null)} />}
     </Page>
   )

@@ -11,6 +11,7 @@ import { StateBadge } from '../ui/state-badge.tsx'
 import { type Column, Table } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { count, span } from '../ui/wording.ts'
+import { RequestsCard } from './requests-card.tsx'
 
 type Deed = 'pause' | 'resume' | 'trigger'
 
@@ -55,6 +56,7 @@ export function SchedulesPage() {
           )
         }
       </Answer>
+      <RequestsCard about="schedule" />
       {asked && (
         <ActionDialog
           title={`${names[asked.deed]} ${asked.schedule.name}?`}
@@ -100,7 +102,7 @@ const columns: readonly Column<Schedule>[] = [
         </>
       ),
   },
-  { name: 'Next', cell: ({ nextAt, paused }) => (paused ? <StateBadge state="paused" /> : <Time at={nextAt} />) },
+  { name: 'Next', cell: next },
   {
     name: 'Last',
     cell: ({ lastTickAt, lastWorkflowId }) => (
@@ -116,3 +118,14 @@ const columns: readonly Column<Schedule>[] = [
     cell: ({ lastError, hasCode }) => lastError ?? (hasCode ? '' : 'the code is not in this process'),
   },
 ]
+
+/** When it is due; of one that is paused who has paused it, and why. */
+function next({ nextAt, paused, pausedBy, pauseReason }: Schedule) {
+  if (!paused) return <Time at={nextAt} />
+  const why = [pausedBy === null ? '' : `by ${pausedBy}`, pauseReason ?? ''].filter(text => text !== '').join(': ')
+  return (
+    <>
+      <StateBadge state="paused" /> <span className="muted">{why}</span>
+    </>
+  )
+}

@@ -3,6 +3,7 @@ import { useExplanation } from '../api/queries.ts'
 import type { WorkflowDetail } from '../api/types.ts'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { lookOf } from '../ui/state-look.ts'
+import { shortOwners } from '../ui/wording.ts'
 import { reasonText } from './reason-text.ts'
 
 const ends = ['finished', 'failed', 'canceled', 'aborted']
@@ -20,7 +21,7 @@ export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail })
     <section className={`waiting tone-${lookOf(workflow.state).tone}`} aria-label="Why it is waiting">
       <p className="waiting-sentence">
         <span className="waiting-label">{labels[workflow.state] ?? 'Why is it waiting?'}</span>
-        <span aria-live="polite">{data.sentence}</span>
+        <span aria-live="polite">{shortOwners(data.sentence)}</span>
       </p>
       {nodes.length > 0 && !ends.includes(workflow.state) && (
         <details>

@@ -1,8 +1,9 @@
-/** Every worker process that the database knows. */
+/** Every worker process that the database knows, and what people asked of all of them. */
 import { useWorkers } from '../api/queries.ts'
 import { Answer } from '../ui/answer.tsx'
 import { Page } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
+import { RequestsCard } from './requests-card.tsx'
 import { WorkerTable } from './worker-table.tsx'
 
 export function WorkersPage() {
@@ -24,6 +25,7 @@ export function WorkersPage() {
           />
         )}
       </Answer>
+      <RequestsCard about={null} />
     </Page>
   )
 }

@@ -80,6 +80,24 @@ export function shortOwner(by: string): string {
   return /^[0-9a-f]{32}$/.test(by) ? `worker ${by.slice(0, 8)}` : by
 }
 
+/** The same inside a sentence. */
+export function shortOwners(sentence: string): string {
+  return sentence.replace(/\b([0-9a-f]{8})[0-9a-f]{24}\b/g, '$1')
+}
+
+/** Why work was given up. */
+export function letterReason(reason: string): string {
+  return letterReasons[reason] ?? words(reason)
+}
+
+const letterReasons: Readonly<Record<string, string>> = {
+  policy: 'its policy says so',
+  retries_exhausted: 'no attempts left',
+  crash_limit: 'lost its worker too often',
+  compensation_exhausted: 'could not be undone',
+  unknown_outcome: 'unknown whether it happened',
+}
+
 /** The last characters of a long id: what tells one from another. */
 export function shortId(id: string): string {
   return id.length > 14 ? `…${id.slice(-8)}` : id

@@ -67,12 +67,28 @@ export interface EventOptions {
   readonly limit?: number
 }
 
-/** Oldest first. */
-export async function listWorkflowEvents(store: Store, id: string, options: EventOptions): Promise<Page<EventView>> {
+export interface WorkflowEventOptions extends EventOptions {
+  /** Default `oldest`: from the beginning, or from `after`. `newest`: from the end, or from `before`. */
+  readonly order?: 'oldest' | 'newest'
+  /** The position of the oldest event that is known. */
+  readonly before?: string
+}
+
+export async function listWorkflowEvents(
+  store: Store,
+  id: string,
+  options: WorkflowEventOptions,
+): Promise<Page<EventView>> {
+  const { order = 'oldest', before } = options
   const limit = limitFrom(options.limit, 1000)
   const after = positionFrom(options.after)
   await foundWorkflow(store, id)
-  const rows = await store.views.eventsOf([id], { after, limit: limit + 1, newest: false })
+  const rows = await store.views.eventsOf([id], {
+    after,
+    limit: limit + 1,
+    newest: order === 'newest',
+    ...(before === undefined ? {} : { before: offsetOf(before) }),
+  })
   const items = rows.slice(0, limit).map(eventView)
   return { items, nextCursor: rows.length > limit ? (items.at(-1)?.position ?? null) : null }
 }

@@ -1,19 +1,21 @@
 /** The attempts of a workflow as a graph shows them, from one narrow look at them. */
+import { isEnd } from '../../engine/end-watch.ts'
 import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
-import type { ActiveExecution, EndedExecution } from '../../store/records.ts'
+import type { ActiveExecution, EndedExecution, WorkflowRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptBrief } from '../../store/view-store.ts'
 import type { Execution } from '../execution.ts'
 import { progressOf } from '../step-progress.ts'
 import type { GraphStates } from './graph-view.ts'
 
-export async function graphStates(store: Store, workflowId: string, goesOn: boolean): Promise<GraphStates> {
-  const briefs = await store.views.briefs(workflowId)
+export async function graphStates(store: Store, { id, state, rounds }: WorkflowRecord): Promise<GraphStates> {
+  const goesOn = !isEnd(state)
+  const briefs = await store.views.briefs(id)
   const counting = briefs.some(({ completed, total }) => completed > 0 || total !== null)
   const now = counting && goesOn ? await store.now() : null
   const executions = executionsOf(briefs, now)
   const of = (kind: AttemptBrief['kind']) => executions.filter((_, index) => briefs[index]?.kind === kind)
-  return { history: of('forward'), compensations: of('compensate'), goesOn }
+  return { history: of('forward'), compensations: of('compensate'), goesOn, rounds }
 }
 
 function executionsOf(briefs: readonly AttemptBrief[], now: number | null): Execution[] {

@@ -7,7 +7,7 @@ import { type Box, foldPicture } from '../../drawing/fold.ts'
 import { pictureOf } from '../../drawing/picture.ts'
 import type { NodeState } from '../../engine/node-state.ts'
 import type { Execution } from '../execution.ts'
-import { type NodeWithState, nodesWithState } from '../nodes-with-state.ts'
+import { type NodeWithState, nodesWithState, type Rounds } from '../nodes-with-state.ts'
 
 export interface GraphViewNode {
   /** The id of the node; of a fold, that of its first member. */
@@ -63,6 +63,7 @@ export interface GraphStates {
   readonly compensations: readonly Execution[]
   /** It has not ended: something may be asked of its nodes. */
   readonly goesOn: boolean
+  readonly rounds: Rounds
 }
 
 export interface FoldOptions {
@@ -89,7 +90,8 @@ class GraphViewMaker {
   constructor(graph: Graph, states: GraphStates | null) {
     this.#graph = graph
     this.#states = states
-    this.#known = new Map(states === null ? [] : nodesWithState(graph, states.history).map(node => [node.id, node]))
+    const nodes = states === null ? [] : nodesWithState(graph, states.history, states.rounds)
+    this.#known = new Map(nodes.map(node => [node.id, node]))
     for (const { step, progress } of states?.history ?? []) {
       if (progress === null) continue
       const { completed: done, total, remainingMs: etaMs } = progress

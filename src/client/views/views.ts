@@ -3,7 +3,6 @@
  * Every answer is bounded, whatever the database holds; payloads are in the form in which they are stored. It changes nothing.
  */
 
-import { isEnd } from '../../engine/end-watch.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Opened } from '../connection.ts'
 import type { QueueStatus, Queues } from '../queues.ts'
@@ -12,11 +11,11 @@ import {
   type AllEventOptions,
   type AttemptOptions,
   type AttemptView,
-  type EventOptions,
   type EventView,
   listAttempts,
   listEvents,
   listWorkflowEvents,
+  type WorkflowEventOptions,
 } from './attempt-view.ts'
 import { encodedJson } from './encoded.ts'
 import { graphStates } from './graph-states.ts'
@@ -32,6 +31,7 @@ import {
   listWorkers,
   type WorkerStatus,
 } from './process-views.ts'
+import { listRequests, type RequestListOptions, type RequestView } from './request-list.ts'
 import { Series } from './series.ts'
 import { SharedLook } from './shared-look.ts'
 import type { Page, PageOptions, ViewOptions } from './view-options.ts'
@@ -80,7 +80,7 @@ export class Views {
     const { courses, store } = await this.#engine()
     const { workflow } = await foundWorkflow(store, id)
     const course = (await courses.of([workflow])).get(id)
-    const states = await graphStates(store, id, !isEnd(workflow.state))
+    const states = await graphStates(store, workflow)
     if (course === undefined) return { nodes: [], edges: [], folded: false, size: 0 }
     return graphView(course.graph, states, options)
   }
@@ -90,7 +90,7 @@ export class Views {
     return listAttempts((await this.#engine()).store, id, options)
   }
 
-  async eventsOf(id: string, options: EventOptions = {}): Promise<Page<EventView>> {
+  async eventsOf(id: string, options: WorkflowEventOptions = {}): Promise<Page<EventView>> {
     return listWorkflowEvents((await this.#engine()).store, id, options)
   }
 
@@ -136,6 +136,11 @@ export class Views {
   /** The same as `geneva.queues.list()`, shared like the overview. */
   async queues(): Promise<QueueStatus[]> {
     return this.#queues.get()
+  }
+
+  /** Who changed queues and schedules or removed workflows, and why, newest first. */
+  async requests(options: RequestListOptions = {}): Promise<Page<RequestView>> {
+    return listRequests((await this.#engine()).store, options)
   }
 
   /** Something was changed here: the next look is a new one. */

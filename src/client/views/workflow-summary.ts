@@ -50,7 +50,7 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
   const limit = limitFrom(options.limit)
   const filter = viewFilterFrom(store, options)
   const found: WorkflowSnapshot[] = []
-  const next = await inWindows(filter, cursorFrom(store, options.cursor), async (stretch, window) => {
+  const next = await inWindows(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
     const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
     found.push(...page.found)
     return found.length > limit ? 'enough' : page.next
@@ -64,7 +64,7 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
 export async function countWorkflows(store: Store, options: ViewOptions): Promise<CappedCount> {
   const filter = viewFilterFrom(store, options)
   let count = 0
-  const next = await inWindows(filter, null, async (stretch, window) => {
+  const next = await inWindows(store, filter, null, async (stretch, window) => {
     const page = await store.views.count(stretch, { limit: countCap - count, window })
     count += page.count
     return count >= countCap ? 'enough' : page.next
@@ -75,12 +75,14 @@ export async function countWorkflows(store: Store, options: ViewOptions): Promis
 type Look = (filter: ViewFilter, window: number) => Promise<string | null | 'enough'>
 
 /** Looks at one stretch after the other, larger while that is quick. Returns where to go on; `null`: nothing is left. */
-async function inWindows(filter: ViewFilter, cursor: string | null, look: Look): Promise<string | null> {
+async function inWindows(store: Store, filter: ViewFilter, cursor: string | null, look: Look): Promise<string | null> {
   const begun = performance.now()
-  let before = cursor
+  const bounds = await store.views.idBounds(filter)
+  const within = bounds.from === null ? filter : { ...filter, from: bounds.from }
+  let before = cursor ?? bounds.before
   for (let window = firstWindow; ; ) {
     const since = performance.now()
-    const next = await look(before === null ? filter : { ...filter, before }, window)
+    const next = await look(before === null ? within : { ...within, before }, window)
     if (next === 'enough' || next === null) return null
     before = next
     const now = performance.now()

@@ -1,8 +1,9 @@
 /** Changing workflows: start, one request to one of them or to one of its nodes, and the same request to many. */
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Role } from '../../client/handler-options.ts'
 import type { Operations } from '../../client/operations.ts'
 import type { RequestOptions } from '../../client/request-options.ts'
+import { changedMany } from '../command-documents.ts'
 import { RequestProblem } from '../request-problem.ts'
 import * as ask from '../request-schemas.ts'
 import { type Call, type Route, route } from '../route.ts'
@@ -88,20 +89,7 @@ export const steeringRoutes: readonly Route[] = [
       'The same request to every workflow that fits, active ones unless the filter says otherwise. First as a dry run.',
     body: ask.bulkBody,
     patienceMs: 120_000,
-    answer: z.union([
-      z.strictObject({
-        dryRun: z.literal(true),
-        count: z.number().int(),
-        capped: z.boolean(),
-        sample: z.array(wire.workflowSummary),
-      }),
-      z.strictObject({
-        dryRun: z.literal(false),
-        found: z.number().int(),
-        changed: z.number().int(),
-        refused: z.array(z.strictObject({ id: z.string(), message: z.string() })),
-      }),
-    ]),
+    answer: changedMany,
     run: changeMany,
   }),
   workflowVerb('pause', 'operator', 'Nothing new starts; what runs ends and is recorded.'),
@@ -130,7 +118,7 @@ export const steeringRoutes: readonly Route[] = [
     run: async call => {
       const { id = '', node = '' } = call.params
       const { payload, key } = call.body
-      await call.geneva.signal(id, node, decodedPayload(payload, 'The payload'), { by: call.by, ...given({ key }) })
+      await call.geneva.signal(id, node, decodedPayload(payload, 'The payload'), { ...asked(call), ...given({ key }) })
       return detailOf(call, id)
     },
   }),

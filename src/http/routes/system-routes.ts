@@ -1,5 +1,6 @@
 /** The engine room: overview, schedules, queues, workers, definitions, events, health and metrics. */
 import { z } from 'zod'
+import { pruned, triggered } from '../command-documents.ts'
 import { RequestProblem } from '../request-problem.ts'
 import * as ask from '../request-schemas.ts'
 import { type Call, type Route, route } from '../route.ts'
@@ -61,7 +62,7 @@ export const systemRoutes: readonly Route[] = [
     role: 'operator',
     summary: 'Starts one workflow now. Its ticks stay as they are.',
     body: ask.requestBody,
-    answer: z.strictObject({ workflowId: z.string() }),
+    answer: triggered,
     run: async call => {
       await foundSchedule(call)
       return { workflowId: (await call.geneva.schedules.trigger(call.params.name ?? '', asked(call))).id }
@@ -92,6 +93,15 @@ export const systemRoutes: readonly Route[] = [
       },
     }),
   ),
+  route({
+    ...look,
+    path: '/requests',
+    action: 'request.list',
+    summary: 'Who changed queues and schedules or removed workflows, and why, newest first.',
+    query: ask.requestsQuery,
+    answer: wire.page(wire.request),
+    run: ({ geneva, query }) => geneva.views.requests(given(query)),
+  }),
   route({
     ...look,
     path: '/workers',
@@ -141,9 +151,11 @@ export const systemRoutes: readonly Route[] = [
     summary: 'Removes up to 10,000 workflows that ended long ago, families whole; again while it is not complete.',
     body: ask.pruneBody,
     patienceMs: 120_000,
-    answer: z.strictObject({ workflows: z.number().int(), complete: z.boolean() }),
-    run: ({ geneva, body: { olderThanMs, dryRun = false } }) =>
-      geneva.prune({ olderThan: olderThanMs, dryRun, limit: prunedAtOnce }),
+    answer: pruned,
+    run: call => {
+      const { olderThanMs, dryRun = false } = call.body
+      return call.geneva.prune({ ...asked(call), olderThan: olderThanMs, dryRun, limit: prunedAtOnce })
+    },
   }),
   route({
     ...look,

@@ -1,5 +1,6 @@
 /** Looking at workflows: lists, one of them, its graph, history, events, and why it waits. */
 import { z } from 'zod'
+import { drawn, undone } from '../command-documents.ts'
 import * as ask from '../request-schemas.ts'
 import { type Route, route } from '../route.ts'
 import { allows } from '../security.ts'
@@ -74,7 +75,7 @@ export const workflowRoutes: readonly Route[] = [
     ...one,
     path: '/workflows/:id/events',
     action: 'workflow.read',
-    summary: 'Its events after a position, oldest first.',
+    summary: 'Its events, oldest first after a position, or newest first before one.',
     query: ask.eventsQuery,
     answer: wire.page(wire.event),
     run: ({ geneva, params: { id = '' }, query }) => geneva.views.eventsOf(id, given(query)),
@@ -99,7 +100,7 @@ export const workflowRoutes: readonly Route[] = [
     action: 'workflow.read',
     summary: 'What a cancel, or a failure now, would undo, in order.',
     query: ask.rollbackQuery,
-    answer: z.strictObject({ steps: z.array(wire.rollbackStep) }),
+    answer: undone,
     run: async ({ geneva, params: { id = '' }, query }) => ({ steps: await geneva.previewRollback(id, query.kind) }),
   }),
   route({
@@ -108,7 +109,7 @@ export const workflowRoutes: readonly Route[] = [
     action: 'workflow.read',
     summary: 'A drawing of its graph as text: for a terminal, as Mermaid or as DOT.',
     query: ask.drawingQuery,
-    answer: z.strictObject({ format: z.string(), drawing: z.string() }),
+    answer: drawn,
     run: async ({ geneva, params: { id = '' }, query: { format = 'text', foldAt } }) => ({
       format,
       drawing: await geneva.draw(id, { format, ...given({ foldAt }) }),

@@ -10,6 +10,7 @@ import type { Param } from '../sql/sql.ts'
 /** A statement that the connection knows by name. */
 export interface PreparedStatement {
   readonly name: string
+  readonly text: string
   readonly values: readonly Param[]
 }
 
@@ -83,6 +84,14 @@ function batchClass(Query: typeof pg.Query): BatchClass {
       const handle = this as unknown as { submit(wire: Wire): null }
       handle.submit = wire => submit(wire, batch)
     }
+
+    /** For whoever watches the driver: the driver itself has no use for it. */
+    get text(): string {
+      return this.#batch.statements.map(({ text }) => text).join(';\n')
+    }
+
+    /** The driver's own class sets one. */
+    set text(_: string) {}
 
     override handleDataRow(message: unknown): void {
       if (this.#batch.commands.length === this.#batch.reads) super.handleDataRow(message)

@@ -76,7 +76,7 @@ export class PostgresSession implements Executor {
       const name = this.#names.find(text)
       // Arrays are written by the driver.
       if (name === undefined || parsedStatements[name] !== text || values.some(Array.isArray)) return null
-      prepared.push({ name, values })
+      prepared.push({ name, text, values })
     }
     gatherWrites(this.#client)
     return sendBatch(this.#names.Query, this.#client, prepared, reads)

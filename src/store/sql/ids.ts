@@ -7,6 +7,9 @@ import type { SqlContext } from './context.ts'
 import { type Executor, idBlockSize } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 
+/** So long a block is used. */
+const keptMs = 600_000
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const number = /^[1-9][0-9]{0,15}$/
 
@@ -19,6 +22,7 @@ export function isId(context: SqlContext, id: unknown): boolean {
 export class IdAllocator {
   readonly #context: SqlContext
   #free: number[] = []
+  #reservedAt = 0
 
   constructor(context: SqlContext) {
     this.#context = context
@@ -27,11 +31,14 @@ export class IdAllocator {
   /** Ids from a block that this process holds; what is left of it when the process ends is never used. */
   async take(count: number): Promise<string[]> {
     if (this.#context.keyType === 'uuid') return uuids(count)
+    // The order of ids tells about when they were used as long as none is kept for long: see `views/id-bounds.ts`.
+    if (performance.now() - this.#reservedAt > keptMs) this.#free = []
     while (this.#free.length < count) {
       const missing = Math.max(count - this.#free.length, idBlockSize)
       const ids = await runTransaction(this.#context.database, transaction =>
         reserve(this.#context, transaction, missing),
       )
+      if (this.#free.length === 0) this.#reservedAt = performance.now()
       // Not spread: there may be more than a call takes arguments.
       this.#free = this.#free.concat(ids)
     }

@@ -3,6 +3,7 @@
  * sees the old revision in its own transaction still goes by the old rules, and by no mixture.
  */
 import type { LimitDeclaration, LimitKey, LimitRules, LimitStore, QueueCount, StoredLimits } from '../limit-store.ts'
+import type { AskedBy } from '../request-store.ts'
 import { ageCapped, setAging, useAging } from './aging.ts'
 import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
@@ -10,6 +11,7 @@ import type { Executor } from './dialect.ts'
 import { insertLimit, limitRecord } from './limit-rows.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
+import { insertRequest } from './sql-requests.ts'
 
 export class SqlLimits implements LimitStore {
   readonly #context: SqlContext
@@ -50,26 +52,30 @@ export class SqlLimits implements LimitStore {
     })
   }
 
-  async set(queue: string, limits: StoredLimits): Promise<void> {
+  async set(queue: string, limits: StoredLimits, asked: AskedBy): Promise<void> {
     const key = { scope: 'queue', name: queue } as const
     await this.#change(async executor => {
       await executor.run(insertLimit(this.#context, { ...key, lane: '' }))
       await executor.run(sql`update ${this.#context.tables.limits} set ${assign(limits, '')} where ${isRow(key)}`)
+      const detail = JSON.stringify(limits)
+      await executor.run(insertRequest(this.#context, { ...asked, action: 'queue.limit', name: queue, detail }))
     })
   }
 
-  async pause(queue: string, by: string | null, reason: string | null): Promise<void> {
+  async pause(queue: string, asked: AskedBy): Promise<void> {
     const key = { scope: 'queue', name: queue } as const
     await this.#change(async executor => {
       await executor.run(insertLimit(this.#context, { ...key, lane: '' }))
-      await executor.run(
-        sql`update ${this.#context.tables.limits} set paused = 1, paused_by = ${by}, pause_reason = ${reason},
+      const touched = await executor.run(
+        sql`update ${this.#context.tables.limits} set paused = 1, paused_by = ${asked.by}, pause_reason = ${asked.reason},
           paused_at = ${this.#context.now} where ${isRow(key)} and paused = 0`,
       )
+      if (touched === 0) return
+      await executor.run(insertRequest(this.#context, { ...asked, action: 'queue.pause', name: queue, detail: null }))
     })
   }
 
-  async resume(queue: string): Promise<boolean> {
+  async resume(queue: string, asked: AskedBy): Promise<boolean> {
     let resumed = false
     await this.#change(async executor => {
       const touched = await executor.run(
@@ -77,6 +83,8 @@ export class SqlLimits implements LimitStore {
           where ${isRow({ scope: 'queue', name: queue })} and paused = 1`,
       )
       resumed = touched > 0
+      if (!resumed) return
+      await executor.run(insertRequest(this.#context, { ...asked, action: 'queue.resume', name: queue, detail: null }))
     })
     return resumed
   }

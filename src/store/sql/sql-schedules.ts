@@ -3,6 +3,7 @@
  * the workflow: whoever is killed in between has done neither.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
+import type { AskedBy, RequestEntry } from '../request-store.ts'
 import type { ScheduleEntry, ScheduleRecord, ScheduleStore, TickRun } from '../schedule-store.ts'
 import type { StartOrder, StartResult } from '../store.ts'
 import type { SqlContext } from './context.ts'
@@ -11,6 +12,7 @@ import type { Executor, Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
+import { insertRequest } from './sql-requests.ts'
 import { startAll, startEvents } from './start-workflows.ts'
 
 export class SqlSchedules implements ScheduleStore<StartOrder> {
@@ -105,25 +107,40 @@ export class SqlSchedules implements ScheduleStore<StartOrder> {
     return active.length > 0 ? [] : orders.slice(0, 1)
   }
 
-  async pause(name: string, by: string | null, reason: string | null) {
+  async pause(name: string, asked: AskedBy) {
     const found = await this.list([name])
-    await this.#context.write(
-      sql`update ${this.#context.tables.schedules} set paused = 1, paused_by = ${by}, pause_reason = ${reason}
+    await this.#changed(
+      sql`update ${this.#context.tables.schedules} set paused = 1, paused_by = ${asked.by}, pause_reason = ${asked.reason}
         where name = ${name} and paused = 0`,
+      { ...asked, action: 'schedule.pause', name, detail: null },
     )
     return found.schedules.length > 0
   }
 
-  async resume(name: string, { nextAt, since }: Pick<ScheduleRecord, 'nextAt' | 'since'>) {
-    const changed = await this.#context.write(
+  resume(name: string, { nextAt, since }: Pick<ScheduleRecord, 'nextAt' | 'since'>, asked: AskedBy) {
+    return this.#changed(
       sql`update ${this.#context.tables.schedules} set paused = 0, paused_by = null, pause_reason = null,
         next_at = ${nextAt}, since = ${since} where name = ${name} and paused = 1`,
+      { ...asked, action: 'schedule.resume', name, detail: null },
     )
-    return changed > 0
   }
 
-  async remove(name: string) {
-    return (await this.#context.write(sql`delete from ${this.#context.tables.schedules} where name = ${name}`)) > 0
+  remove(name: string, asked: AskedBy) {
+    return this.#changed(sql`delete from ${this.#context.tables.schedules} where name = ${name}`, {
+      ...asked,
+      action: 'schedule.remove',
+      name,
+      detail: null,
+    })
+  }
+
+  /** A change and its record in one transaction. False where there was nothing to change: then nothing is recorded. */
+  #changed(change: Sql, entry: RequestEntry): Promise<boolean> {
+    return runTransaction(this.#context.database, async transaction => {
+      if ((await transaction.run(change)) === 0) return false
+      await transaction.run(insertRequest(this.#context, entry))
+      return true
+    })
   }
 
   async noteError(name: string, message: string) {

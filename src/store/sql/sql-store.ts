@@ -42,6 +42,7 @@ import * as reads from './read-workflows.ts'
 import { sql } from './sql.ts'
 import { SqlHousekeeping } from './sql-housekeeping.ts'
 import { SqlLimits } from './sql-limits.ts'
+import { SqlRequests } from './sql-requests.ts'
 import { SqlSchedules } from './sql-schedules.ts'
 import { startWorkflows } from './start.ts'
 import { startInside } from './start-workflows.ts'
@@ -59,6 +60,7 @@ export class SqlStore implements Store {
   readonly schedules: SqlSchedules
   readonly limits: SqlLimits
   readonly housekeeping: SqlHousekeeping
+  readonly requests: SqlRequests
   readonly views: SqlViews
 
   constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
@@ -68,6 +70,7 @@ export class SqlStore implements Store {
     this.schedules = new SqlSchedules(this.#context)
     this.limits = new SqlLimits(this.#context)
     this.housekeeping = new SqlHousekeeping(this.#context)
+    this.requests = new SqlRequests(this.#context)
     this.views = new SqlViews(this.#context)
   }
 

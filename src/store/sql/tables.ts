@@ -27,6 +27,7 @@ export interface Tables {
   readonly workers: Sql
   readonly schedules: Sql
   readonly limits: Sql
+  readonly requests: Sql
   readonly migrations: Sql
   readonly ids: Sql
   /** The text of a table's qualified name. */
@@ -69,6 +70,7 @@ export function tables(options: TableOptions): Tables {
     workers: raw(name('workers')),
     schedules: raw(name('schedules')),
     limits: raw(name('limits')),
+    requests: raw(name('requests')),
     migrations: raw(name('migrations')),
     ids: raw(name('ids')),
   }

@@ -1,8 +1,9 @@
 /**
  * Opens the store in a SQLite file: `sqlite:app.db`, `sqlite:/var/lib/app.db` or `file:app.db`.
  */
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { InvalidArgumentError } from '../../errors.ts'
+import { InvalidArgumentError, SchemaError } from '../../errors.ts'
 import type { DatabaseOptions } from '../database-options.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
@@ -11,9 +12,13 @@ import type { SqliteLibrary } from './sqlite-driver.ts'
 
 export async function openSqliteStore({ schema: _, ...options }: DatabaseOptions): Promise<Store> {
   // A file has no schemas: what stands before a table's name there is another file.
-  const { driver, synchronous = 'full' } = options
+  const { driver, synchronous = 'full', mustExist = false } = options
+  const path = pathOf(options.url)
+  if (mustExist && !existsSync(path)) {
+    throw new SchemaError(`There is no database file ${path}. Is the path right? \`geneva migrate\` makes it.`)
+  }
   const database = await openSqlite({
-    path: pathOf(options.url),
+    path,
     synchronous,
     ...(driver && { library: driver as SqliteLibrary }),
   })

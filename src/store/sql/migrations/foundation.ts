@@ -182,6 +182,11 @@ function processes(shape: Shape): Sql[] {
       paused_by ${type.text}, pause_reason ${type.text}, last_tick_at ${type.int}, last_workflow_id ${type.id},
       started ${type.int} not null, skipped ${type.int} not null, last_error ${type.text}`,
     ),
+    shape.table(
+      'requests',
+      `id ${type.key} not null primary key, action ${type.key} not null, name ${type.key}, requested_by ${type.text},
+      reason ${type.text}, detail ${type.text}, at ${type.int} not null`,
+    ),
     ...limits(shape),
   ]
 }

@@ -6,7 +6,7 @@ import { activeExecution, endedExecution, int, json } from '../decode.ts'
 import type { Row } from '../dialect.ts'
 import { raw, type Sql, sql } from '../sql.ts'
 
-/** Ended ones first, in their order; those under way follow on the page on which the others end. */
+/** Ended ones first, as they ended; those under way follow on the page on which the others end. */
 export async function readAttempts(context: SqlContext, read: AttemptRead): Promise<AttemptRecord[]> {
   const { active, history } = context.tables
   const of = (alias: string): Sql => {
@@ -15,7 +15,7 @@ export async function readAttempts(context: SqlContext, read: AttemptRead): Prom
   }
   const [ended = [], count = []] = await context.snapshot([
     sql`select ${endedColumns}, e.input, e.output from ${history} e where ${of('e')}
-      order by e.ordinal, e.ended_at, e.id limit ${read.limit} offset ${read.offset}`,
+      order by e.ended_at, e.ordinal, e.id limit ${read.limit} offset ${read.offset}`,
     sql`select count(*) as total from ${history} e where ${of('e')}`,
   ])
   if (ended.length === read.limit) return ended.map(endedAttempt)

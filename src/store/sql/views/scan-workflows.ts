@@ -57,8 +57,9 @@ async function stretchOf(context: SqlContext, filter: ViewFilter, window: number
     return { where: sql`w.id in (select c.id from (${source}) c)`, end: () => endOf(context, source, filter, few) }
   }
   const before = filter.before === undefined ? raw('1 = 1') : sql`w.id < ${context.id(filter.before)}`
+  const from = filter.from === undefined ? raw('') : sql` and w.id >= ${context.id(filter.from)}`
   const [row] = await context.read(
-    sql`select w.id from ${context.tables.workflows} w where ${before} order by w.id desc limit 1 offset ${window - 1}`,
+    sql`select w.id from ${context.tables.workflows} w where ${before}${from} order by w.id desc limit 1 offset ${window - 1}`,
   )
   const last = row === undefined ? null : text(row, 'id')
   return { where: last === null ? raw('1 = 1') : sql`w.id >= ${context.id(last)}`, end: async () => last }
@@ -77,9 +78,10 @@ async function endOf(context: SqlContext, source: Sql, { search }: ViewFilter, w
 /** A statement that selects up to `window` ids as `id`, newest first; `null` where no index but the key fits. */
 async function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Sql | null> {
   const { workflows, tags, active } = context.tables
-  const before = (column: string) =>
-    filter.before === undefined ? raw('') : sql` and ${raw(column)} < ${context.id(filter.before)}`
-  const newest = (select: Sql, column: string) => sql`${select}${before(column)} order by ${raw(column)} desc`
+  const bound = (column: string, sign: '<' | '>=', id: string | undefined) =>
+    id === undefined ? raw('') : sql` and ${raw(`${column} ${sign}`)} ${context.id(id)}`
+  const between = (column: string) => sql`${bound(column, '<', filter.before)}${bound(column, '>=', filter.from)}`
+  const newest = (select: Sql, column: string) => sql`${select}${between(column)} order by ${raw(column)} desc`
   if (filter.search !== undefined) return searched(context, filter.search)
   if (filter.hero !== undefined && filter.hero !== null) {
     const { type, idText } = filter.hero
@@ -149,6 +151,7 @@ export async function heroTypes(context: SqlContext): Promise<string[]> {
 
 function viewConditions(context: SqlContext, filter: ViewFilter): Sql {
   const all = [workflowConditions(context, filter)]
+  if (filter.from !== undefined) all.push(sql`w.id >= ${context.id(filter.from)}`)
   if (filter.createdAfter !== undefined) all.push(sql`w.created_at >= ${filter.createdAfter}`)
   if (filter.createdBefore !== undefined) all.push(sql`w.created_at < ${filter.createdBefore}`)
   if (filter.parentId !== undefined) all.push(sql`w.parent_id = ${context.id(filter.parentId)}`)

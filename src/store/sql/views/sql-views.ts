@@ -1,11 +1,12 @@
 /** What people look at, on a SQL database: each read in a file of its own, gathered here behind the interface. */
 import type { HeroKey } from '../../records.ts'
-import type { AttemptRead, TallyRead, ViewFilter, ViewStore } from '../../view-store.ts'
+import type { AttemptRead, TallyRead, TimeRange, ViewFilter, ViewStore } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
 import { text } from '../decode.ts'
 import { sql } from '../sql.ts'
 import { decisionsOn } from '../stored-messages.ts'
 import { countOpenLetters, countPerforming, countState } from './count-states.ts'
+import { idBounds } from './id-bounds.ts'
 import { readAsides } from './read-asides.ts'
 import { readAttempts } from './read-attempts.ts'
 import { readBriefs } from './read-briefs.ts'
@@ -31,6 +32,9 @@ export class SqlViews implements ViewStore {
   }
   count(filter: ViewFilter, bounds: Bounds) {
     return countWorkflows(this.#context, filter, bounds)
+  }
+  idBounds(range: TimeRange) {
+    return idBounds(this.#context, range)
   }
   heroTypes() {
     return heroTypes(this.#context)

@@ -1,6 +1,6 @@
 /** Counts over a bounded stretch of the record of events, for charts, and what is new about workflows that somebody watches. */
 import type { EventRecord } from '../../records.ts'
-import type { EventTally, TallyRead, TookSample } from '../../view-store.ts'
+import type { EventsRead, EventTally, TallyRead, TookSample } from '../../view-store.ts'
 import { eventColumns } from '../columns.ts'
 import type { SqlContext } from '../context.ts'
 import { eventRecord, int, text } from '../decode.ts'
@@ -52,12 +52,13 @@ export async function latestEvents(
 export async function eventsOf(
   context: SqlContext,
   workflowIds: readonly string[],
-  read: { readonly after: number; readonly limit: number; readonly newest: boolean },
+  read: EventsRead,
 ): Promise<EventRecord[]> {
   if (workflowIds.length === 0) return []
+  const before = read.before === undefined ? raw('') : sql` and v.id < ${read.before}`
   const rows = await context.read(
     sql`select ${eventColumns} from ${context.tables.events} v
-      where ${context.among(raw('v.workflow_id'), workflowIds)} and v.id > ${read.after}
+      where ${context.among(raw('v.workflow_id'), workflowIds)} and v.id > ${read.after}${before}
       order by v.id ${raw(read.newest ? 'desc' : 'asc')} limit ${read.limit}`,
   )
   return rows.map(eventRecord)

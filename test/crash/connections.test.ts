@@ -53,7 +53,7 @@ forEachServerAtOnce('cut connections', database => {
       world.worker({ options, bodyMs: [2, 15] }),
     ])
     let cut = 0
-    for (let i = 0; i < 15; i++) {
+    for (let round = 0; round < 15 || (cut <= 15 && round < 150); round++) {
       cut += await cutConnections(world.access)
       await pause(80)
     }

@@ -15,8 +15,8 @@ export interface PreparedStatement {
 }
 
 export interface BatchAnswer {
-  /** Of the statement that was to be read. */
-  readonly rows: readonly Record<string, unknown>[]
+  /** The first column of the first row of the statement that was to be read. */
+  readonly value: string | null
   /** What the server says of each statement. */
   readonly commands: readonly string[]
 }
@@ -25,27 +25,29 @@ export interface BatchAnswer {
 export interface Wire {
   readonly stream: Writable
   readonly parsedStatements: Readonly<Record<string, string | undefined>>
-  bind(config: {
-    portal: string
-    statement: string
-    values: readonly Param[]
-    valueMapper(value: Param): unknown
-  }): void
-  describe(what: { type: 'P'; name: string }): void
-  execute(config: { portal: string; rows: number }): void
+  bind(config: BoundStatement): void
+  execute(config: { readonly portal: string; readonly rows: number }): void
   sync(): void
 }
 
-interface Answering {
-  handleDataRow(message: unknown): void
+interface BoundStatement {
+  readonly portal: string
+  readonly statement: string
+  readonly values: readonly Param[]
+  valueMapper(value: Param): string | null
 }
 
-type Done = (error: Error | null | undefined, result: pg.QueryResult) => void
+type Done = (error?: Error | null) => void
 
-/** Values stay text: the records decide what a column means. */
-const textOnly = { getTypeParser: () => (value: string) => value }
+interface Batch {
+  readonly statements: readonly PreparedStatement[]
+  readonly reads: number | null
+  /** These are filled with what the server says. */
+  value: string | null
+  readonly commands: string[]
+}
 
-/** `reads`: the place of the one statement whose rows are wanted. Rejects with the error of the first statement that fails. */
+/** `reads`: the place of the one statement whose answer is wanted. Rejects with the error of the first statement that fails. */
 export function sendBatch(
   Query: typeof pg.Query,
   client: pg.PoolClient,
@@ -53,17 +55,9 @@ export function sendBatch(
   reads: number | null,
 ): Promise<BatchAnswer> {
   return new Promise((resolve, reject) => {
-    const commands: string[] = []
-    const done: Done = (error, result) => (error ? reject(error) : resolve({ rows: result.rows, commands }))
-    client.query(new (batchClass(Query))({ statements, reads, commands }, done))
+    const batch: Batch = { statements, reads, value: null, commands: [] }
+    client.query(new (batchClass(Query))(batch, error => (error ? reject(error) : resolve(batch))))
   })
-}
-
-interface Batch {
-  readonly statements: readonly PreparedStatement[]
-  readonly reads: number | null
-  /** Filled with what the server says. */
-  readonly commands: string[]
 }
 
 type BatchClass = new (batch: Batch, done: Done) => pg.Submittable
@@ -74,13 +68,16 @@ const made = new WeakMap<typeof pg.Query, BatchClass>()
 function batchClass(Query: typeof pg.Query): BatchClass {
   const known = made.get(Query)
   if (known !== undefined) return known
-  const Base = Query as unknown as new (config: object) => pg.Query & Answering
+  const Base = Query as unknown as new (text: string) => pg.Query
   class BatchQuery extends Base {
     readonly #batch: Batch
+    /** The driver puts one of its own around it, to stop its clock. */
+    callback: Done
 
     constructor(batch: Batch, done: Done) {
-      super({ text: '', types: textOnly, callback: done })
+      super('')
       this.#batch = batch
+      this.callback = done
       const handle = this as unknown as { submit(wire: Wire): null }
       handle.submit = wire => submit(wire, batch)
     }
@@ -93,8 +90,8 @@ function batchClass(Query: typeof pg.Query): BatchClass {
     /** The driver's own class sets one. */
     set text(_: string) {}
 
-    override handleDataRow(message: unknown): void {
-      if (this.#batch.commands.length === this.#batch.reads) super.handleDataRow(message)
+    handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+      if (this.#batch.commands.length === this.#batch.reads) this.#batch.value = fields[0] ?? null
     }
 
     handleCommandComplete({ text }: { readonly text: string }): void {
@@ -105,12 +102,12 @@ function batchClass(Query: typeof pg.Query): BatchClass {
   return BatchQuery
 }
 
-function submit(wire: Wire, { statements, reads }: Batch): null {
+/** No description of rows is asked for: who reads knows what comes. */
+function submit(wire: Wire, { statements }: Batch): null {
   wire.stream.cork()
   try {
-    for (const [index, { name, values }] of statements.entries()) {
+    for (const { name, values } of statements) {
       wire.bind({ portal: '', statement: name, values, valueMapper })
-      if (index === reads) wire.describe({ type: 'P', name: '' })
       wire.execute({ portal: '', rows: 0 })
     }
     wire.sync()

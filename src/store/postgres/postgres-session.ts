@@ -12,8 +12,12 @@ const begin = raw('begin isolation level read committed')
 const commit = raw('commit')
 const selectTime = sql`select ${transactionTime} as now`
 
-/** These have no values, but are part of nearly every transaction. */
-const alwaysNamed: ReadonlySet<string> = new Set([begin, commit, selectTime].map(({ parts }) => parts.join('')))
+/** These have no values, but are part of nearly every transaction. Their names say what they are to whoever reads along. */
+const alwaysNamed: ReadonlyMap<string, string> = new Map([
+  [begin.parts.join(''), 'geneva_begin'],
+  [commit.parts.join(''), 'geneva_commit'],
+  [selectTime.parts.join(''), 'geneva_time'],
+])
 
 /** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
 const maxNamed = 500
@@ -124,9 +128,9 @@ export class PostgresTransaction implements Transaction {
     this.#ended = true
     const together = this.#session.sendTogether(all, opening.length)
     try {
-      const { rows, last } = await (together === null ? this.#commitOneByOne(all, opening.length) : readLast(together))
+      const { value, last } = await (together === null ? this.#commitOneByOne(all, opening.length) : readLast(together))
       if (last !== 'COMMIT') throw new InvariantError('A transaction was rolled back without an error.')
-      return Number(rows[0]?.now)
+      return Number(value)
     } catch (error) {
       if (!isBrokenGuard(error)) throw error
       // Behind one barrier the commit was passed over with the rest.
@@ -142,7 +146,7 @@ export class PostgresTransaction implements Transaction {
       if (answer.status === 'rejected') throw answer.reason
       return answer.value
     })
-    return { rows: results[reads]?.rows ?? [], last: results.at(-1)?.command }
+    return { value: results[reads]?.rows[0]?.now ?? null, last: results.at(-1)?.command }
   }
 
   async finish(): Promise<void> {
@@ -169,8 +173,8 @@ export class PostgresTransaction implements Transaction {
 }
 
 async function readLast(together: Promise<BatchAnswer>) {
-  const { rows, commands } = await together
-  return { rows, last: commands.at(-1) }
+  const { value, commands } = await together
+  return { value, last: commands.at(-1) }
 }
 
 /** The names of prepared statements, the same on all connections. */
@@ -190,7 +194,8 @@ export class StatementNames {
   nameOf(text: string): string | undefined {
     const known = this.#names.get(text)
     if (known !== undefined || this.#names.size >= maxNamed) return known
-    const name = `geneva_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    const hash = createHash('sha256').update(text).digest('hex').slice(0, 32)
+    const name = alwaysNamed.get(text) ?? `geneva_${hash}`
     this.#names.set(text, name)
     return name
   }

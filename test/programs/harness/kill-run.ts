@@ -189,6 +189,8 @@ async function waitForEnd(access: PlainAccess, geneva: Geneva, fleet: WorkerFlee
 export async function waitForBurials(access: PlainAccess, fleet: WorkerFleet, ms = endTimeoutMs): Promise<string[]> {
   const count = `select count(*) as number from ${access.table('geneva_drive_workers')}`
   const registered = async () => Number((await access.query(count))[0]?.number)
+  // One that is not registered yet would make up for one that is not buried yet.
+  await fleet.allReady()
   if (await until(async () => (await registered()) === fleet.living.length, ms)) return []
   return [`${await registered()} workers are registered, ${fleet.living.length} live.`]
 }

@@ -20,7 +20,7 @@ import type { Case, Size, Workload } from '../workload.ts'
 
 const tiny = 40
 /** Before the clock starts, so that code is compiled and connections are open. */
-const warmUp: Readonly<Record<Size, number>> = { full: 500, tiny: 10 }
+const warmUp: Readonly<Record<Size, number>> = { full: 2_000, tiny: 10 }
 
 function throughput(name: string, workflows: number, start: typeof startEach): Case {
   return {

@@ -257,7 +257,7 @@ function decideGroup(
 }
 
 /** What threw has no outcome that could vouch for what it has said. What was given back will say it again. */
-function noteEmitted(draft: ChangeDraft, { claimed, report, emitted = [] }: FinishRequest): void {
+function noteEmitted(draft: ChangeDraft, { claimed, report, emitted }: FinishRequest): void {
   if (report.kind === 'threw' || report.kind === 'released') return
   const { id: executionId, node, attempt } = claimed.execution
   for (const { type, payload } of emitted) {

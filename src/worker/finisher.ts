@@ -97,7 +97,7 @@ function requestFor({ claimed, report, progress, emitted, runOn }: Report, ids: 
 }
 
 /** About how much a report adds to the packet that carries it. */
-function bytesOf({ report, progress, emitted = [] }: Report): number {
+function bytesOf({ report, progress, emitted }: Report): number {
   const output = report !== null && 'output' in report ? (report.output?.length ?? 0) : 0
   const error =
     report !== null && report.kind === 'threw' ? report.error.message.length + (report.error.stack?.length ?? 0) : 0

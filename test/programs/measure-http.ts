@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { Geneva } from '../../src/index.ts'
+import { workflowStates } from '../../src/store/records.ts'
 import { everything } from '../http/http-world.ts'
 
 const { values } = parseArgs({
@@ -67,18 +68,7 @@ const pages = (middle: number): string[] => [
   '/workflows',
   `/workflows?cursor=${middle}`,
   '/workflows?limit=500',
-  ...[
-    'active',
-    'ready',
-    'performing',
-    'paused',
-    'dlq',
-    'rolling_back',
-    'finished',
-    'failed',
-    'canceled',
-    'aborted',
-  ].flatMap(state => [`/workflows?state=${state}`, `/workflows/count?state=${state}`]),
+  ...['active', ...workflowStates].flatMap(state => [`/workflows?state=${state}`, `/workflows/count?state=${state}`]),
   '/workflows?type=wide',
   '/workflows?type=none',
   '/workflows?type=wide&state=failed',

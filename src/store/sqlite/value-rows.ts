@@ -1,6 +1,6 @@
 /**
- * Sets of rows in SQLite: bound values, each row filled up to a power of two with rows that do not count, so that there are
- * few different statements. What all rows share is bound once. Very large sets travel as JSON.
+ * Sets of rows in SQLite: bound values, filled up to a power of two with rows that do not count, so that there are few
+ * different statements. What all rows share is bound once. Very large sets travel as JSON.
  */
 import type { RowSet } from '../sql/dialect.ts'
 import { splitSet } from '../sql/row-set.ts'

@@ -32,16 +32,24 @@ const oldestVersion = 130000
 /** How long an answer is waited for. Longer than any statement of ours takes, lock waits included. */
 const answerMs = 30_000
 
-/** A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. */
-const limitIdleTransactions = `set idle_in_transaction_session_timeout = '5s'`
+/**
+ * A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. And our statements
+ * look rows up: whatever a table holds when they are planned, it will not stay that small.
+ */
+const setUp = `set idle_in_transaction_session_timeout = '5s'; set enable_seqscan = off`
 
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const beginUser = [
   raw('begin isolation level read committed'),
   raw(`set local idle_in_transaction_session_timeout = '60s'`),
+  raw('set local enable_seqscan to default'),
   setStepMark,
 ]
-const closeUser = [findStepMark, raw(`set local idle_in_transaction_session_timeout = '5s'`)]
+const closeUser = [
+  findStepMark,
+  raw(`set local idle_in_transaction_session_timeout = '5s'`),
+  raw('set local enable_seqscan = off'),
+]
 
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const driver = await import('pg').catch(error => {
@@ -64,8 +72,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   pool.on('error', () => {})
   pool.on('connect', client => {
     client.on('error', () => {})
-    // Behind a pooler the setting would fall on whoever gets the server's connection next.
-    if (options.preparedStatements) client.query(limitIdleTransactions).catch(() => {})
+    // Behind a pooler the settings would fall on whoever gets the server's connection next.
+    if (options.preparedStatements) client.query(setUp).catch(() => {})
   })
   const names = options.preparedStatements ? new StatementNames(driver.default.Query) : null
   const database = new PostgresDatabase(pool, names)

@@ -6,6 +6,7 @@ import type { Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
 import { raw, render, Sql, sql } from '../sql/sql.ts'
 import { type BatchAnswer, type PreparedStatement, sendBatch, type Wire } from './batch-query.ts'
 import { guardStatement, isBrokenGuard, transactionTime } from './guard-statements.ts'
+import { plansAreOld } from './old-plans.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 
 const begin = raw('begin isolation level read committed')
@@ -68,6 +69,13 @@ export class PostgresSession implements Executor {
     const name = values.length > 0 || alwaysNamed.has(text) ? this.#names?.nameOf(text) : undefined
     const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }
     return this.#client.query(config as pg.QueryConfig)
+  }
+
+  /** Plans are thrown away while tables may have grown since they were made. */
+  renewPlans(): void {
+    if (this.#names === null || !plansAreOld(this.#client)) return
+    // If it fails, so does whatever comes behind it.
+    this.#client.query('discard plans').catch(() => {})
   }
 
   /** All with one barrier behind them; `null`: not every one is prepared on this connection yet, and nothing was sent. */
@@ -160,6 +168,7 @@ export class PostgresTransaction implements Transaction {
   /** Sent with the first statement. If it fails, so does that statement. */
   #begin(): void {
     if (this.#open !== null) return
+    this.#session.renewPlans()
     this.#open = this.#session.run(begin)
     this.#open.catch(() => {})
   }
@@ -167,6 +176,7 @@ export class PostgresTransaction implements Transaction {
   /** What comes before everything else, unless it was sent already. */
   #opening(): readonly Sql[] {
     if (this.#open !== null) return []
+    this.#session.renewPlans()
     this.#open = Promise.resolve()
     return [begin]
   }

@@ -65,9 +65,12 @@ const rowColumns: Columns<WorkflowFacts['active'][number]> = {
   fence: ['int', row => row.fence],
 }
 
-/** The fence tells the owner. Named, it would be looked up by the index of owners, which finds all rows of the worker. */
+/**
+ * The fence tells the owner. Named, it would be looked up by the index of owners, which finds all rows of the worker. And the
+ * state is asked for through the fence: by itself it makes a planner that knows nothing of the table expect a single row.
+ */
 function selectKnown(context: SqlContext, rows: readonly WorkflowFacts['active'][number][]): Sql {
   return sql`select a.id from ${context.rows('r', rowSet(rowColumns, rows))}
     ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
-    where a.id = r.id and a.fence = r.fence and ${raw(`a.state = 'in_progress' and a.held_from is null`)}`
+    where a.id = r.id and ${raw(`case when a.state = 'in_progress' and a.held_from is null then a.fence end = r.fence`)}`
 }

@@ -1,0 +1,64 @@
+/**
+ * On a new database PostgreSQL knows nothing of the tables yet, and keeps a plan for as long as a connection lasts. What a worker
+ * reports must be looked up row by row all the same: a plan for empty tables reads full ones once for every row.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
+import { postgresDialect } from '../../src/store/postgres/postgres-dialect.ts'
+import type { Database } from '../../src/store/sql/dialect.ts'
+import { raw, render } from '../../src/store/sql/sql.ts'
+import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import { databases } from '../support/databases.ts'
+import { finishedChange, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { type Recording, recordingDatabase } from '../support/recording-database.ts'
+
+describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to young tables on $name', database => {
+  let real: Database
+  let recording: Recording
+  let store: SqlStore
+
+  beforeAll(async () => {
+    real = await openPostgres({ url: (await database.isolated()).url, poolSize: 1, preparedStatements: true })
+    recording = recordingDatabase(real)
+    store = new SqlStore(recording.database, {})
+    await store.migrate()
+    await registerWorker(store, 'w1')
+  })
+  afterAll(() => store.close())
+
+  /** The texts of the statements with which that many finished steps are reported. */
+  async function report(count: number): Promise<string[]> {
+    await startSome(store, count)
+    const claimed = await store.claim({ workerId: 'w1', sources: [sampleSource], limit: count })
+    const facts = claimed.map(({ workflow, execution }) => ({ workflow, active: [execution] }))
+    recording.take()
+    const changes = facts.map(fact => finishedChange(fact as never))
+    const now = await store.changeAssumed(facts as never, changes, { workerId: 'w1', revision: null })
+    expect(now).not.toBeNull()
+    return recording.take().map(statement => render(statement, postgresDialect.placeholder).text)
+  }
+
+  async function genericPlan(text: string): Promise<string> {
+    const rows = await real.query(raw(`explain (generic_plan) ${text}`))
+    return rows.map(row => Object.values(row)[0]).join('\n')
+  }
+
+  it('find each row by its key, whatever the values, before the server has taken stock', async () => {
+    await report(20)
+    const texts = (await report(400)).filter(text => /join|update|delete/.test(text) && text.includes('unnest'))
+    expect(texts.length).toBeGreaterThanOrEqual(5)
+    for (const text of texts) {
+      const plan = await genericPlan(text)
+      expect(plan).toMatch(/Index Cond/)
+      expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/)
+    }
+  })
+
+  it('leave the application its own settings in its own transactions', async () => {
+    const show = `select current_setting('enable_seqscan') as seqscan`
+    expect(await real.query(raw(show))).toEqual([{ seqscan: 'off' }])
+    const seen = await real.userTransaction(({ transaction }) => transaction.query(show))
+    expect(seen).toEqual([{ seqscan: 'on' }])
+    expect(await real.query(raw(show))).toEqual([{ seqscan: 'off' }])
+  })
+})

@@ -11,6 +11,8 @@ const firstPollMs = 3
 const slowestPollMs = 500
 /** A look must not take more than this part of the time, however many are waited for. */
 const largestShare = 0.05
+/** Whoever begins to wait may do so for a workflow that has ended already, and is told no later than that. */
+const longestRestMs = 250
 /** How many ends one query reads. */
 const maxEnds = 1000
 /** Longer than a timer can hold; such a wait has no end of its own. */
@@ -22,11 +24,14 @@ export class Waiters {
   readonly #engine: Engine
   /** Whoever waits for a workflow, by its id. */
   readonly #waiting = new Map<string, Set<Done>>()
+  /** Those that no look has asked for yet. */
+  #unseen = new Set<string>()
   #timer: NodeJS.Timeout | null = null
   #pollMs = firstPollMs
   #lookAt = 0
   #looking = false
   #restUntil = 0
+  #lookedAt = 0
 
   /** Many that end at once are read at once. */
   readonly #ends: Batcher<string, EndOfWorkflow | null>
@@ -56,6 +61,7 @@ export class Waiters {
       if (others) others.add(done)
       else this.#waiting.set(id, new Set([done]))
       // It may have ended already. Whoever begins to wait in the same turn shares the look.
+      this.#unseen.add(id)
       this.#pollMs = firstPollMs
       this.#schedule(firstPollMs)
     })
@@ -78,14 +84,17 @@ export class Waiters {
   #remove(id: string, done: Done): void {
     const all = this.#waiting.get(id)
     all?.delete(done)
-    if (all?.size === 0) this.#waiting.delete(id)
+    if (all?.size !== 0) return
+    this.#waiting.delete(id)
+    this.#unseen.delete(id)
   }
 
   /** One look at a time, and the sooner of two is enough. None before those that were made have been paid for. */
   #schedule(ms: number): void {
     if (this.#looking) return
     const now = performance.now()
-    const at = Math.max(now + ms, this.#restUntil)
+    const rest = this.#unseen.size === 0 ? this.#restUntil : Math.min(this.#restUntil, this.#lookedAt + longestRestMs)
+    const at = Math.max(now + ms, rest)
     if (this.#timer !== null && this.#lookAt <= at) return
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#lookAt = at
@@ -97,7 +106,8 @@ export class Waiters {
     this.#looking = true
     const begun = performance.now()
     try {
-      const asked = [...this.#waiting.keys()]
+      const asked = [...(begun < this.#restUntil ? this.#unseen : this.#waiting.keys())]
+      this.#unseen = new Set()
       const found = await this.#engine.store.workflowStates(asked)
       for (const id of asked) {
         const workflow = found.get(id)
@@ -108,7 +118,8 @@ export class Waiters {
     }
     this.#looking = false
     const ended = performance.now()
-    this.#restUntil = ended + (ended - begun) / largestShare
+    this.#lookedAt = ended
+    this.#restUntil = Math.max(this.#restUntil, ended + (ended - begun) / largestShare)
     if (this.#waiting.size === 0) return
     this.#schedule(this.#pollMs)
     this.#pollMs = Math.min(this.#pollMs * 1.5, slowestPollMs)

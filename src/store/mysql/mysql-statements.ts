@@ -6,7 +6,7 @@ import { InvariantError } from '../../errors.ts'
 import { int } from '../sql/decode.ts'
 import type { ColumnType, KeyType, RowSet, StatementDialect } from '../sql/dialect.ts'
 import { splitSet } from '../sql/row-set.ts'
-import { join, raw, type Sql, sql } from '../sql/sql.ts'
+import { join, param, raw, type Sql, sql } from '../sql/sql.ts'
 import { settleByDirtyRead } from './settle-by-dirty-read.ts'
 
 function idValue(id: string, keyType: KeyType): string | number {
@@ -59,7 +59,7 @@ export const mysqlStatements: StatementDialect = {
   placeholder: () => '?',
   // Not unix_timestamp(now()): where summer time ends, an hour of a borrowed session's local time comes twice.
   now: raw(`timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`),
-  timeParam: time => sql`${time}`,
+  timeParam: param,
   idParam: (id, keyType) => idValue(id, keyType),
   jsonParam: text => sql`${text}`,
 

@@ -3,14 +3,56 @@
  * comes behind it in the transaction with it.
  */
 import type { Guard } from '../sql/dialect.ts'
-import { raw, type Sql, sql } from '../sql/sql.ts'
+import { Remembered } from '../sql/remembered.ts'
+import { param, raw, Sql, sql } from '../sql/sql.ts'
 
 /** The same throughout a transaction: that of its beginning. */
 export const transactionTime: Sql = raw('(extract(epoch from transaction_timestamp()) * 1000000)::bigint')
 
-/** Fails unless the select finds so many rows. */
-export function guardStatement({ select, count }: Guard): Sql {
-  return sql`select 1 / (select case when count(*) = ${count} then 1 else 0 end from (${select}) g)`
+export interface Guarded {
+  readonly statements: readonly Sql[]
+  /** The place of the statement that tells the time, in its first column. */
+  readonly reads: number
+}
+
+/** Guards that stand together are one statement; but behind one that waits for others everything is looked at afresh. */
+export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
+  const statements: Sql[] = []
+  let open: Guard[] = []
+  let reads: number | null = null
+  const close = (isLast: boolean) => {
+    if (open.length === 0) return
+    if (isLast) reads = statements.length
+    statements.push(guardStatement(open, isLast ? transactionTime : one))
+    open = []
+  }
+  const lastGuard = steps.findLastIndex(step => !(step instanceof Sql))
+  steps.forEach((step, index) => {
+    if (step instanceof Sql) {
+      statements.push(step)
+      return
+    }
+    open.push(step)
+    if (index === lastGuard || step.waits || steps[index + 1] instanceof Sql) close(index === lastGuard)
+  })
+  return reads === null ? { statements: [selectTime, ...statements], reads: 0 } : { statements, reads }
+}
+
+const one = raw('1')
+const selectTime = sql`select ${transactionTime} as now`
+
+const remembered = new Remembered()
+/** Fails unless each select finds so many rows; they are carried out in order. Else it tells `value`. */
+function guardStatement(guards: readonly Guard[], value: Sql): Sql {
+  const fragments = guards.flatMap(({ select, count }) => [select, param(count)])
+  return remembered.statement(value, fragments, (...given) => {
+    let all = one
+    for (let index = given.length - 2; index >= 0; index -= 2) {
+      const [select = one, count = one] = given.slice(index, index + 2)
+      all = sql`case when (select count(*) from (${select}) g) = ${count} then ${all} else 0 end`
+    }
+    return sql`select ${value} / (${all})`
+  })
 }
 
 /** Division by zero. No statement of ours divides by anything else. */

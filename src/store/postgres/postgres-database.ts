@@ -36,7 +36,8 @@ const answerMs = 30_000
  * A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. And our statements
  * look rows up: whatever a table holds when they are planned, it will not stay that small.
  */
-const setUp = `set idle_in_transaction_session_timeout = '5s'; set enable_seqscan = off`
+const setUp = `set idle_in_transaction_session_timeout = '5s'; set enable_seqscan = off;
+  set default_transaction_isolation = 'read committed'`
 
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const beginUser = [

@@ -4,7 +4,7 @@
  */
 import { text } from '../sql/decode.ts'
 import type { Dialect, Failure, MigrationLock } from '../sql/dialect.ts'
-import { join, raw, sql } from '../sql/sql.ts'
+import { join, raw, Sql, sql } from '../sql/sql.ts'
 import { arrayRows } from './array-rows.ts'
 import { settleByLocks } from './settle-by-locks.ts'
 
@@ -43,6 +43,9 @@ function classify(error: unknown): Failure {
   return typeof message === 'string' && lost.test(message) ? 'connection' : 'lasting'
 }
 
+/** The same wherever a time is told, so that a statement with it is known again. */
+const timeParts = ['', '::bigint']
+
 export const postgresDialect: Dialect = {
   placeholder: position => `$${position}`,
   // statement_timestamp() is stable within a statement, so comparisons with it can use an index.
@@ -58,7 +61,7 @@ export const postgresDialect: Dialect = {
     int: 'bigint',
     serial: 'bigint generated always as identity',
   }),
-  timeParam: time => sql`${time}::bigint`,
+  timeParam: time => new Sql(timeParts, [time]),
   idParam: id => id,
   jsonParam: text => sql`${text}::json`,
 
@@ -74,6 +77,13 @@ export const postgresDialect: Dialect = {
     )} from ${set} where ${on}`,
   deleteFrom: (table, set, keys) =>
     sql`delete from ${table} as a using ${set} where ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
+
+  // A statement costs more to begin than most of ours have to do. All parts of one see what was there before it.
+  together: statements => {
+    const last = statements.at(-1) ?? raw('')
+    const others = statements.slice(0, -1).map((statement, index) => sql`${raw(`s${index}`)} as (${statement})`)
+    return sql`with ${join(others, ', ')} ${last}`
+  },
 
   keyedJoin: raw('join'),
 

@@ -3,21 +3,19 @@ import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { InvariantError } from '../../errors.ts'
 import type { Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
-import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { raw, render, type Sql } from '../sql/sql.ts'
 import { type BatchAnswer, type PreparedStatement, sendBatch, type Wire } from './batch-query.ts'
-import { guardStatement, isBrokenGuard, transactionTime } from './guard-statements.ts'
+import { guardedStatements, isBrokenGuard, transactionTime } from './guard-statements.ts'
 import { plansAreOld } from './old-plans.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 
 const begin = raw('begin isolation level read committed')
 const commit = raw('commit')
-const selectTime = sql`select ${transactionTime} as now`
 
 /** These have no values, but are part of nearly every transaction. Their names say what they are to whoever reads along. */
 const alwaysNamed: ReadonlyMap<string, string> = new Map([
   [begin.parts.join(''), 'geneva_begin'],
   [commit.parts.join(''), 'geneva_commit'],
-  [selectTime.parts.join(''), 'geneva_time'],
 ])
 
 /** Statements beyond this many different texts are sent without a name, so that the server's memory stays bounded. */
@@ -128,33 +126,36 @@ export class PostgresTransaction implements Transaction {
     if (last !== 'COMMIT') throw new InvariantError('A transaction was rolled back without an error.')
   }
 
-  /** All in one packet: a guard that fails makes everything behind it fail, and nothing is committed. */
+  /**
+   * All in one packet: a guard that fails makes everything behind it fail, and nothing is committed. What stands before one
+   * barrier is a transaction of its own, so it need not be begun or committed; only the first time each statement goes by itself.
+   */
   async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
-    const opening = this.#opening()
-    const guarded = steps(transactionTime).map(step => (step instanceof Sql ? step : guardStatement(step)))
-    const all = [...opening, selectTime, ...guarded, commit]
+    const { statements, reads } = guardedStatements(steps(transactionTime))
+    if (this.#open !== null) throw new InvariantError('Something came before a transaction that is sent as one.')
+    this.#session.renewPlans()
+    this.#open = Promise.resolve()
     this.#ended = true
-    const together = this.#session.sendTogether(all, opening.length)
+    const together = this.#session.sendTogether(statements, reads)
     try {
-      const { value, last } = await (together === null ? this.#commitOneByOne(all, opening.length) : readLast(together))
-      if (last !== 'COMMIT') throw new InvariantError('A transaction was rolled back without an error.')
+      const value = together === null ? await this.#commitOneByOne(statements, reads) : (await together).value
       return Number(value)
     } catch (error) {
-      if (!isBrokenGuard(error)) throw error
-      // Behind one barrier the commit was passed over with the rest.
-      if (together !== null) await this.#session.run(raw('rollback'))
-      return null
+      if (isBrokenGuard(error)) return null
+      throw error
     }
   }
 
-  /** Also prepares them for the next time. */
-  async #commitOneByOne(all: readonly Sql[], reads: number) {
-    const answers = await Promise.allSettled(all.map(statement => this.#session.send(statement)))
+  /** Also prepares them for the next time. A transaction in which something failed ends with its commit, too. */
+  async #commitOneByOne(statements: readonly Sql[], reads: number): Promise<unknown> {
+    const answers = await Promise.allSettled([begin, ...statements, commit].map(each => this.#session.send(each)))
     const results = answers.map(answer => {
       if (answer.status === 'rejected') throw answer.reason
       return answer.value
     })
-    return { value: results[reads]?.rows[0]?.now ?? null, last: results.at(-1)?.command }
+    if (results.at(-1)?.command !== 'COMMIT')
+      throw new InvariantError('A transaction was rolled back without an error.')
+    return Object.values(results[reads + 1]?.rows[0] ?? {})[0]
   }
 
   async finish(): Promise<void> {
@@ -180,11 +181,6 @@ export class PostgresTransaction implements Transaction {
     this.#open = Promise.resolve()
     return [begin]
   }
-}
-
-async function readLast(together: Promise<BatchAnswer>) {
-  const { value, commands } = await together
-  return { value, last: commands.at(-1) }
 }
 
 /** The names of prepared statements, the same on all connections. */

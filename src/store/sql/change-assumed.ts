@@ -10,7 +10,7 @@ import { eventsIn } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
 import { type Columns, rowSet } from './row-set.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
 
@@ -40,7 +40,7 @@ export async function changeAssumed(
 function guards(context: SqlContext, facts: readonly WorkflowFacts[], call: AssumedCall): Guard[] {
   const rows = facts.flatMap(fact => fact.active)
   return [
-    { select: lockVersions(context, facts), count: facts.length },
+    { select: lockVersions(context, facts), count: facts.length, waits: true },
     { select: selectKnown(context, rows), count: rows.length },
     { select: lockAlive(context, call.workerId, call.revision), count: 1 },
   ]
@@ -52,10 +52,13 @@ const versionColumns: Columns<WorkflowFacts> = {
 }
 
 function lockVersions(context: SqlContext, facts: readonly WorkflowFacts[]): Sql {
-  const { dialect, tables } = context
-  return sql`select w.id from ${context.rows('r', rowSet(versionColumns, facts))}
-    ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on w.id = r.id and w.version = r.version
-    order by w.id${dialect.lockJoined}`
+  return context.statement(
+    lockVersions,
+    [context.rows('r', rowSet(versionColumns, facts))],
+    ({ dialect, tables }, known) => sql`select w.id from ${known}
+      ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on w.id = r.id and w.version = r.version
+      order by w.id${dialect.lockJoined}`,
+  )
 }
 
 const rowColumns: Columns<WorkflowFacts['active'][number]> = {
@@ -70,7 +73,11 @@ const rowColumns: Columns<WorkflowFacts['active'][number]> = {
  * state is asked for through the fence: by itself it makes a planner that knows nothing of the table expect a single row.
  */
 function selectKnown(context: SqlContext, rows: readonly WorkflowFacts['active'][number][]): Sql {
-  return sql`select a.id from ${context.rows('r', rowSet(rowColumns, rows))}
-    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
-    where a.id = r.id and ${raw(`case when a.state = 'in_progress' and a.held_from is null then a.fence end = r.fence`)}`
+  return context.statement(
+    selectKnown,
+    [context.rows('r', rowSet(rowColumns, rows))],
+    ({ dialect, tables }, known) => sql`select a.id from ${known}
+      ${dialect.keyedJoin} ${tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+      where a.id = r.id and case when a.state = 'in_progress' and a.held_from is null then a.fence end = r.fence`,
+  )
 }

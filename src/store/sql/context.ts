@@ -4,8 +4,9 @@
 import { InvariantError } from '../../errors.ts'
 import type { CommittedEvent, EventObserver } from '../event-store.ts'
 import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
+import { Remembered } from './remembered.ts'
 import { retrying } from './retrying.ts'
-import { type Param, type Sql, sql } from './sql.ts'
+import { type Param, param, type Sql, sql } from './sql.ts'
 import type { Tables } from './tables.ts'
 
 export class SqlContext {
@@ -13,12 +14,13 @@ export class SqlContext {
   readonly tables: Tables
   /** Microseconds added to the database's clock; only the test kit moves it. */
   clockOffset = 0
-  /** What a point of priority is worth, in microseconds of waiting, and whether waiting counts at all. */
-  aging = { weight: 2_000_000, ages: true }
   /** Hears of events right after their commit; `null` while nobody listens. */
   observer: EventObserver | null = null
+  #aging = { weight: 2_000_000, ages: true }
   #keyType: KeyType | null = null
   #fixed: Sql | null = null
+  /** For as long as nothing changes that statements depend on. */
+  #remembered = new Remembered()
 
   constructor(database: Database, tables: Tables) {
     this.database = database
@@ -36,23 +38,64 @@ export class SqlContext {
 
   set keyType(value: KeyType) {
     this.#keyType = value
+    this.#remembered = new Remembered()
+  }
+
+  /** What a point of priority is worth, in microseconds of waiting, and whether waiting counts at all. */
+  get aging(): { readonly weight: number; readonly ages: boolean } {
+    return this.#aging
+  }
+
+  set aging(value: { readonly weight: number; readonly ages: boolean }) {
+    this.#aging = value
+    this.#remembered = new Remembered()
   }
 
   /** The same at a time that is fixed, in the database's clock. */
   at(now: Sql): SqlContext {
-    const context = new SqlContext(this.database, this.tables)
-    context.clockOffset = this.clockOffset
-    context.aging = this.aging
-    context.observer = this.observer
-    context.#keyType = this.#keyType
-    context.#fixed = this.clockOffset === 0 ? now : sql`(${now} + ${this.clockOffset})`
-    return context
+    return this.#pinned(this.#moved(now))
   }
 
   /** The time at which things fall due. */
   get now(): Sql {
-    if (this.#fixed !== null) return this.#fixed
-    return this.clockOffset === 0 ? this.dialect.now : sql`(${this.dialect.now} + ${this.clockOffset})`
+    return this.#fixed ?? this.#moved(this.dialect.now)
+  }
+
+  #moved(now: Sql): Sql {
+    if (this.clockOffset === 0) return now
+    return this.#remembered.statement(SqlContext, [now, param(this.clockOffset)], (time, by) => sql`(${time} + ${by})`)
+  }
+
+  #pinned(now: Sql): SqlContext {
+    const context = new SqlContext(this.database, this.tables)
+    context.clockOffset = this.clockOffset
+    context.observer = this.observer
+    context.#aging = this.#aging
+    context.#keyType = this.#keyType
+    context.#remembered = this.#remembered
+    context.#fixed = now
+    return context
+  }
+
+  /**
+   * A statement that comes again and again, made of fragments, whose values alone may differ from time to time. It is written for
+   * the context that `build` is given, which has the time as a fragment.
+   */
+  statement<Fragments extends readonly Sql[]>(
+    kind: object,
+    fragments: readonly [...Fragments],
+    build: (context: SqlContext, ...fragments: Fragments) => Sql,
+  ): Sql {
+    return this.#remembered.statement(kind, [this.now, ...fragments], (now, ...rest) =>
+      build(this.#pinned(now), ...(rest as unknown as Fragments)),
+    )
+  }
+
+  /** Several statements in one, where the database can do so and none of them goes by what another one writes. */
+  together(statements: readonly Sql[]): readonly Sql[] {
+    const { together } = this.dialect
+    if (together === undefined || statements.length < 2) return statements
+    return [this.#remembered.statement(together, statements, (...all) => together(all))]
   }
 
   /** The time by which leases lapse: never moved, because processes live in real time. */

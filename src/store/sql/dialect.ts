@@ -74,6 +74,9 @@ export interface StatementDialect {
   /** Deletes rows of `table` whose key columns stand in a set (alias `r`). */
   deleteFrom(table: Sql, rows: Sql, keys: readonly string[]): Sql
 
+  /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
+  together?(statements: readonly Sql[]): Sql
+
   /** Joins the table on the right by its key, once for each row on the left, so that no other row is looked at. */
   readonly keyedJoin: Sql
   /**
@@ -164,6 +167,8 @@ export interface Executor {
 export interface Guard {
   readonly select: Sql
   readonly count: number
+  /** It waits for locks of others, who may have changed what the next ones look at. */
+  readonly waits?: boolean
 }
 
 export interface Transaction extends Executor {

@@ -23,13 +23,13 @@ export async function frozenGraphs(
 
 export type GraphRow = StoredFrozenGraph & { readonly workflowId: string }
 
-export function insertGraphs(context: SqlContext, graphs: readonly GraphRow[], filter: Sql): Sql {
+export function insertGraphs(context: SqlContext, graphs: readonly GraphRow[], filter: Sql | null): Sql {
   const rows = context.rows('r', {
     columns: { workflow_id: 'id', signature: 'text', graph: 'json' },
     rows: graphs.map(graph => [graph.workflowId, graph.signature, graph.graph]),
   })
   return sql`insert into ${context.tables.graphs} (workflow_id, signature, graph)
-    select r.workflow_id, r.signature, r.graph from ${rows}${filter}`
+    select r.workflow_id, r.signature, r.graph from ${rows}${filter ?? raw('')}`
 }
 
 /** The old one, if there is one, goes first. */

@@ -23,6 +23,11 @@ export type Of<T> = T & { readonly workflowId: string }
 export type OneUpdate = Of<WorkflowUpdate>
 
 class Gathered {
+  /**
+   * Nothing but ended rows that stand, rows that go or are given to another, counters, states and events: of these no statement
+   * goes by what another one writes.
+   */
+  isPlain = true
   /** Endings whose rows still stand as they have them. */
   readonly standing: { readonly ending: Ending; readonly slot: string }[] = []
   readonly endings: Ending[] = []
@@ -55,7 +60,27 @@ class Gathered {
 export function gatherChanges(changes: readonly WorkflowChange[], slots: ReadonlyMap<string, string>): Gathered {
   const all = new Gathered()
   for (const change of changes) gatherOne(all, change, slots)
+  all.isPlain = changes.every(change => change.continuation === null) && isPlain(all)
   return all
+}
+
+function isPlain({
+  endings,
+  undone,
+  dropped,
+  stops,
+  insertions,
+  moves,
+  fanIns,
+  graphs,
+  letters,
+  messages,
+  woken,
+}: Gathered) {
+  const others = [endings, undone, dropped, stops, insertions, moves, graphs, woken]
+  const more = [fanIns.removed, fanIns.inserted, fanIns.cleared, letters.opened, letters.closed]
+  const said = [messages.decisions, messages.signals, messages.taken]
+  return [...others, ...more, ...said].every(list => list.length === 0)
 }
 
 function gatherOne(all: Gathered, change: WorkflowChange, slots: ReadonlyMap<string, string>): void {

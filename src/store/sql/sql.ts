@@ -41,6 +41,13 @@ export function raw(text: string): Sql {
   return new Sql([text], [])
 }
 
+const hole = ['', '']
+
+/** A bound value by itself. */
+export function param(value: Param): Sql {
+  return new Sql(hole, [value])
+}
+
 /** Lists may be thousands long, so nothing is copied twice. */
 export function join(fragments: readonly Sql[], separator: string): Sql {
   const parts = ['']
@@ -59,9 +66,23 @@ export interface Rendered {
   readonly values: readonly Param[]
 }
 
+type Placeholder = (position: number) => string
+
+/** The texts of statements that come again, once they were made. */
+const kept = new WeakMap<readonly string[], Map<Placeholder, string>>()
+
+/** The text of these parts is made once, wherever they are used again. */
+export function keepText(parts: readonly string[]): void {
+  if (!kept.has(parts)) kept.set(parts, new Map())
+}
+
 /** Turns a statement into the text a driver wants, with its own kind of placeholder. */
-export function render(statement: Sql, placeholder: (position: number) => string): Rendered {
-  let text = statement.parts[0] ?? ''
-  for (let i = 1; i < statement.parts.length; i++) text += placeholder(i) + statement.parts[i]
-  return { text, values: statement.values }
+export function render({ parts, values }: Sql, placeholder: Placeholder): Rendered {
+  const texts = kept.get(parts)
+  const known = texts?.get(placeholder)
+  if (known !== undefined) return { text: known, values }
+  let text = parts[0] ?? ''
+  for (let i = 1; i < parts.length; i++) text += placeholder(i) + parts[i]
+  texts?.set(placeholder, text)
+  return { text, values }
 }

@@ -23,7 +23,7 @@ export async function startAtOnce(
         insertWorkflows(timed, orders),
         allInserted(context, orders),
         ...ownersOf(orders).map(owner => ({ select: lockAlive(context, owner, revision), count: 1 })),
-        ...companions(timed, orders, raw('')),
+        ...companions(timed, orders, null),
       ]
     }),
   )

@@ -158,7 +158,7 @@ async function insert(
   await executor.run(workflows)
   const inserted = await existing(context, executor, orders)
   const fresh = orders.filter(order => inserted.has(order.id))
-  await runAll(executor, companions(context, fresh, raw('')))
+  await runAll(executor, companions(context, fresh, null))
   return inserted
 }
 
@@ -170,7 +170,7 @@ function ofInserted(context: SqlContext): Sql {
 }
 
 /** Statements that write what goes with a workflow. */
-export function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql): Sql[] {
+export function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
   const of = <T>(part: (order: StartOrder) => readonly T[]) => orders.flatMap(part)
   const write = <T>(items: readonly T[], statement: (piece: readonly T[]) => Sql) =>
     pieces(items, maxRows).map(piece => statement(piece))
@@ -234,21 +234,34 @@ const workflowColumnsOf: Columns<StartOrder> = {
 
 const traceColumnOf: Columns<StartOrder> = { trace_parent: ['text', order => order.trace ?? null] }
 
+const tracedColumnsOf: Columns<StartOrder> = { ...workflowColumnsOf, ...traceColumnOf }
+
 export function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
   // Traces and deadlines are rare: who has none does not pay for them.
-  const traced = orders.some(order => order.trace)
-  const columns = traced ? { ...workflowColumnsOf, ...traceColumnOf } : workflowColumnsOf
-  const names = Object.keys(columns)
-  const limited = orders.some(order => order.deadline !== null)
-  const all = limited ? { ...columns, ...dueColumnsOf<StartOrder>(order => order.deadline) } : columns
+  const columns = orders.some(order => order.trace) ? tracedColumnsOf : workflowColumnsOf
+  const isLimited = orders.some(order => order.deadline !== null)
+  const all = isLimited ? { ...columns, ...dueColumnsOf<StartOrder>(order => order.deadline) } : columns
   const rows = context.rows('r', rowSet(all, orders))
-  const deadline = limited ? sql`, ${dueTime(context)}` : raw('')
+  if (isLimited) return writeWorkflows(context, rows, { names: Object.keys(columns), isLimited })
+  return context.statement(columns, [rows], (at, given) =>
+    writeWorkflows(at, given, { names: Object.keys(columns), isLimited }),
+  )
+}
+
+interface Written {
+  readonly names: readonly string[]
+  /** There are deadlines among the rows. */
+  readonly isLimited: boolean
+}
+
+function writeWorkflows(context: SqlContext, rows: Sql, { names, isLimited }: Written): Sql {
+  const deadline = isLimited ? sql`, ${dueTime(context)}` : raw('')
   return context.dialect.insertNew(
     context.tables.workflows,
     [
       ...names,
       ...['finishing', 'crooked', 'open_letters', 'created_at', 'ended_at'],
-      ...(limited ? ['deadline_at'] : []),
+      ...(isLimited ? ['deadline_at'] : []),
     ],
     sql`select ${raw(names.map(name => `r.${name}`).join(', '))}, 0, 0, 0, ${context.now},
       case when r.state = 'finished' then ${context.now} end${deadline} from ${rows}`,
@@ -259,10 +272,10 @@ function firstState({ first }: StartOrder): 'finished' | 'ready' {
   return first.length === 0 ? 'finished' : 'ready'
 }
 
-function insertTags(context: SqlContext, tags: readonly TagRow[], filter: Sql): Sql {
+function insertTags(context: SqlContext, tags: readonly TagRow[], filter: Sql | null): Sql {
   const rows = context.rows('r', { columns: { tag: 'text', workflow_id: 'id' }, rows: tags })
   return sql`insert into ${context.tables.tags} (tag, workflow_id)
-    select r.tag, r.workflow_id from ${rows}${filter}`
+    select r.tag, r.workflow_id from ${rows}${filter ?? raw('')}`
 }
 
 async function existing(

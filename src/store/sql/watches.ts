@@ -17,7 +17,7 @@ export interface Watch {
   readonly timerId: string
 }
 
-export function insertWatches(context: SqlContext, watches: readonly Watch[], filter: Sql): Sql {
+export function insertWatches(context: SqlContext, watches: readonly Watch[], filter: Sql | null): Sql {
   const rows = context.rows('r', {
     columns: { workflow_id: 'id', watcher_id: 'id', node: 'text', timer_id: 'id' },
     rows: watches.map(watch => [watch.workflowId, watch.watcherId, watch.node, watch.timerId]),
@@ -25,7 +25,7 @@ export function insertWatches(context: SqlContext, watches: readonly Watch[], fi
   return context.dialect.insertNew(
     context.tables.watches,
     ['workflow_id', 'watcher_id', 'node', 'timer_id'],
-    sql`select r.workflow_id, r.watcher_id, r.node, r.timer_id from ${rows}${filter}`,
+    sql`select r.workflow_id, r.watcher_id, r.node, r.timer_id from ${rows}${filter ?? raw('')}`,
   )
 }
 

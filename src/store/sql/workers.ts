@@ -9,7 +9,7 @@ import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { join, param, type Sql, sql } from './sql.ts'
 
 /** How many workers one look may bury, so that the transaction stays small. */
 const burialLimit = 20
@@ -58,9 +58,20 @@ function revisionIn(context: SqlContext): Sql {
 
 /** Holds the worker's row like `aliveUnder`, and finds it only if it lives and the limits are those of a revision, if one matters. */
 export function lockAlive(context: SqlContext, workerId: string, revision: number | null): Sql {
-  const same = revision === null ? raw('') : sql` and ${revisionIn(context)} = ${revision}`
-  return sql`select k.id from ${context.tables.workers} k
-    where k.id = ${workerId} and k.state = 'alive'${same}${context.dialect.lockShared}`
+  const alive = ({ tables }: SqlContext, worker: Sql) =>
+    sql`select k.id from ${tables.workers} k where k.id = ${worker} and k.state = 'alive'`
+  if (revision === null) {
+    return context.statement(
+      lockAlive,
+      [param(workerId)],
+      (at, worker) => sql`${alive(at, worker)}${at.dialect.lockShared}`,
+    )
+  }
+  return context.statement(
+    lockAlive,
+    [param(workerId), param(revision)],
+    (at, worker, same) => sql`${alive(at, worker)} and ${revisionIn(at)} = ${same}${at.dialect.lockShared}`,
+  )
 }
 
 /** False when the lease is lost. */

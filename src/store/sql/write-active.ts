@@ -75,6 +75,8 @@ function newRows(context: SqlContext, executions: readonly NewExecution[]): Sql 
   return context.rows('r', rowSet(newColumns, executions))
 }
 
+const kept = copied.filter(name => name !== 'workflow_id' && name !== 'slot')
+
 function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
   const { now } = context
   const due = dueTime(context)
@@ -90,21 +92,30 @@ function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
 }
 
 export function replaceActive(context: SqlContext, executions: readonly NewExecution[]): Sql {
-  const kept = copied.filter(name => name !== 'workflow_id' && name !== 'slot')
-  const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(context)]
-  return context.dialect.updateFrom(context.tables.active, newRows(context, executions), sameRow, assignments)
+  return context.statement(replaceActive, [newRows(context, executions)], (at, rows) => {
+    const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(at)]
+    return at.dialect.updateFrom(at.tables.active, rows, sameRow, assignments)
+  })
 }
 
-export function insertActive(context: SqlContext, executions: readonly NewExecution[], filter: Sql = raw('')): Sql {
+export function insertActive(context: SqlContext, executions: readonly NewExecution[], filter: Sql | null = null): Sql {
+  const rows = newRows(context, executions)
+  return filter === null
+    ? context.statement(insertActive, [rows], writeActive)
+    : sql`${writeActive(context, rows)}${filter}`
+}
+
+function writeActive(context: SqlContext, rows: Sql): Sql {
   const extra = computed(context)
   const names = raw([...copied, ...extra.map(([name]) => name)].join(', '))
   const values = join([...copied.map(name => raw(`r.${name}`)), ...extra.map(([, value]) => value)], ', ')
-  return sql`insert into ${context.tables.active} (${names}) select ${values} from ${newRows(context, executions)}${filter}`
+  return sql`insert into ${context.tables.active} (${names}) select ${values} from ${rows}`
 }
 
 export function deleteActive(context: SqlContext, keys: readonly Key[]): Sql {
-  const rows = context.rows('r', rowSet(keyColumns, keys))
-  return context.dialect.deleteFrom(context.tables.active, rows, ['workflow_id', 'slot'])
+  return context.statement(deleteActive, [context.rows('r', rowSet(keyColumns, keys))], (at, rows) =>
+    at.dialect.deleteFrom(at.tables.active, rows, ['workflow_id', 'slot']),
+  )
 }
 
 /** The flag stands where a held row keeps what it goes back to; a running one is not held. */

@@ -29,6 +29,18 @@ export function changeStatements(
   const all = gatherChanges(changes, slots)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
+  if (all.isPlain) {
+    return [
+      ...context.together([
+        ...write(all.standing, copyHistory),
+        ...write(all.removals, deleteActive),
+        ...write(all.replacements, replaceActive),
+        ...write(all.fanIns.updated, updateFanIns),
+        ...write(all.updates, updateWorkflows),
+        ...write(all.events, insertEvents),
+      ]),
+    ]
+  }
   return [
     // What has ended is recorded before its row is given to another.
     ...write(all.standing, copyHistory),
@@ -74,11 +86,15 @@ const updateColumns: Columns<OneUpdate> = {
 }
 
 function updateWorkflows(context: SqlContext, updates: readonly OneUpdate[]): Sql {
-  const set = rowSet(updateColumns, updates)
-  return context.dialect.updateFrom(context.tables.workflows, context.rows('r', set), raw('a.id = r.id'), [
+  const rows = context.rows('r', rowSet(updateColumns, updates))
+  return context.statement(updateWorkflows, [rows], writeUpdate)
+}
+
+function writeUpdate({ dialect, tables, now }: SqlContext, rows: Sql): Sql {
+  return dialect.updateFrom(tables.workflows, rows, raw('a.id = r.id'), [
     // The times go by the state that was there before, so they come first: a database may assign in order.
-    ['paused_at', sql`case when r.state = 'paused' then coalesce(a.paused_at, ${context.now}) end`],
-    ['ended_at', sql`case when r.state in ${raw(endedStates)} then coalesce(a.ended_at, ${context.now}) end`],
+    ['paused_at', sql`case when r.state = 'paused' then coalesce(a.paused_at, ${now}) end`],
+    ['ended_at', sql`case when r.state in ${raw(endedStates)} then coalesce(a.ended_at, ${now}) end`],
     ['state', raw('r.state')],
     ['pause_cause', raw('r.pause_cause')],
     ['blocked_by', raw('r.blocked_by')],

@@ -16,15 +16,16 @@ const keyColumns: Columns<Key> = {
 
 const columns: Columns<FanIn & Key> = { ...keyColumns, open_parents: ['int', fanIn => fanIn.open] }
 
-export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[], filter: Sql = raw('')): Sql {
+export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[], filter: Sql | null = null): Sql {
   return sql`insert into ${context.tables.fanIns} (workflow_id, node, open_parents)
-    select r.workflow_id, r.node, r.open_parents from ${context.rows('r', rowSet(columns, fanIns))}${filter}`
+    select r.workflow_id, r.node, r.open_parents from ${context.rows('r', rowSet(columns, fanIns))}${filter ?? raw('')}`
 }
 
 export function updateFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {
-  const rows = context.rows('r', rowSet(columns, fanIns))
-  const on = raw('a.workflow_id = r.workflow_id and a.node = r.node')
-  return context.dialect.updateFrom(context.tables.fanIns, rows, on, [['open_parents', raw('r.open_parents')]])
+  return context.statement(updateFanIns, [context.rows('r', rowSet(columns, fanIns))], (at, rows) => {
+    const on = raw('a.workflow_id = r.workflow_id and a.node = r.node')
+    return at.dialect.updateFrom(at.tables.fanIns, rows, on, [['open_parents', raw('r.open_parents')]])
+  })
 }
 
 export function deleteFanIns(context: SqlContext, keys: readonly Key[]): Sql {

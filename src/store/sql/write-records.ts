@@ -34,13 +34,13 @@ const historyColumns = {
   parents: ['text', ({ execution }) => execution.ancestry.parents.join(' ')],
 } satisfies Columns<Ending>
 
-export function insertHistory(context: SqlContext, endings: readonly Ending[], filter: Sql = raw('')): Sql {
+export function insertHistory(context: SqlContext, endings: readonly Ending[], filter: Sql | null = null): Sql {
   const names = Object.keys(historyColumns)
   // A row that is inserted already ended has no times of its own.
   const value = (name: string) =>
     name === 'created_at' || name === 'due_at' ? sql`coalesce(${raw(`r.${name}`)}, ${context.now})` : raw(`r.${name}`)
   return sql`insert into ${context.tables.history} (${raw(names.join(', '))}, ended_at)
-    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter}`
+    select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter ?? raw('')}`
 }
 
 interface KnownEnding {
@@ -70,9 +70,13 @@ const copiedValues = raw(
 
 /** Of rows that still stand as the endings have them; the rest of what they are is copied. */
 export function copyHistory(context: SqlContext, endings: readonly KnownEnding[]): Sql {
-  return sql`insert into ${context.tables.history} (${copiedNames}, ended_at)
-    select ${copiedValues}, ${context.now} from ${context.rows('r', rowSet(endColumns, endings))}
-    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
+  return context.statement(
+    copyHistory,
+    [context.rows('r', rowSet(endColumns, endings))],
+    ({ tables, dialect, now }, rows) => sql`insert into ${tables.history} (${copiedNames}, ended_at)
+      select ${copiedValues}, ${now} from ${rows}
+      ${dialect.keyedJoin} ${tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`,
+  )
 }
 
 /** A rollback moves ended rows on, in their state alone. */
@@ -106,16 +110,26 @@ const eventColumns: Columns<NewEvent> = {
   payload: ['json', event => event.payload ?? null, 'course'],
 }
 
+const eventNames = Object.keys(eventColumns)
+const eventValues = raw(eventNames.map(name => `r.${name}`).join(', '))
+const namesOfEvents = raw(eventNames.join(', '))
+
 /** Numbered in the order in which they are given. */
 export function insertEvents(context: SqlContext, events: readonly NewEvent[], filter: Sql | null = null): Sql {
-  const names = Object.keys(eventColumns)
   const set = rowSet(eventColumns, events)
+  if (filter === null) {
+    return context.statement(
+      insertEvents,
+      [context.rows('r', set)],
+      ({ tables, now }, rows) => sql`insert into ${tables.events} (${namesOfEvents}, at)
+        select ${eventValues}, ${now} from ${rows}`,
+    )
+  }
   // A join may bring rows in another order; the rows alone come as they are.
   const placed = {
     columns: { ...set.columns, place: 'int' as const },
     rows: set.rows.map((row, index) => [...row, index]),
   }
-  return sql`insert into ${context.tables.events} (${raw(names.join(', '))}, at)
-    select ${raw(names.map(name => `r.${name}`).join(', '))}, ${context.now}
-    from ${context.rows('r', filter === null ? set : placed)}${filter === null ? raw('') : sql`${filter} order by r.place`}`
+  return sql`insert into ${context.tables.events} (${namesOfEvents}, at)
+    select ${eventValues}, ${context.now} from ${context.rows('r', placed)}${filter} order by r.place`
 }

@@ -19,7 +19,7 @@ import {
 } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
-import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { param, raw, render, Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -307,7 +307,7 @@ class SqliteTransaction implements Transaction {
   async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
     const [row] = await this.#session.query(sql`select ${sqliteDialect.now} as now`)
     const now = Number(row?.now)
-    for (const step of steps(sql`${now}`)) {
+    for (const step of steps(param(now))) {
       if (step instanceof Sql) await this.#session.run(step)
       else if ((await this.#session.query(step.select)).length !== step.count) {
         this.ended = true

@@ -4,7 +4,7 @@
 import { pauseFor } from '../../primitives/pause-for.ts'
 import { int, text } from '../sql/decode.ts'
 import type { Dialect, Failure, KeyType, MigrationLock } from '../sql/dialect.ts'
-import { join, raw, sql } from '../sql/sql.ts'
+import { join, param, raw, sql } from '../sql/sql.ts'
 import { idValue, valueRows } from './value-rows.ts'
 
 const busyCode = 5
@@ -66,7 +66,7 @@ export const sqliteDialect: Dialect = {
     int: 'integer',
     serial: 'integer primary key autoincrement',
   }),
-  timeParam: time => sql`${time}`,
+  timeParam: param,
   idParam: (id, keyType) => (keyType === 'uuid' ? id : Number(id)),
   jsonParam: text => sql`${text}`,
 

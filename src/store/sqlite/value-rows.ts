@@ -3,52 +3,72 @@
  * different statements. What all rows share is bound once. Very large sets travel as JSON.
  */
 import type { RowSet } from '../sql/dialect.ts'
-import { splitSet } from '../sql/row-set.ts'
+import { type SplitSet, splitSet } from '../sql/row-set.ts'
 import { type Param, Sql } from '../sql/sql.ts'
 
 /** What a statement may bind, with room to spare. Larger sets travel as JSON, which is three times slower to read. */
 const mostParams = 30_000
 
-type Data = readonly (readonly (string | number | null)[])[]
-
 export function valueRows(alias: string, set: RowSet): Sql {
-  const names = Object.keys(set.columns)
   const { singles, shape } = splitSet(set)
-  const isSingle = (index: number) => singles[index] !== undefined
-  const own = names.filter((_, index) => !isSingle(index))
-  const data = encodeIds(set, isSingle)
-  const length = powerOfTwo(data.length)
+  const columns = ownColumns(set, singles)
+  const count = columns[0]?.length ?? set.rows.length
+  const length = powerOfTwo(count)
   const values: Param[] = []
   for (const value of singles) if (value !== undefined) values.push(value)
-  const isJson = (own.length + 1) * length > mostParams
-  if (isJson) values.push(JSON.stringify(data))
-  else pushRows(values, data, length, own.length)
-  const key = `${alias} ${isJson ? 'json' : length} ${shape} ${names.join(' ')}`
+  const isJson = (columns.length + 1) * length > mostParams
+  if (isJson) values.push(JSON.stringify(Array.from({ length: count }, (_, row) => columns.map(column => column[row]))))
+  else pushRows(values, columns, { count, length })
+  const key = `${alias} ${isJson ? 'json' : length} ${shape}`
   return new Sql(
-    partsFor(key, () => {
-      const from = isJson ? jsonSource() : valueSource(own.length, length)
-      return makeParts(alias, { names, isSingle, ...from })
+    partsFor(set.columns, key, () => {
+      const from = isJson ? jsonSource() : valueSource(columns.length, length)
+      return makeParts(alias, {
+        names: Object.keys(set.columns),
+        isSingle: index => singles[index] !== undefined,
+        ...from,
+      })
     }),
     values,
   )
 }
 
-function pushRows(values: Param[], data: Data, length: number, width: number): void {
-  for (const row of data) {
-    for (const value of row) values.push(value)
-    values.push(1)
-  }
-  for (let left = (length - data.length) * (width + 1); left > 0; left--) values.push(null)
+type Value = string | number | null
+
+/** The columns that rows have values of their own in. Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. */
+function ownColumns(set: RowSet, singles: SplitSet['singles']): (readonly Value[])[] {
+  const columns: (readonly Value[])[] = []
+  Object.values(set.columns).forEach((type, index) => {
+    if (singles[index] !== undefined) return
+    const column = set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
+    columns.push(type === 'id' ? column.map(value => (value === null ? null : idValue(String(value)))) : column)
+  })
+  return columns
 }
 
-const knownParts = new Map<string, readonly string[]>()
-const mostKnown = 500
+interface Filling {
+  readonly count: number
+  /** With rows that do not count. */
+  readonly length: number
+}
 
-function partsFor(key: string, make: () => readonly string[]): readonly string[] {
-  const known = knownParts.get(key)
-  if (known !== undefined) return known
+function pushRows(values: Param[], columns: readonly (readonly Value[])[], { count, length }: Filling): void {
+  for (let row = 0; row < count; row++) {
+    for (const column of columns) values.push(column[row] ?? null)
+    values.push(1)
+  }
+  for (let left = (length - count) * (columns.length + 1); left > 0; left--) values.push(null)
+}
+
+const knownParts = new WeakMap<RowSet['columns'], Map<string, readonly string[]>>()
+
+function partsFor(columns: RowSet['columns'], key: string, make: () => readonly string[]): readonly string[] {
+  const known = knownParts.get(columns) ?? new Map<string, readonly string[]>()
+  knownParts.set(columns, known)
+  const found = known.get(key)
+  if (found !== undefined) return found
   const parts = make()
-  if (knownParts.size < mostKnown) knownParts.set(key, parts)
+  known.set(key, parts)
   return parts
 }
 
@@ -98,18 +118,6 @@ function makeParts(alias: string, { names, isSingle, column, around }: Shape): s
 
 function powerOfTwo(length: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(length, 1)))
-}
-
-/** Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. No id is the same in all rows. */
-function encodeIds(set: RowSet, isSingle: (index: number) => boolean): Data {
-  const types = Object.values(set.columns)
-  return set.rows.map(row => {
-    const own: (string | number | null)[] = []
-    row.forEach((value, index) => {
-      if (!isSingle(index)) own.push(types[index] === 'id' && value !== null ? idValue(String(value)) : value)
-    })
-    return own
-  })
 }
 
 export function idValue(id: string): string | number {

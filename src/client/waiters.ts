@@ -9,6 +9,8 @@ import type { EndOfWorkflow } from '../store/store.ts'
 /** Soon enough for a workflow that ends in another process within moments; what ends in this one is not waited for. */
 const firstPollMs = 3
 const slowestPollMs = 500
+/** What a worker of this process is at is likely to end here, and need not be looked for soon. */
+const firstPollHereMs = 100
 /** A look must not take more than this part of the time, however many are waited for. */
 const largestShare = 0.05
 /** Whoever begins to wait may do so for a workflow that has ended already, and is told no later than that. */
@@ -60,6 +62,10 @@ export class Waiters {
       const others = this.#waiting.get(id)
       if (others) others.add(done)
       else this.#waiting.set(id, new Set([done]))
+      if (this.#engine.openings.runs(id)) {
+        this.#schedule(firstPollHereMs)
+        return
+      }
       // It may have ended already. Whoever begins to wait in the same turn shares the look.
       this.#unseen.add(id)
       this.#pollMs = firstPollMs

@@ -16,6 +16,8 @@ export interface Opening {
 export interface Opener {
   /** `null` when there is no room, or others come first. */
   keepPlace(queue: string, handler: string): Opening | null
+  /** Whether a step of the workflow is running there. */
+  runs(workflowId: string): boolean
 }
 
 export class Openings {
@@ -24,6 +26,12 @@ export class Openings {
   add(opener: Opener): () => void {
     this.#openers.add(opener)
     return () => this.#openers.delete(opener)
+  }
+
+  /** Whether a worker of this process is at it, so that its end is likely to be heard of here. */
+  runs(workflowId: string): boolean {
+    for (const opener of this.#openers) if (opener.runs(workflowId)) return true
+    return false
   }
 
   /** For each row a place in one and the same worker, or none. */

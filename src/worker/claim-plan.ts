@@ -36,6 +36,8 @@ export class ClaimPlan {
   #limitedFirst = false
   /** The last claim came back full, so that there may be more than can be run. */
   #isBehind = false
+  /** Something may have been left where it is for want of room, as of the last look. */
+  #isShort = true
   /** The queue that came first the last time that there was room. */
   #cameFirst: string | null = null
 
@@ -101,6 +103,19 @@ export class ClaimPlan {
     return this.#isBehind
   }
 
+  /**
+   * Whether room that is given up in a queue may be wanted by something that is due already. Else nobody is woken: on an idle
+   * system every end would be followed by a claim in vain.
+   */
+  wantsRoom(queue: string): boolean {
+    return queue === timerQueue || this.#isShort || this.#isBehind
+  }
+
+  /** Something was passed over that may have its turn when a step ends. */
+  noteShort(): void {
+    this.#isShort = true
+  }
+
   /** Told after each look whether one of its claims came back full. */
   noteBacklog(isBehind: boolean): void {
     this.#isBehind = isBehind
@@ -113,8 +128,9 @@ export class ClaimPlan {
    */
   *shares(running: RunningSteps, rules: QueueRules): Generator<ClaimShare> {
     const free = () => this.#settings.concurrency - running.size
+    this.#isShort = free() <= 0
     // Without room nobody comes first, so no turn is used up.
-    if (free() <= 0) return
+    if (this.#isShort) return
     this.#limitedFirst = !this.#limitedFirst
     const open = this.#sources.filter(source => !rules.isPaused(source.queue))
     yield* this.#sharedShares(
@@ -156,7 +172,10 @@ export class ClaimPlan {
     const plain = limited.length === 0 ? sources : sources.filter(source => !limited.includes(source))
     const parts = this.#limitedFirst ? [limited, plain] : [plain, limited]
     for (const part of parts) {
-      if (part.length === 0 || free() <= 0) continue
+      if (part.length === 0) continue
+      // What ends here may leave room under limits that all workers share.
+      if (part === limited || free() <= 0) this.#isShort = true
+      if (free() <= 0) continue
       const limits = part === limited ? { limited: rules.limitsOf(part, this.#lanes) } : {}
       yield { queue, sources: part, limit: free(), ...limits }
     }

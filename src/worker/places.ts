@@ -44,4 +44,8 @@ export class Places implements Opener {
       giveUp,
     }
   }
+
+  runs(workflowId: string): boolean {
+    return this.#parts.running.runs(workflowId)
+  }
 }

@@ -8,6 +8,7 @@ import { RunningStep, type StopReason } from './running-step.ts'
 export class RunningSteps {
   readonly #steps = new Set<RunningStep>()
   readonly #perQueue = new Map<string, number>()
+  readonly #perWorkflow = new Map<string, number>()
   /** Why all should stop, also those that begin only now. */
   #interruption: StopReason | null = null
   #onFree: ((queue: string) => void) | null = null
@@ -36,6 +37,11 @@ export class RunningSteps {
     return this.#perQueue.get(queue) ?? 0
   }
 
+  /** Whether a step of the workflow runs here. */
+  runs(workflowId: string): boolean {
+    return this.#perWorkflow.has(workflowId)
+  }
+
   ids(): Set<string> {
     return new Set([...this.#steps].map(step => step.claimed.execution.id))
   }
@@ -53,6 +59,7 @@ export class RunningSteps {
     const step = new RunningStep(claimed, this.#interruption)
     this.#steps.add(step)
     this.#count(claimed.execution.queue, 1)
+    addTo(this.#perWorkflow, claimed.workflow.id, 1)
     return step
   }
 
@@ -70,6 +77,7 @@ export class RunningSteps {
   remove(step: RunningStep): void {
     this.#giveUpRoom(step)
     this.#steps.delete(step)
+    addTo(this.#perWorkflow, step.claimed.workflow.id, -1)
     this.#count(step.claimed.execution.queue, -1)
     this.#onFree?.(step.claimed.execution.queue)
   }
@@ -134,10 +142,14 @@ export class RunningSteps {
   }
 
   #count(queue: string, by: number): void {
-    const count = this.inQueue(queue) + by
-    if (count === 0) this.#perQueue.delete(queue)
-    else this.#perQueue.set(queue, count)
+    addTo(this.#perQueue, queue, by)
   }
+}
+
+function addTo(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
 }
 
 /** Where an execution stands: the key of its active row. */

@@ -114,7 +114,7 @@ export class Worker {
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
     const withdraw = this.#parts.engine.openings.add(this.#places())
-    this.#running.onFree(queue => this.#wake(queue === timerQueue))
+    this.#running.onFree(queue => this.#plan?.wantsRoom(queue) && this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
       this.#upkeep.always(this.#stop.signal),
@@ -298,6 +298,7 @@ export class Worker {
     const only = workflowId === undefined ? {} : { workflowId }
     // They run alone, so more than one would only keep room from others.
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
+    if (take === 0) this.#plan?.noteShort()
     const crashed = { times: lastChance, take }
     const held = limited === undefined ? {} : { limited }
     const { revision } = this.#rules

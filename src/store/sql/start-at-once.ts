@@ -6,7 +6,8 @@ import type { WorkflowRecord } from '../records.ts'
 import type { StartOrder, StartResult } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
-import { raw, sql } from './sql.ts'
+import { type Columns, rowSet } from './row-set.ts'
+import { sql } from './sql.ts'
 import { companions, insertWorkflows } from './start-workflows.ts'
 import { lockAlive } from './workers.ts'
 
@@ -19,11 +20,11 @@ export async function startAtOnce(
   const time = await context.database.transaction(transaction =>
     transaction.commitIf(now => {
       const timed = context.at(now)
+      // All of it is undone if a guard does not hold, so it may as well be written first.
       return [
-        insertWorkflows(timed, orders),
+        ...timed.together([insertWorkflows(timed, orders), ...companions(timed, orders, null)]),
         allInserted(context, orders),
         ...ownersOf(orders).map(owner => ({ select: lockAlive(context, owner, revision), count: 1 })),
-        ...companions(timed, orders, null),
       ]
     }),
   )
@@ -44,14 +45,17 @@ export function isPlain({ first, formerTypes, parent, graph, taken, deadline }: 
   )
 }
 
+const idColumns: Columns<StartOrder> = { id: ['id', order => order.id] }
+
 /** What was inserted by this transaction stands under its own id; what met a conflict does not. */
 function allInserted(context: SqlContext, orders: readonly StartOrder[]): Guard {
-  const ids = orders.map(order => order.id)
-  return {
-    select: sql`select w.id from ${context.tables.workflows} w${context.dialect.byKey}
-      where ${context.among(raw('w.id'), ids)}`,
-    count: orders.length,
-  }
+  const select = context.statement(
+    allInserted,
+    [context.rows('r', rowSet(idColumns, orders))],
+    ({ dialect, tables }, ids) =>
+      sql`select w.id from ${ids} ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on w.id = r.id`,
+  )
+  return { select, count: orders.length }
 }
 
 function ownersOf(orders: readonly StartOrder[]): string[] {

@@ -18,7 +18,8 @@ function waitersThatTake(ms: number) {
     looks.underWay--
     return new Map(ids.map(id => [id, { id, state: 'ready' }]))
   }
-  const engine = { ends: new EndWatch(), store: { workflowStates } } as unknown as Engine
+  const openings = { runs: (id: string) => id === 'here' }
+  const engine = { ends: new EndWatch(), openings, store: { workflowStates } } as unknown as Engine
   return { waiters: new Waiters(engine), looks }
 }
 
@@ -55,4 +56,13 @@ it('whoever begins to wait is looked for soon, by themselves, however long the l
   expect(looks).toMatchObject({ made: 2, last: ['late'] })
   await vi.advanceTimersByTimeAsync(60_000)
   expect(looks.last).toHaveLength(101)
+})
+
+it('what a worker of this process is at is not looked for at once, but it is in the end', async () => {
+  const { waiters, looks } = waitersThatTake(1)
+  void waiters.wait('here', Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(99)
+  expect(looks.made).toBe(0)
+  await vi.advanceTimersByTimeAsync(2)
+  expect(looks.last).toEqual(['here'])
 })

@@ -21,7 +21,7 @@ function setColumn(type: ColumnType, keyType: KeyType): string {
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
   const entries = Object.entries(set.columns)
   // Slots are compared, byte by byte, which a value by itself would have to be told.
-  const { singles } = splitSet(set, ['course', 'code'])
+  const { singles } = splitSet(set, ['course', 'code', 'time'])
   const own = entries.filter((_, index) => singles[index] === undefined)
   const columns = own.map(
     ([name, type], index) => `${name} ${setColumn(type, keyType)} path '$[${index}]' null on empty`,

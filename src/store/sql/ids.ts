@@ -19,10 +19,19 @@ export function isId(context: SqlContext, id: unknown): boolean {
   return context.keyType === 'uuid' ? uuid.test(id) : number.test(id) && Number.isSafeInteger(Number(id))
 }
 
+/** What was reserved and used up sooner than that was too little. */
+const shortMs = 1000
+/** How many are reserved at once at most, unless more are asked for at once. */
+const mostReserved = 5000
+
 export class IdAllocator {
   readonly #context: SqlContext
-  #free: number[] = []
+  #free: readonly number[] = []
+  /** Those before it are used. */
+  #next = 0
   #reservedAt = 0
+  #reserved = 0
+  #filling: Promise<void> | null = null
 
   constructor(context: SqlContext) {
     this.#context = context
@@ -33,16 +42,28 @@ export class IdAllocator {
     if (this.#context.keyType === 'uuid') return uuids(count)
     // The order of ids tells about when they were used as long as none is kept for long: see `views/id-bounds.ts`.
     if (performance.now() - this.#reservedAt > keptMs) this.#free = []
-    while (this.#free.length < count) {
-      const missing = Math.max(count - this.#free.length, idBlockSize)
-      const ids = await runTransaction(this.#context.database, transaction =>
-        reserve(this.#context, transaction, missing),
-      )
-      if (this.#free.length === 0) this.#reservedAt = performance.now()
-      // Not spread: there may be more than a call takes arguments.
-      this.#free = this.#free.concat(ids)
+    while (this.#free.length - this.#next < count) {
+      this.#filling ??= this.#fill(count).finally(() => {
+        this.#filling = null
+      })
+      await this.#filling
     }
-    return this.#free.splice(0, count).map(String)
+    const taken = this.#free.slice(this.#next, this.#next + count)
+    this.#next += count
+    return taken.map(String)
+  }
+
+  /** One at a time, for all who wait. The faster they are used, the more are reserved. */
+  async #fill(count: number): Promise<void> {
+    const begun = performance.now()
+    const often = begun - this.#reservedAt < shortMs ? Math.min(this.#reserved * 2, mostReserved) : 0
+    const wanted = Math.max(count, often, idBlockSize)
+    const ids = await runTransaction(this.#context.database, transaction => reserve(this.#context, transaction, wanted))
+    const left = this.#free.slice(this.#next)
+    if (left.length === 0) this.#reservedAt = begun
+    this.#free = left.concat(ids)
+    this.#next = 0
+    this.#reserved = wanted
   }
 
   /** Ids reserved inside the caller's transaction. What is left over is not kept: the transaction may be undone. */

@@ -8,7 +8,7 @@ import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { sql } from './sql.ts'
-import { companions, insertWorkflows } from './start-workflows.ts'
+import { startStatements } from './start-workflows.ts'
 import { lockAlive } from './workers.ts'
 
 /** `null` when one of them meets a conflict, or the worker that was to begin with them is gone. */
@@ -22,7 +22,7 @@ export async function startAtOnce(
       const timed = context.at(now)
       // All of it is undone if a guard does not hold, so it may as well be written first.
       return [
-        ...timed.together([insertWorkflows(timed, orders), ...companions(timed, orders, null)]),
+        ...startStatements(timed, orders),
         allInserted(context, orders),
         ...ownersOf(orders).map(owner => ({ select: lockAlive(context, owner, revision), count: 1 })),
       ]

@@ -12,6 +12,7 @@ import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
+import { eventTurns } from './event-turns.ts'
 import { insertGraphs } from './frozen-graphs.ts'
 import { type Columns, pieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
@@ -170,7 +171,25 @@ function ofInserted(context: SqlContext): Sql {
 }
 
 /** Statements that write what goes with a workflow. */
-export function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
+function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
+  return [
+    ...rowsBeside(context, orders, filter),
+    ...pieces(orders.flatMap(eventsOf), maxRows).map(piece => insertEvents(context, piece, filter)),
+  ]
+}
+
+/** The same together with the workflows themselves, where nothing is known to stand in their way. */
+export function startStatements(context: SqlContext, orders: readonly StartOrder[]): Sql[] {
+  const [first = [], ...later] = eventTurns(orders.map(eventsOf))
+  const write = (turn: (typeof later)[number]) =>
+    turn.flatMap(events => pieces(events, maxRows).map(piece => insertEvents(context, piece)))
+  return [
+    ...context.together([insertWorkflows(context, orders), ...rowsBeside(context, orders, null), ...write(first)]),
+    ...later.flatMap(turn => context.together(write(turn))),
+  ]
+}
+
+function rowsBeside(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
   const of = <T>(part: (order: StartOrder) => readonly T[]) => orders.flatMap(part)
   const write = <T>(items: readonly T[], statement: (piece: readonly T[]) => Sql) =>
     pieces(items, maxRows).map(piece => statement(piece))
@@ -190,7 +209,6 @@ export function companions(context: SqlContext, orders: readonly StartOrder[], f
       of(order => order.first),
       piece => insertActive(context, piece, filter),
     ),
-    ...write(of(eventsOf), piece => insertEvents(context, piece, filter)),
   ]
 }
 
@@ -236,7 +254,7 @@ const traceColumnOf: Columns<StartOrder> = { trace_parent: ['text', order => ord
 
 const tracedColumnsOf: Columns<StartOrder> = { ...workflowColumnsOf, ...traceColumnOf }
 
-export function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
+function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sql {
   // Traces and deadlines are rare: who has none does not pay for them.
   const columns = orders.some(order => order.trace) ? tracedColumnsOf : workflowColumnsOf
   const isLimited = orders.some(order => order.deadline !== null)

@@ -6,6 +6,7 @@ import type { WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
+import { eventTurns } from './event-turns.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
@@ -30,6 +31,8 @@ export function changeStatements(
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
   if (all.isPlain) {
+    const [first = [], ...later] = eventTurns(changes.map(change => change.events))
+    const events = (turn: (typeof later)[number]) => turn.flatMap(some => write(some, insertEvents))
     return [
       ...context.together([
         ...write(all.standing, copyHistory),
@@ -37,8 +40,9 @@ export function changeStatements(
         ...write(all.replacements, replaceActive),
         ...write(all.fanIns.updated, updateFanIns),
         ...write(all.updates, updateWorkflows),
-        ...write(all.events, insertEvents),
+        ...events(first),
       ]),
+      ...later.flatMap(turn => context.together(events(turn))),
     ]
   }
   return [

@@ -97,16 +97,16 @@ export function deleteHistory(context: SqlContext, ids: readonly string[]): Sql 
 
 const eventColumns: Columns<NewEvent> = {
   workflow_id: ['id', event => event.workflowId],
-  type: ['text', event => event.type],
+  type: ['text', event => event.type, 'code'],
   execution_id: ['id', event => event.executionId ?? null],
   node: ['text', event => event.node ?? null],
-  attempt: ['int', event => event.attempt ?? null],
-  from_state: ['text', event => event.from ?? null],
-  to_state: ['text', event => event.to ?? null],
-  requested_by: ['text', event => event.by ?? null],
+  attempt: ['int', event => event.attempt ?? null, 'course'],
+  from_state: ['text', event => event.from ?? null, 'code'],
+  to_state: ['text', event => event.to ?? null, 'code'],
+  requested_by: ['text', event => event.by ?? null, 'code'],
   reason: ['text', event => event.reason ?? null, 'course'],
-  outcome: ['text', event => event.outcome ?? null],
-  since: ['int', event => event.since ?? null],
+  outcome: ['text', event => event.outcome ?? null, 'code'],
+  since: ['int', event => event.since ?? null, 'time'],
   payload: ['json', event => event.payload ?? null, 'course'],
 }
 

@@ -57,7 +57,8 @@ export const sqliteDialect: Dialect = {
   placeholder: () => '?',
   now: raw(`cast(round(unixepoch('now', 'subsec') * 1000) as integer) * 1000`),
   tableOptions: '',
-  roomToChange: '',
+  // The rows stand in the index over their key, which is all that they are looked up by.
+  roomToChange: ' without rowid',
   columnTypes: (keyType: KeyType) => ({
     id: keyType === 'uuid' ? 'text' : 'integer',
     key: 'text',

@@ -59,6 +59,12 @@ interface OneRun {
   readonly span: AttemptSpan | null
 }
 
+interface Reported {
+  readonly run: StepRun
+  /** What is said of it, which is not always what it came to. */
+  readonly report: StepReport
+}
+
 export class StepRunner {
   readonly #parts: RunnerParts
   /** Work on its last chance runs one at a time, so that it cannot take neighbours with it again. */
@@ -181,12 +187,16 @@ export class StepRunner {
   }
 
   /** Records what the step came to, unless that is done, and takes up what follows. */
-  async #goOn({ workerId, step, mayRunOn, span }: OneRun, run: StepRun, done: FinishResult | null): Promise<boolean> {
-    const { strategies, running, watch, onError } = this.#parts
+  #goOn(one: OneRun, run: StepRun, done: FinishResult | null): boolean | Promise<boolean> {
+    const report = reportOf(one.step, run)
+    if (done !== null) return this.#takeUp(one, { run, report }, done)
+    const outcome = { report: this.#parts.strategies.reenqueue(report), progress: run.progress, emitted: run.emitted }
+    return this.#record(one, outcome).then(result => this.#takeUp(one, { run, report }, result))
+  }
+
+  #takeUp({ workerId, step, span }: OneRun, { run, report }: Reported, result: FinishResult): boolean {
+    const { running, watch, onError } = this.#parts
     const { claimed } = step
-    const report = reportOf(step, run)
-    const outcome = { report: strategies.reenqueue(report), progress: run.progress, emitted: run.emitted }
-    const result = done ?? (await this.#record(workerId, step, outcome, mayRunOn))
     span?.end({ report, errors: report === run.report ? run.errors : [], recorded: result.kind === 'recorded' })
     if (result.kind === 'refused') watch?.tell({ kind: 'claim lost', workerId, claimed })
     if (report === run.report) for (const error of run.errors) onError.report(error, claimed)
@@ -211,15 +221,13 @@ export class StepRunner {
   }
 
   /** A report that the database will never take becomes a failure of the step, which it will. */
-  async #record(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {
-    try {
-      return await this.#finish(workerId, step, run, mayRunOn)
-    } catch (error) {
+  #record({ workerId, step, mayRunOn }: OneRun, run: Outcome): Promise<FinishResult> {
+    return this.#finish(workerId, step, run, mayRunOn).catch(error => {
       const policy = { action: 'pause', waitMs: 0, limit: null, then: 'pause' } as const
       const report = { kind: 'threw', error: describeError(error), policy, retryMs: null } as const
       // Not the progress of this run, which may be what was not taken: the last that was written stays.
       return this.#finish(workerId, step, { report, progress: null }, false)
-    }
+    })
   }
 
   #finish(workerId: string, step: RunningStep, run: Outcome, mayRunOn: boolean): Promise<FinishResult> {

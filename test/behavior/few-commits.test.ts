@@ -24,7 +24,8 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
     // Names of statements and ids are at hand after the first.
     await (await under.geneva.start(Five)).waitUntilFinished()
     const texts: string[] = []
-    const writing = new Set<unknown>()
+    /** Whether the transaction that is open on a connection has written something. */
+    const open = new Map<unknown, boolean>()
     let commits = 0
     const real = pg.Client.prototype.query
     const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
@@ -33,13 +34,17 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
     ) {
       const [given] = args as [string | { text: string }]
       const text = typeof given === 'string' ? given : given.text
-      // What goes out together has a text together.
-      for (const one of text.split(';\n')) {
-        texts.push(one)
-        if (/^(insert|update|delete) /.test(one)) writing.add(this)
-        // One that has written nothing, after a look for work, costs the log nothing.
-        if (one === 'commit' && writing.delete(this)) commits++
-      }
+      // What goes out together has a text together, and is one transaction unless one is open.
+      const parts = text.split(';\n')
+      texts.push(...parts)
+      const writes = parts.some(part => /^(with s0 as \()?(insert|update|delete) /.test(part))
+      if (parts.some(part => part.startsWith('begin'))) open.set(this, false)
+      if (open.has(this) && writes) open.set(this, true)
+      // One that has written nothing, after a look for work, costs the log nothing.
+      if (parts.includes('commit')) {
+        if (open.get(this)) commits++
+        open.delete(this)
+      } else if (!open.has(this) && writes) commits++
       return Reflect.apply(real, this, args)
     } as never)
     await (await under.geneva.start(Five)).waitUntilFinished()

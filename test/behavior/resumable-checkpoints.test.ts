@@ -1,4 +1,5 @@
 /** When a checkpoint is durable, seen from another connection, and what becomes of a run whose claim is gone. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { beforeAll, expect, it } from 'vitest'
 import type { CheckpointOption } from '../../src/definition/step-options.ts'
 import { type Iteration, Workflow, type WorkflowHandle } from '../../src/index.ts'
@@ -27,7 +28,10 @@ function looking(name: string, checkpoint: CheckpointOption | undefined) {
       const mine = seen.get(this.id) ?? []
       seen.set(this.id, mine)
       for await (const item of iter.over(Array.from({ length: this.input.items }, (_, index) => index + 1))) {
-        if (item === this.input.stopAt && !iter.resumed) await gates.stop(gateOf(this), this.signal)
+        const { stopAt = Number.POSITIVE_INFINITY } = this.input
+        if (item === stopAt && !iter.resumed) await gates.stop(gateOf(this), this.signal)
+        // Whoever pauses is heard while items take their time.
+        if (item > stopAt) await wait(5)
         mine.push(await look(this.id))
       }
     }

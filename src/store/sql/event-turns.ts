@@ -1,22 +1,30 @@
 /**
- * The order in which many events are written: first the first of each workflow, then the second of each, and so on. In each
- * turn those of one type go together, because they have most of their columns in common. Events of one workflow keep their order.
+ * The order in which many events are written: first those of one type with which each workflow begins, then those of the next
+ * type of each, and so on. Events of one type go together, because they have most of their columns in common, and those of
+ * one workflow keep their order.
  */
 import type { NewEvent } from '../change.ts'
 
 /** Fewer than these go together, whatever they are. */
 const many = 32
+/** A workflow whose events change their type more often than that is not taken apart. */
+const mostTurns = 4
 
 /** `lists`: the events of one workflow each. The turns must be written one after another, what is in one in any order. */
 export function eventTurns(lists: readonly (readonly NewEvent[])[]): (readonly NewEvent[])[][] {
   const count = lists.reduce((sum, events) => sum + events.length, 0)
   if (count === 0) return []
-  if (count < many) return [[lists.flat()]]
   const turns: Map<string, NewEvent[]>[] = []
-  for (const events of lists) {
-    for (let index = 0; index < events.length; index++) place(turns, index, events[index] as NewEvent)
+  for (const events of count < many ? [] : lists) {
+    let turn = -1
+    let type: string | null = null
+    for (const event of events) {
+      if (event.type !== type) turn++
+      type = event.type
+      place(turns, turn, event)
+    }
   }
-  return turns.map(turn => [...turn.values()])
+  return turns.length === 0 || turns.length > mostTurns ? [[lists.flat()]] : turns.map(turn => [...turn.values()])
 }
 
 function place(turns: Map<string, NewEvent[]>[], index: number, event: NewEvent): void {

@@ -11,7 +11,7 @@ it('a few go together as they come', () => {
   expect(eventTurns([[], []])).toEqual([])
 })
 
-it('many go in turns, by type, and no turn has two of one workflow', () => {
+it('many go in turns, by type, and each workflow keeps its order', () => {
   const lists = Array.from({ length: 40 }, (_, id) => [
     event(String(id), 'step.completed'),
     event(String(id), id % 4 === 0 ? 'workflow.finished' : 'step.started'),
@@ -26,12 +26,18 @@ it('many go in turns, by type, and no turn has two of one workflow', () => {
     ],
     [['step.completed', 1]],
   ])
-  for (const turn of turns) {
-    const ids = turn.flat().map(({ workflowId }) => workflowId)
-    expect(new Set(ids).size).toBe(ids.length)
-  }
   const written = turns.flat(2)
   for (const list of lists) {
     expect(written.filter(({ workflowId }) => workflowId === list[0]?.workflowId)).toEqual(list)
   }
+})
+
+it('many of one type are one turn, also those of one workflow', () => {
+  const wide = Array.from({ length: 250 }, () => event('1', 'step.completed'))
+  expect(eventTurns([wide, [event('2', 'step.started')]])).toEqual([[wide, [event('2', 'step.started')]]])
+})
+
+it('a workflow whose types change often is written as it comes', () => {
+  const mixed = Array.from({ length: 100 }, (_, index) => event('1', index % 2 ? 'step.started' : 'step.completed'))
+  expect(eventTurns([mixed])).toEqual([[mixed]])
 })

@@ -23,31 +23,40 @@ import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuc
 
 /**
  * The caller has made sure that `row` is in progress under the reporter's fence. A resumable step brings its progress,
- * which is then part of the row. Returns the row that the worker goes on with, where there is one.
+ * which is then part of the row. Returns the rows that the worker goes on with, where there are some.
  */
 export function decideFinish(
   draft: ChangeDraft,
   row: ActiveExecution,
   report: StepReport,
   { plan, runOn }: { readonly plan: Plan; readonly runOn: RunOn | null },
-): NewExecution | null {
-  if (row.kind === 'compensate') return decideCompensated(draft, row, report, { plan, runOn })
+): readonly NewExecution[] {
+  if (row.kind === 'compensate') {
+    const next = decideCompensated(draft, row, report, { plan, runOn })
+    return next === null ? [] : [next]
+  }
   const { finishing, pauseCause } = draft.workflow
   if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
     endStopped(draft, row, report, plan)
-    return null
+    return []
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     endBeaten(draft, row, report)
     const followers = passReadyJoins(draft, plan, runOn)
     pauseIfStuck(draft)
-    return followers.find(next => next.owner !== null) ?? null
+    return begun(followers)
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
   actOnLostJoins(draft, plan)
   pauseIfStuck(draft)
-  return inserted.find(next => next.owner !== null) ?? null
+  return begun(inserted)
+}
+
+function begun(rows: readonly NewExecution[]): readonly NewExecution[] {
+  const [first] = rows
+  if (first === undefined) return rows
+  return rows.length === 1 ? (first.owner === null ? [] : rows) : rows.filter(row => row.owner !== null)
 }
 
 class Applying {

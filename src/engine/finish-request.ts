@@ -13,7 +13,10 @@ export interface FinishRequest {
   readonly emitted: readonly EmittedEvent[]
   /** The worker may go on at once with the next step of a queue it serves. */
   readonly runOn: {
+    /** Asked first, about the step that takes the place of the one that has ended. */
     serves(queue: string, handler: string): boolean
+    /** Asked about each further one that falls due: whether it has a place of its own. */
+    servesAlso?(queue: string, handler: string): boolean
     /** That of the limits which the answer goes by. If they have changed, nothing runs on. */
     readonly revision?: number
   } | null
@@ -24,5 +27,6 @@ export interface FinishRequest {
 }
 
 export type FinishResult =
-  | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null }
+  /** `also`: what else the worker has begun, beside what it goes on with. */
+  | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null; readonly also?: readonly ClaimedExecution[] }
   | { readonly kind: 'refused' }

@@ -248,9 +248,14 @@ function decideGroup(
     noteEmitted(draft, request)
     const plan = planOf(course, request.ids, heals)
     const isCurrent = revision !== null && (request.runOn?.revision ?? 0) === revision
-    const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: onceFor(request.runOn) } : null
-    const next = decideFinish(draft, row, request.report, { plan, runOn })
-    results.set(request, { kind: 'recorded', next: next && claimedNext(request, draft, next, facts.now ?? 0) })
+    const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: inTurn(request.runOn) } : null
+    const [next, ...also] = decideFinish(draft, row, request.report, { plan, runOn })
+    const claimed = (each: NewExecution) => claimedNext(request, draft, each, facts.now ?? 0)
+    results.set(request, {
+      kind: 'recorded',
+      next: next === undefined ? null : claimed(next),
+      ...(also.length === 0 ? {} : { also: also.map(claimed) }),
+    })
     recorded = true
   }
   return recorded ? draft.build() : null
@@ -265,13 +270,13 @@ function noteEmitted(draft: ChangeDraft, { claimed, report, emitted }: FinishReq
   }
 }
 
-/** Of several rows that fall due the worker goes on with one; the others are for whoever has room. */
-function onceFor(runOn: Pick<RunOn, 'serves'>): RunOn['serves'] {
-  let taken = false
+/** Of several rows that fall due one takes the place of the step that has ended, and the others get places while there are some. */
+function inTurn(runOn: NonNullable<FinishRequest['runOn']>): RunOn['serves'] {
+  let isTaken = false
   return (queue, handler) => {
-    if (taken) return false
-    taken = runOn.serves(queue, handler)
-    return taken
+    if (isTaken) return runOn.servesAlso?.(queue, handler) ?? false
+    isTaken = runOn.serves(queue, handler)
+    return isTaken
   }
 }
 
@@ -291,10 +296,11 @@ function byWorkflow<Request extends Pick<FinishRequest, 'claimed'>>(
 /** The claim does not hold any more. If this worker itself has ended the row, the answer to that was lost. */
 function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string): FinishResult {
   if (facts.endedBy.get(request.claimed.execution.id) !== workerId) return { kind: 'refused' }
-  const next = facts.active.find(
+  const mine = facts.active.filter(
     row => request.ids.ids.includes(row.id) && row.state === 'in_progress' && row.owner === workerId,
   )
-  return { kind: 'recorded', next: next ? { ...request.claimed, execution: next } : null }
+  const [next, ...also] = mine.map(execution => ({ ...request.claimed, execution }))
+  return { kind: 'recorded', next: next ?? null, also }
 }
 
 /** What undoes a step has to know how its workflow stands now. */

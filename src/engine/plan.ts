@@ -6,7 +6,7 @@ import { type Graph, type GraphNode, itemSeparator } from '../definition/graph.t
 /** The worker that may go on at once with the next step, where queue and shutdown allow it. */
 export interface RunOn {
   readonly workerId: string
-  /** Says yes at most once: the room is kept then. */
+  /** Says yes as often as there is room for another row, which is kept then. */
   serves(queue: string, handler: string): boolean
 }
 

@@ -1,4 +1,5 @@
 /** One place of a worker, and the step that runs in it. When a workflow goes on at once, its next step takes over the place. */
+import type { Opening } from '../engine/openings.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 
 /** Why a signal was aborted. It is the signal's `reason`. */
@@ -12,6 +13,8 @@ export class RunningStep {
   changes = 0
   /** The queue in which room is kept for the step that may follow. */
   keptIn: string | null = null
+  /** Places that are kept for what may begin beside the step that follows. */
+  places: Opening[] = []
   /** Why a resumable step should stop at its next checkpoint. */
   interruption: string | null
   #stopReason: StopReason | null = null

@@ -139,6 +139,9 @@ export class RunningSteps {
   #giveUpRoom(step: RunningStep): void {
     if (step.keptIn !== null) this.#count(step.keptIn, -1)
     step.keptIn = null
+    if (step.places.length === 0) return
+    for (const place of step.places) place.giveUp()
+    step.places = []
   }
 
   #count(queue: string, by: number): void {

@@ -8,6 +8,8 @@ import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { StepRun } from '../engine/execute-step.ts'
 import type { FinishResult } from '../engine/finish-request.ts'
+import type { Opening } from '../engine/openings.ts'
+import { timerQueue } from '../engine/plan.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import type { StepTransaction } from '../engine/step-transaction.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
@@ -35,6 +37,8 @@ export interface RunnerParts {
   readonly strategies: Strategies
   /** Whether this worker may go on from the step with one of that queue at once. Keeps room for it if so. */
   keepRoom(step: RunningStep, queue: string, handler: string): boolean
+  /** A place for another step, where there is room and nobody comes first. */
+  keepPlace(queue: string, handler: string): Opening | null
   /** The revision of the limits that this worker goes by. */
   revision?(): number
 }
@@ -200,9 +204,18 @@ export class StepRunner {
     span?.end({ report, errors: report === run.report ? run.errors : [], recorded: result.kind === 'recorded' })
     if (result.kind === 'refused') watch?.tell({ kind: 'claim lost', workerId, claimed })
     if (report === run.report) for (const error of run.errors) onError.report(error, claimed)
-    if (result.kind === 'refused' || result.next === null) return false
+    if (result.kind === 'refused') return false
+    for (const also of result.also ?? []) this.#begin(step, also)
+    if (result.next === null) return false
     running.goOn(step, result.next)
     return true
+  }
+
+  /** In the place that was kept for it. An answer that came late may find none, but the row is this worker's all the same. */
+  #begin({ places }: RunningStep, claimed: ClaimedExecution): void {
+    const place = places.pop()
+    if (place === undefined) void this.run(claimed.execution.owner ?? '', claimed)
+    else place.begin(claimed)
   }
 
   /** What ran in a transaction is recorded in it. */
@@ -257,6 +270,13 @@ class RunsOn {
 
   serves(queue: string, handler: string): boolean {
     return this.#parts.keepRoom(this.#step, queue, handler)
+  }
+
+  servesAlso(queue: string, handler: string): boolean {
+    // Nodes without code take no room of steps, and have claims of their own.
+    const place = queue === timerQueue ? null : this.#parts.keepPlace(queue, handler)
+    if (place !== null) this.#step.places.push(place)
+    return place !== null
   }
 }
 

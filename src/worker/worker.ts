@@ -55,6 +55,7 @@ export class Worker {
   readonly #finisher: Finisher
   readonly #upkeep: Upkeep
   readonly #lostClaims: LostClaims
+  readonly #places: Places
   #plan: ClaimPlan | null = null
   #rules = new QueueRules({ revision: 0, limits: [] }, () => null)
   #lease: Lease | null = null
@@ -76,7 +77,9 @@ export class Worker {
     this.#finisher = new Finisher(parts.engine)
     const { engine, onError } = parts
     const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
-    const { leaseMs } = parts.settings
+    const { leaseMs, concurrency } = parts.settings
+    const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules })
+    this.#places = new Places({ running: this.#running, concurrency, perform, now, stopped: this.#stop.signal })
     this.#lostClaims = new LostClaims({ engine, onError, running: this.#running, leaseMs, perform })
     this.#upkeep = new Upkeep(parts, {
       workerId: () => this.#workerId,
@@ -113,7 +116,7 @@ export class Worker {
     const { ticks, onError } = this.#parts
     const { ends } = this.#parts.engine
     const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
-    const withdraw = this.#parts.engine.openings.add(this.#places())
+    const withdraw = this.#parts.engine.openings.add(this.#places)
     this.#running.onFree(queue => this.#plan?.wantsRoom(queue) && this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),
@@ -123,13 +126,6 @@ export class Worker {
       withdraw()
       unsubscribe()
     })
-  }
-
-  #places(): Places {
-    const { concurrency } = this.#parts.settings
-    const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
-    const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules })
-    return new Places({ running: this.#running, concurrency, perform, now, stopped: this.#stop.signal })
   }
 
   /** Works off what is due and returns: how many executions were claimed. For cron, serverless hosts and tests. */
@@ -210,6 +206,7 @@ export class Worker {
         const allowed = serves && this.#rules.mayRunOn(step.claimed, { queue, handler })
         return allowed && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
+      keepPlace: (queue, handler) => (this.#resident ? this.#places.keepPlace(queue, handler) : null),
       revision: () => this.#rules.revision,
     })
   }

@@ -6,6 +6,7 @@
 import { jobHandler, typesOf } from '../../src/engine/courses.ts'
 import { lastChance } from '../../src/engine/crash-limit.ts'
 import type { Engine } from '../../src/engine/engine.ts'
+import type { Opening } from '../../src/engine/openings.ts'
 import { timerHandler, timerQueue } from '../../src/engine/plan.ts'
 import { recover } from '../../src/engine/take-over.ts'
 import { isGenevaError } from '../../src/index.ts'
@@ -129,6 +130,7 @@ export class DrivenWorker {
   isDead = false
   /** Whether it may go on with the next step at once. */
   mayRunOn = false
+  #begun: Run[] = []
   readonly runs: Run[] = []
   /** What went wrong beside what the nodes throw. */
   readonly errors: unknown[] = []
@@ -153,6 +155,7 @@ export class DrivenWorker {
       lease: this.#lease,
       strategies: productionStrategies,
       keepRoom: (step: RunningStep, queue: string) => this.mayRunOn && this.#running.keepRoom(step, queue, null),
+      keepPlace: () => (this.mayRunOn ? this.#place() : null),
     })
   }
 
@@ -188,6 +191,20 @@ export class DrivenWorker {
     const claimed = await this.#engine.store.claim({ workerId: this.id, sources, limit: manyRows, workflowId })
     for (const timer of claimed) await this.#run(timer).arrival()
     return claimed.length
+  }
+
+  /** There is always room. */
+  #place(): Opening {
+    const begin = (claimed: ClaimedExecution) => void this.#begun.push(this.#run(claimed))
+    return { workerId: this.id, revision: 0, begin, giveUp() {} }
+  }
+
+  /** What has begun beside the step that a report goes on with, at the gates. */
+  async takeBegun(): Promise<Run[]> {
+    const runs = this.#begun
+    this.#begun = []
+    await Promise.all(runs.map(run => run.arrival()))
+    return runs
   }
 
   #run(claimed: ClaimedExecution): Run {

@@ -159,11 +159,13 @@ export class Play {
     await arrive([run], () => run.open(event.act))
     this.#parts.flaky.mend()
     worker.mayRunOn = false
+    const also = await worker.takeBegun()
     const broken = breaks === null ? '' : ` over a connection that breaks ${breaks} the change`
-    const next = run.call === null ? '' : `, and goes on with ${run.call.node}`
+    const following = [run, ...also].flatMap(({ call }) => call?.node ?? [])
+    const next = following.length === 0 ? '' : `, and goes on with ${following.join(', ')}`
     this.#note(`${worker.name} reports ${said(event)}${broken}${next}`)
     this.#apply(event)
-    if (run.call !== null) this.#began(run)
+    for (const begun of [run, ...also]) if (begun.call !== null) this.#began(begun)
     await this.check()
   }
 

@@ -79,7 +79,7 @@ export function finished(
 ): Finished {
   let next: NewExecution | null = null
   const change = decided(situation, draft => {
-    next = decideFinish(draft, running, report, { plan, runOn })
+    next = decideFinish(draft, running, report, { plan, runOn })[0] ?? null
   })
   return { change, next }
 }

@@ -1,0 +1,90 @@
+/** What follows a step in several branches begins at once in the worker that recorded it, as far as it has room. */
+import { expect, it } from 'vitest'
+import { defineJob, Workflow } from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { useGeneva } from '../support/use-geneva.ts'
+
+const running = { now: 0, most: 0 }
+
+const work = defineJob('work', async ({ n }: { n: number }) => {
+  running.now++
+  running.most = Math.max(running.most, running.now)
+  await new Promise(resolve => setTimeout(resolve, 20))
+  running.now--
+  return n
+})
+const idle = defineJob('idle', async () => {})
+const mailed = defineJob('mailed', { queue: 'mail' }, async () => {})
+
+class Branches extends Workflow {
+  static {
+    this.step('first')
+    this.task('left', { dependsOn: ['first'] })
+    this.task('right', { dependsOn: ['first'] })
+  }
+  first() {}
+  left() {}
+  right() {}
+}
+
+forEachDatabase('branches', database => {
+  const roomy = { poll: 60_000, concurrency: 4, grace: 0, queues: ['default', 'mail'] }
+  const under = useGeneva(database, { workflows: [Branches], jobs: [work, idle, mailed], worker: roomy })
+
+  const eventsOf = async (id: string) => (await (await under.geneva.find(id))?.events()) ?? []
+  const begun = async (id: string) =>
+    (await eventsOf(id)).filter(({ type }) => type === 'step.started').map(({ node }) => node)
+  const queued = async (id: string) =>
+    (await eventsOf(id)).filter(({ type }) => type === 'step.scheduled').map(({ node }) => node)
+
+  it('of a class begin without having stood in line', async () => {
+    const workflow = await under.geneva.start(Branches)
+    await workflow.waitUntilFinished({ timeout: '20s' })
+    expect((await begun(workflow.id)).toSorted()).toEqual(['first', 'left', 'right'])
+    expect(await queued(workflow.id)).toEqual([])
+    expect((await under.geneva.doctor({ workflow: workflow.id })).findings).toEqual([])
+    expect(await workflow.verifyHistory()).toBeNull()
+  })
+
+  it('of a wide graph take the room that there is and no more; the rest is claimed, and each runs once', async () => {
+    running.most = 0
+    const graph = under.geneva.build(flow => {
+      const start = flow.node('begin', { job: idle, args: {}, dependsOn: null })
+      const all = flow.fanOut(
+        Array.from({ length: 30 }, (_, n) => n),
+        {
+          name: n => `w_${n}`,
+          job: work,
+          args: n => ({ n }),
+          dependsOn: [start],
+        },
+      )
+      flow.node('end', { job: idle, args: {}, dependsOn: all })
+    })
+    const workflow = await under.geneva.startGraph(graph)
+    await workflow.waitUntilFinished({ timeout: '20s' })
+    expect(running.most).toBe(4)
+    // The first of all, and those for which there was no room when it ended.
+    expect((await queued(workflow.id)).length).toBe(27)
+    const nodes = await begun(workflow.id)
+    expect(nodes.length).toBe(32)
+    expect(new Set(nodes).size).toBe(32)
+    expect((await under.geneva.doctor({ workflow: workflow.id })).findings).toEqual([])
+  })
+
+  it('of a queue that is paused stand in line', async () => {
+    await under.geneva.queues.pause('mail')
+    const graph = under.geneva.build(flow => {
+      const start = flow.node('begin', { job: idle, args: {}, dependsOn: null })
+      flow.node('left', { job: idle, args: {}, dependsOn: [start] })
+      flow.node('letter', { job: mailed, args: {}, dependsOn: [start] })
+    })
+    const workflow = await under.geneva.startGraph(graph)
+    await expect.poll(async () => (await begun(workflow.id)).length, { timeout: 20_000 }).toBe(2)
+    // The first of all, and the letter.
+    expect((await queued(workflow.id)).length).toBe(2)
+    await under.geneva.queues.resume('mail')
+    await workflow.waitUntilFinished({ timeout: '20s' })
+    expect((await begun(workflow.id)).length).toBe(3)
+  })
+})

@@ -12,7 +12,8 @@ import type { Case, Measurement, Workload } from '../workload.ts'
 
 /** Looking costs the server something; the work takes seconds. */
 const lookMs = 50
-const warmUp = 100
+/** For each process: one that has just begun is half as fast, and with eight of them each has little to do. */
+const warmUpEach = 1_000
 /** Faster than they can be worked off, so that there is always something to claim. */
 const atOnce = 500
 
@@ -21,6 +22,7 @@ function processes(count: number): Case {
     name: `${count} process${count === 1 ? '' : 'es'}`,
     async measure(database, size) {
       const workflows = size === 'full' ? 10_000 : 50
+      const warmUp = size === 'full' ? warmUpEach * count : 10
       return together(database, size === 'full' ? count : Math.min(count, 2), async bench => {
         await startSet(bench.geneva, warmUp)
         await untilFinished(bench, warmUp, lookMs)

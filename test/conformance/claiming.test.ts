@@ -19,9 +19,10 @@ forEachDatabase('claiming', database => {
   let other: Store
   let workers = 0
   let worker = ''
+  let url = ''
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
+    url = (await database.isolated()).url
     store = await openSameStore(url)
     other = await openSameStore(url)
   })
@@ -177,6 +178,28 @@ forEachDatabase('claiming', database => {
     expect((await store.queuesOf(['Elsewhere'])).toSorted()).toEqual(['held', 'left-by-old-code'])
     expect(await store.queuesOf([])).toEqual([])
   })
+
+  // The others lock what they know by its key: of two at the same instant one may find nothing, and asks again.
+  if (database.name === 'postgres') {
+    it('at the same instant finds what others have not, as much as it asks for', async () => {
+      const stores = [store, other, ...(await Promise.all([openSameStore(url), openSameStore(url)]))]
+      const names = await Promise.all(stores.map((each, index) => registerWorker(each, `crowd-${index}`)))
+      for (let round = 0; round < 10; round++) {
+        const ids = await startSome(store, 40)
+        const claims = await Promise.all(
+          stores.map((each, index) => each.claim({ workerId: names[index] ?? '', sources: [sampleSource], limit: 10 })),
+        )
+        expect(claims.map(claimed => claimed.length)).toEqual([10, 10, 10, 10])
+        expect(
+          claims
+            .flat()
+            .map(({ workflow }) => workflow.id)
+            .toSorted(),
+        ).toEqual(ids.toSorted())
+      }
+      for (const each of stores.slice(2)) await each.close()
+    })
+  }
 })
 
 /** As if its step had completed and the next one had to wait for a day. */

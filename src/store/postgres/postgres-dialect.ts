@@ -93,6 +93,7 @@ export const postgresDialect: Dialect = {
   // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),
+  lockFound: raw(' for update skip locked'),
   freshRead: raw(''),
   holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),
 

@@ -34,10 +34,15 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
 
 /**
  * One probe of the index per source, merged in order, then locked by key. Between the two a row may have moved on to its
- * next step, which is not due: it must still be the same execution under the same fence.
+ * next step, which is not due: it must still be the same execution under the same fence. Whoever claims at the same instant has found the
+ * same rows, and gets none; with one source, where the database can, rows are locked as they are found, and each gets others.
  */
 export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
   const { active } = context.tables
+  const [source] = request.sources
+  const { lockFound } = context.dialect
+  if (lockFound !== undefined && source !== undefined && request.sources.length === 1)
+    return sql`${probe(context, request, source)}${lockFound}`
   const probes = request.sources.map(
     (source, index) => sql`select * from (${probe(context, request, source)}) ${raw(`p${index}`)}`,
   )

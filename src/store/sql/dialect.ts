@@ -74,6 +74,11 @@ export interface StatementDialect {
   /** Deletes rows of `table` whose key columns stand in a set (alias `r`). */
   deleteFrom(table: Sql, rows: Sql, keys: readonly string[]): Sql
 
+  /**
+   * Stands behind a look for due rows that locks those it finds and passes over those that others have locked; missing where only
+   * rows that are known by their key can be locked so.
+   */
+  readonly lockFound?: Sql
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
   together?(statements: readonly Sql[]): Sql
 

@@ -54,9 +54,7 @@ export function decideFinish(
 }
 
 function begun(rows: readonly NewExecution[]): readonly NewExecution[] {
-  const [first] = rows
-  if (first === undefined) return rows
-  return rows.length === 1 ? (first.owner === null ? [] : rows) : rows.filter(row => row.owner !== null)
+  return rows.filter(row => row.owner !== null)
 }
 
 class Applying {

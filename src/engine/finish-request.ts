@@ -28,5 +28,5 @@ export interface FinishRequest {
 
 export type FinishResult =
   /** `also`: what else the worker has begun, beside what it goes on with. */
-  | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null; readonly also?: readonly ClaimedExecution[] }
+  | { readonly kind: 'recorded'; readonly next: ClaimedExecution | null; readonly also: readonly ClaimedExecution[] }
   | { readonly kind: 'refused' }

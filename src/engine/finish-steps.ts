@@ -251,11 +251,7 @@ function decideGroup(
     const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: inTurn(request.runOn) } : null
     const [next, ...also] = decideFinish(draft, row, request.report, { plan, runOn })
     const claimed = (each: NewExecution) => claimedNext(request, draft, each, facts.now ?? 0)
-    results.set(request, {
-      kind: 'recorded',
-      next: next === undefined ? null : claimed(next),
-      ...(also.length === 0 ? {} : { also: also.map(claimed) }),
-    })
+    results.set(request, { kind: 'recorded', next: next ? claimed(next) : null, also: also.map(claimed) })
     recorded = true
   }
   return recorded ? draft.build() : null

@@ -205,7 +205,7 @@ export class StepRunner {
     if (result.kind === 'refused') watch?.tell({ kind: 'claim lost', workerId, claimed })
     if (report === run.report) for (const error of run.errors) onError.report(error, claimed)
     if (result.kind === 'refused') return false
-    for (const also of result.also ?? []) this.#begin(step, also)
+    for (const also of result.also) this.#begin(step, also)
     if (result.next === null) return false
     running.goOn(step, result.next)
     return true

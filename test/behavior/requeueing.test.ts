@@ -26,6 +26,7 @@ class Import extends Workflow {
 
 const charge = defineJob(
   'charge',
+  // A schema written by hand, without the types of a library.
   { args: amountSchema() as any, onException: 'dlq', retry: { attempts: 2, backoff: () => 0, jitter: false } },
   async (args: { amount: number }) => {
     seen.push(args.amount)

@@ -16,6 +16,7 @@ const Accounts = defineHero('Account', {
 class Monthly extends Workflow<{ id: number }, { month: number; upTo: number }> {
   static {
     this.heroes(Accounts)
+    // A schema written by hand, without the types of a library.
     this.input(monthSchema() as any)
     this.step('bill')
     this.step('next')

@@ -5,6 +5,7 @@ import type { ClaimedExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import {
+  assumed,
   changeOf,
   finishedChange,
   openSameStore,
@@ -145,24 +146,3 @@ forEachDatabase('assumed changes', database => {
     await other.watch(workflowId, { workflowId: watcher, node: 'one' }, timer)
   }
 })
-
-/** What a worker knows of what it has claimed. */
-function assumed({ workflow, execution }: ClaimedExecution): WorkflowFacts {
-  return {
-    workflow,
-    active: [execution],
-    complete: true,
-    othersGoOn: false,
-    latest: null,
-    outworn: [],
-    parents: new Map(),
-    undo: null,
-    decisions: [],
-    signals: [],
-    letters: [],
-    started: new Map(),
-    others: new Map(),
-    fanIns: new Map(),
-    endedBy: new Map(),
-  }
-}

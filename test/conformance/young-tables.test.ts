@@ -9,7 +9,7 @@ import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw, render } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { databases } from '../support/databases.ts'
-import { finishedChange, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { assumed, finishedChange, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
 import { type Recording, recordingDatabase } from '../support/recording-database.ts'
 
 describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to young tables on $name', database => {
@@ -30,10 +30,9 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
   async function report(count: number): Promise<string[]> {
     await startSome(store, count)
     const claimed = await store.claim({ workerId: 'w1', sources: [sampleSource], limit: count })
-    const facts = claimed.map(({ workflow, execution }) => ({ workflow, active: [execution] }))
+    const facts = claimed.map(assumed)
     recording.take()
-    const changes = facts.map(fact => finishedChange(fact as never))
-    const now = await store.changeAssumed(facts as never, changes, { workerId: 'w1', revision: null })
+    const now = await store.changeAssumed(facts, facts.map(finishedChange), { workerId: 'w1', revision: null })
     expect(now).not.toBeNull()
     return recording.take().map(statement => render(statement, postgresDialect.placeholder).text)
   }

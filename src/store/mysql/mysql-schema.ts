@@ -41,7 +41,7 @@ export function mysqlSchema({ binaryCollation }: MysqlFlavor): SchemaDialect {
   const binaryText = (type: string) => `${type} character set utf8mb4 collate ${binaryCollation}`
   return {
     // Rows are changed in place.
-    roomToChange: '',
+    changingTable: '',
     tableOptions: ` engine = InnoDB, character set utf8mb4, collate ${binaryCollation}`,
     columnTypes: keyType => ({
       id: keyType === 'uuid' ? 'char(36) character set ascii collate ascii_bin' : 'bigint',

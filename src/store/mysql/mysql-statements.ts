@@ -5,8 +5,8 @@
 import { InvariantError } from '../../errors.ts'
 import { int } from '../sql/decode.ts'
 import type { ColumnType, KeyType, RowSet, StatementDialect } from '../sql/dialect.ts'
-import { splitSet } from '../sql/row-set.ts'
-import { join, param, raw, type Sql, sql } from '../sql/sql.ts'
+import { columnOf, KnownParts, type SplitSet, splitSet } from '../sql/row-set.ts'
+import { join, param, raw, Sql, sql } from '../sql/sql.ts'
 import { settleByDirtyRead } from './settle-by-dirty-read.ts'
 
 function idValue(id: string, keyType: KeyType): string | number {
@@ -18,32 +18,42 @@ function setColumn(type: ColumnType, keyType: KeyType): string {
   return type === 'int' ? 'bigint' : 'longtext'
 }
 
+const knownParts = new KnownParts()
+
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
-  const entries = Object.entries(set.columns)
   // Slots are compared, byte by byte, which a value by itself would have to be told.
-  const { singles } = splitSet(set, ['course', 'code', 'time'])
+  const { singles, shape } = splitSet(set, ['course', 'code', 'time'])
+  const columns: (readonly (string | number | null)[])[] = []
+  Object.values(set.columns).forEach((type, index) => {
+    if (singles[index] !== undefined) return
+    const column = columnOf(set, index)
+    columns.push(type === 'id' ? column.map(id => (id === null ? null : idValue(String(id), keyType))) : column)
+  })
+  const data = (columns[0] ?? set.rows).map((_, row) => columns.map(column => column[row]))
+  const parts = knownParts.of(set, `${alias} ${keyType} ${shape}`, () => rowParts(alias, set, { singles, keyType }))
+  return new Sql(parts, [...singles.filter(value => value !== undefined), JSON.stringify(data)])
+}
+
+interface Written {
+  readonly singles: SplitSet['singles']
+  readonly keyType: KeyType
+}
+
+/** Around what all rows share, in the order of the columns, and then the rows. */
+function rowParts(alias: string, set: RowSet, { singles, keyType }: Written): readonly string[] {
+  const entries = Object.entries(set.columns)
   const own = entries.filter((_, index) => singles[index] === undefined)
   const columns = own.map(
     ([name, type], index) => `${name} ${setColumn(type, keyType)} path '$[${index}]' null on empty`,
   )
-  const data = set.rows.map(row => {
-    const values: (string | number | null)[] = []
-    row.forEach((value, index) => {
-      if (singles[index] !== undefined) return
-      values.push(entries[index]?.[1] === 'id' && value !== null ? idValue(String(value), keyType) : value)
-    })
-    return values
-  })
-  const source = (name: string) =>
-    sql`json_table(${JSON.stringify(data)}, '$[*]' columns (${raw(columns.join(', '))})) ${raw(name)}`
-  if (own.length === entries.length) return source(alias)
+  const source = (name: string) => sql`json_table(${null}, '$[*]' columns (${raw(columns.join(', '))})) ${raw(name)}`
+  if (own.length === entries.length) return source(alias).parts
   // Reading a column out of JSON costs more than most of what is done with it.
   const shown = entries.map(([name, type], index) => {
-    const single = singles[index]
-    if (single === undefined) return raw(`j.${name}`)
-    return sql`cast(${single} as ${raw(type === 'int' ? 'signed' : 'char')}) as ${raw(name)}`
+    if (singles[index] === undefined) return raw(`j.${name}`)
+    return sql`cast(${null} as ${raw(type === 'int' ? 'signed' : 'char')}) as ${raw(name)}`
   })
-  return sql`(select ${join(shown, ', ')} from ${source('j')}) ${raw(alias)}`
+  return sql`(select ${join(shown, ', ')} from ${source('j')}) ${raw(alias)}`.parts
 }
 
 /** Lists are filled up to powers of two with their last element, so that there are few different statements. */

@@ -7,7 +7,7 @@
  * tenth of the rows: one, and looks it up.
  */
 import type { ColumnType, KeyType, RowSet } from '../sql/dialect.ts'
-import { type SplitSet, splitSet } from '../sql/row-set.ts'
+import { columnOf, KnownParts, type SplitSet, splitSet } from '../sql/row-set.ts'
 import { type Param, Sql } from '../sql/sql.ts'
 
 type Value = string | number | null
@@ -27,9 +27,7 @@ function literal(value: Value): string {
   return typeof value === 'number' ? String(value) : `"${value.replaceAll(/[\\"]/g, '\\$&')}"`
 }
 
-function columnOf(set: RowSet, index: number): readonly Value[] {
-  return set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
-}
+const knownParts = new KnownParts()
 
 export function arrayRows(alias: string, set: RowSet, keyType: KeyType): Sql {
   const { singles, shape } = splitSet(set)
@@ -43,25 +41,14 @@ export function arrayRows(alias: string, set: RowSet, keyType: KeyType): Sql {
     values.push(arrayLiteral(column, type))
   }
   values.push(count)
-  return new Sql(partsOf(`${alias} ${keyType} ${shape}`, set, singles, { alias, keyType }), values)
+  const key = `${alias} ${keyType} ${shape}`
+  const make = () => makeParts(Object.entries(set.columns), singles, { alias, keyType })
+  return new Sql(knownParts.of(set, key, make), values)
 }
-
-const knownParts = new WeakMap<RowSet['columns'], Map<string, readonly string[]>>()
 
 interface Written {
   readonly alias: string
   readonly keyType: KeyType
-}
-
-/** The text around the values, which is the same whenever the columns and the shape are. */
-function partsOf(key: string, { columns }: RowSet, singles: SplitSet['singles'], how: Written): readonly string[] {
-  const known = knownParts.get(columns) ?? new Map<string, readonly string[]>()
-  knownParts.set(columns, known)
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const parts = makeParts(Object.entries(columns), singles, how)
-  known.set(key, parts)
-  return parts
 }
 
 function makeParts(

@@ -52,7 +52,7 @@ export const postgresDialect: Dialect = {
   now: raw('(extract(epoch from statement_timestamp()) * 1000000)::bigint'),
   tableOptions: '',
   // A change that finds room on its own page leaves the indexes alone: three of four changes of a chain's row do.
-  roomToChange: ' with (fillfactor = 50)',
+  changingTable: ' with (fillfactor = 50)',
   columnTypes: keyType => ({
     id: keyType,
     key: 'text collate "C"',

@@ -120,8 +120,8 @@ export interface StatementDialect {
 /** How tables are made. */
 export interface SchemaDialect {
   readonly tableOptions: string
-  /** Follows the options of a table whose rows change often, so that there is room for it beside them. */
-  readonly roomToChange: string
+  /** Follows the options of the table whose rows change with every step and are looked up by their key. */
+  readonly changingTable: string
   columnTypes(keyType: KeyType): ColumnTypes
   /** Statements that make the id counter. */
   createCounter(counter: string): Sql[]

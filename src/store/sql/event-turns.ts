@@ -4,6 +4,10 @@
  * one workflow keep their order.
  */
 import type { NewEvent } from '../change.ts'
+import type { SqlContext } from './context.ts'
+import { maxRows, pieces } from './row-set.ts'
+import type { Sql } from './sql.ts'
+import { insertEvents } from './write-records.ts'
 
 /** Fewer than these go together, whatever they are. */
 const many = 32
@@ -33,4 +37,17 @@ function place(turns: Map<string, NewEvent[]>[], index: number, event: NewEvent)
   const same = turn.get(event.type)
   if (same === undefined) turn.set(event.type, [event])
   else same.push(event)
+}
+
+/** Statements of which none goes by what another one writes, and the events that go with them. */
+export function withEvents(
+  context: SqlContext,
+  statements: readonly Sql[],
+  lists: readonly (readonly NewEvent[])[],
+): readonly Sql[] {
+  const written = eventTurns(lists).map(turn =>
+    turn.flatMap(events => pieces(events, maxRows).map(piece => insertEvents(context, piece))),
+  )
+  const [first = [], ...later] = written
+  return [...context.together([...statements, ...first]), ...later.flatMap(turn => context.together(turn))]
 }

@@ -66,6 +66,25 @@ class ItemSet<Item> implements RowSet {
   }
 }
 
+export function columnOf(set: RowSet, index: number): readonly Value[] {
+  return set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
+}
+
+/** The text around the values of a set, which is the same whenever the columns and the key are. */
+export class KnownParts {
+  readonly #known = new WeakMap<RowSet['columns'], Map<string, readonly string[]>>()
+
+  of({ columns }: RowSet, key: string, make: () => readonly string[]): readonly string[] {
+    const known = this.#known.get(columns) ?? new Map<string, readonly string[]>()
+    this.#known.set(columns, known)
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const parts = make()
+    known.set(key, parts)
+    return parts
+  }
+}
+
 export interface SplitSet {
   /** The values that all rows share, by the place of the column; `undefined` where a column has its own for each row. */
   readonly singles: readonly (Value | undefined)[]
@@ -88,6 +107,9 @@ export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code
   })
   return { singles, shape: singles.map(value => (value === undefined ? '-' : '1')).join('') }
 }
+
+/** How many rows one statement writes. A group of small changes always fits. */
+export const maxRows = 5000
 
 /** Long lists go out in pieces, so that no statement outgrows what a server takes. */
 export function pieces<Item>(items: readonly Item[], size: number): (readonly Item[])[] {

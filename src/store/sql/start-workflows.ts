@@ -12,9 +12,9 @@ import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { json, text, workflowRecord } from './decode.ts'
 import { type Executor, type Row, runAll } from './dialect.ts'
-import { eventTurns } from './event-turns.ts'
+import { withEvents } from './event-turns.ts'
 import { insertGraphs } from './frozen-graphs.ts'
-import { type Columns, pieces, rowSet } from './row-set.ts'
+import { type Columns, maxRows, pieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
@@ -30,8 +30,6 @@ const maxSlice = 1000
 const maxSliceBytes = 4 * 1024 * 1024
 /** About what a row adds to a statement. */
 const rowBytes = 300
-/** How many rows one statement inserts. */
-const maxRows = 5000
 
 /** Starts in a transaction of the application are looked up first, one by one, unless there are more than this. */
 const maxLooks = 20
@@ -179,14 +177,9 @@ function companions(context: SqlContext, orders: readonly StartOrder[], filter: 
 }
 
 /** The same together with the workflows themselves, where nothing is known to stand in their way. */
-export function startStatements(context: SqlContext, orders: readonly StartOrder[]): Sql[] {
-  const [first = [], ...later] = eventTurns(orders.map(eventsOf))
-  const write = (turn: (typeof later)[number]) =>
-    turn.flatMap(events => pieces(events, maxRows).map(piece => insertEvents(context, piece)))
-  return [
-    ...context.together([insertWorkflows(context, orders), ...rowsBeside(context, orders, null), ...write(first)]),
-    ...later.flatMap(turn => context.together(write(turn))),
-  ]
+export function startStatements(context: SqlContext, orders: readonly StartOrder[]): readonly Sql[] {
+  const rows = [insertWorkflows(context, orders), ...rowsBeside(context, orders, null)]
+  return withEvents(context, rows, orders.map(eventsOf))
 }
 
 function rowsBeside(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {

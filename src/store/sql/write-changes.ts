@@ -6,11 +6,11 @@ import type { WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
-import { eventTurns } from './event-turns.ts'
+import { withEvents } from './event-turns.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
-import { type Columns, pieces, rowSet } from './row-set.ts'
+import { type Columns, maxRows, pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
@@ -18,32 +18,28 @@ import { deleteActive, insertActive, moveActive, replaceActive, stopActive } fro
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './write-fan-ins.ts'
 import { copyHistory, deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
 
-/** How many rows one statement writes. A group of small changes always fits. */
-const maxRows = 5000
-
 /** `slots`: where rows of endings still stand as the endings have them, by the id of the row. */
 export function changeStatements(
   context: SqlContext,
   changes: readonly WorkflowChange[],
   slots: ReadonlyMap<string, string> = new Map(),
-): Sql[] {
+): readonly Sql[] {
   const all = gatherChanges(changes, slots)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
   if (all.isPlain) {
-    const [first = [], ...later] = eventTurns(changes.map(change => change.events))
-    const events = (turn: (typeof later)[number]) => turn.flatMap(some => write(some, insertEvents))
-    return [
-      ...context.together([
-        ...write(all.standing, copyHistory),
-        ...write(all.removals, deleteActive),
-        ...write(all.replacements, replaceActive),
-        ...write(all.fanIns.updated, updateFanIns),
-        ...write(all.updates, updateWorkflows),
-        ...events(first),
-      ]),
-      ...later.flatMap(turn => context.together(events(turn))),
+    const plain = [
+      ...write(all.standing, copyHistory),
+      ...write(all.removals, deleteActive),
+      ...write(all.replacements, replaceActive),
+      ...write(all.fanIns.updated, updateFanIns),
+      ...write(all.updates, updateWorkflows),
     ]
+    return withEvents(
+      context,
+      plain,
+      changes.map(change => change.events),
+    )
   }
   return [
     // What has ended is recorded before its row is given to another.

@@ -58,7 +58,7 @@ export const sqliteDialect: Dialect = {
   now: raw(`cast(round(unixepoch('now', 'subsec') * 1000) as integer) * 1000`),
   tableOptions: '',
   // The rows stand in the index over their key, which is all that they are looked up by.
-  roomToChange: ' without rowid',
+  changingTable: ' without rowid',
   columnTypes: (keyType: KeyType) => ({
     id: keyType === 'uuid' ? 'text' : 'integer',
     key: 'text',

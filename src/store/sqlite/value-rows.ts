@@ -3,7 +3,7 @@
  * different statements. What all rows share is bound once. Very large sets travel as JSON.
  */
 import type { RowSet } from '../sql/dialect.ts'
-import { type SplitSet, splitSet } from '../sql/row-set.ts'
+import { columnOf, KnownParts, type SplitSet, splitSet } from '../sql/row-set.ts'
 import { type Param, Sql } from '../sql/sql.ts'
 
 /** What a statement may bind, with room to spare. Larger sets travel as JSON, which is three times slower to read. */
@@ -21,7 +21,7 @@ export function valueRows(alias: string, set: RowSet): Sql {
   else pushRows(values, columns, { count, length })
   const key = `${alias} ${isJson ? 'json' : length} ${shape}`
   return new Sql(
-    partsFor(set.columns, key, () => {
+    knownParts.of(set, key, () => {
       const from = isJson ? jsonSource() : valueSource(columns.length, length)
       return makeParts(alias, {
         names: Object.keys(set.columns),
@@ -40,7 +40,7 @@ function ownColumns(set: RowSet, singles: SplitSet['singles']): (readonly Value[
   const columns: (readonly Value[])[] = []
   Object.values(set.columns).forEach((type, index) => {
     if (singles[index] !== undefined) return
-    const column = set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
+    const column = columnOf(set, index)
     columns.push(type === 'id' ? column.map(value => (value === null ? null : idValue(String(value)))) : column)
   })
   return columns
@@ -60,17 +60,7 @@ function pushRows(values: Param[], columns: readonly (readonly Value[])[], { cou
   for (let left = (length - count) * (columns.length + 1); left > 0; left--) values.push(null)
 }
 
-const knownParts = new WeakMap<RowSet['columns'], Map<string, readonly string[]>>()
-
-function partsFor(columns: RowSet['columns'], key: string, make: () => readonly string[]): readonly string[] {
-  const known = knownParts.get(columns) ?? new Map<string, readonly string[]>()
-  knownParts.set(columns, known)
-  const found = known.get(key)
-  if (found !== undefined) return found
-  const parts = make()
-  known.set(key, parts)
-  return parts
-}
+const knownParts = new KnownParts()
 
 interface Source {
   /** Where the column of a row at that place is read. */

@@ -114,6 +114,7 @@ describe('a fork', () => {
     })
     class Child extends Parent {
       static {
+        // The types know only methods that the class has.
         const w = this as any
         w.task('d', { dependsOn: 'both' })
         w.task('e', { dependsOn: w.node('both') })
@@ -449,6 +450,7 @@ describe('a subclass', () => {
     const Parent = letters(w => w.parallel('both', (b: any) => [b.step('a'), b.step('b')]))
     class Child extends Parent {
       static {
+        // The types know only methods that the class has.
         const w = this as any
         w.step('c')
         w.renamed({ couple: 'both' })

@@ -60,6 +60,7 @@ describe('a step', () => {
     const Parent = letters(w => w.step('a', { dependsOn: 'b' }))
     class Child extends Parent {
       static {
+        // The types know only methods that the class has.
         ;(this as any).task('b')
       }
     }
@@ -92,6 +93,7 @@ describe('the step before', () => {
     const Parent = letters(w => w.step('a'))
     class Child extends Parent {
       static {
+        // The types know only methods that the class has.
         ;(this as any).step('b', { beforeStep: 'a' })
       }
     }
@@ -166,6 +168,7 @@ describe('former names', () => {
     const Parent = letters(w => [w.step('a'), w.renamed({ x: 'a' })])
     class Child extends Parent {
       static {
+        // The types know only methods that the class has.
         ;(this as any).renamed({ y: 'a' })
       }
     }
@@ -176,6 +179,7 @@ describe('former names', () => {
 
 describe('a mistake is raised when the class is defined, and names class and node', () => {
   const other = letters(() => {})
+  // The types know only methods that the class has.
   const ref = (other as any).task('f')
   const rows: [what: string, declare: (w: any) => void, message: RegExp][] = [
     ['dependsOn of a number', w => w.step('a', { dependsOn: 5 }), /^Letters, step a: `dependsOn` takes the name/],

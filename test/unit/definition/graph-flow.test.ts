@@ -20,6 +20,7 @@ const settle = defineJob('settle', async () => ({ happened: false }))
 const form = defineForm('approval', z.object({ limit: z.number() }))
 const large = '{{ gt .total 100 }}'
 
+/** Also what the types refuse, to see what is said of it. */
 const built = (describe: (w: any) => void) => buildGraph(describe as any)
 const graphOf = (describe: (w: any) => void) => graphOfFrozen(built(describe), defaults)
 const mistakeIn = (describe: (w: any) => void) => {

@@ -94,7 +94,7 @@ function active(shape: Shape): Sql[] {
       completed_iterations ${type.int} not null, total_iterations ${type.int}, runs ${type.int} not null,
       input ${type.json}, ancestry_hash ${type.key} not null, parents ${type.text} not null,
       primary key (workflow_id, slot)`,
-      shape.context.dialect.roomToChange,
+      shape.context.dialect.changingTable,
     ),
     shape.table(
       'fan_ins',

@@ -71,7 +71,7 @@ async function dueSources(context: SqlContext, request: LimitedRequest): Promise
   const { active } = context.tables
   const probes = request.sources.flatMap((source, index) => {
     const { queue, handler } = source
-    const plain = sql`select x.id from (${probe(context, { ...request, limit: 1 }, source)}) x`
+    const plain = sql`select x.id from (${probe(context, { ...request, limit: 1 }, { source })}) x`
     const laned = sql`select a.id from ${active} a where a.queue = ${queue} and a.handler = ${handler} and a.lane > ''
       and a.sort_key is not null order by a.lane, a.sort_key limit 1`
     const looks = request.limited.laned.has(handler) ? [plain, laned] : [plain]
@@ -115,7 +115,7 @@ async function findCandidates(search: Search): Promise<Candidate[]> {
   if (lines.length === 0) return []
   const probes = lines.map(({ source, lane, most }, index) => {
     const limit = Math.min(most, request.limit)
-    return sql`select x.*, ${index} as line from (${probe(search.context, { ...request, limit }, source, lane)}) x`
+    return sql`select x.*, ${index} as line from (${probe(search.context, { ...request, limit }, { source, lane })}) x`
   })
   const rows = await search.executor.query(
     join(

@@ -3,9 +3,11 @@
  * never waits for a row that another process holds, and it never locks a workflow.
  */
 import type { ActiveExecution, ClaimedExecution } from '../records.ts'
-import type { ClaimRequest } from '../store.ts'
+import type { ClaimRequest, ClaimSource } from '../store.ts'
+import { beginning, type ClaimFloors, type FloorOf, type Look } from './claim-floors.ts'
 import { claimLimited } from './claim-limited.ts'
 import type { SqlContext } from './context.ts'
+import { int } from './decode.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { claimTries, mayClaim, probe, takeLocked } from './take-claimed.ts'
@@ -15,18 +17,30 @@ import { aliveUnder } from './workers.ts'
  * Nothing when the worker's lease is lost. A lost answer is not retried here: the worker looks at what it holds. Throws
  * `StaleLimits` when the sources were chosen by rules that have changed.
  */
-export async function claim(context: SqlContext, request: ClaimRequest): Promise<ClaimedExecution[]> {
-  if (request.sources.length === 0 || request.limit <= 0) return []
-  if (request.limited !== undefined) return claimLimited(context, { ...request, limited: request.limited })
+export async function claim(
+  context: SqlContext,
+  floors: ClaimFloors,
+  request: ClaimRequest,
+): Promise<ClaimedExecution[]> {
+  const { sources, limited, workflowId } = request
+  if (sources.length === 0 || request.limit <= 0) return []
+  if (limited !== undefined) return claimLimited(context, { ...request, limited })
+  const look = (floorOf: FloorOf) => claimFrom(context, request, floorOf)
+  // What there is of one workflow says nothing about the lines that it stands in.
+  return workflowId === undefined ? floors.claim(sources, look) : (await look(() => beginning)).claimed
+}
+
+async function claimFrom(context: SqlContext, request: ClaimRequest, floorOf: FloorOf): Promise<Look> {
   return runTransaction(
     context.database,
     async transaction => {
       const [revision, keys] = await Promise.all([
         aliveUnder(context, transaction, request.workerId),
-        transaction.query(lockDue(context, request)),
+        transaction.query(lockDue(context, request, floorOf)),
       ])
-      if (!mayClaim(request, revision) || keys.length === 0) return []
-      return takeLocked(context, transaction, { request, keys, revision })
+      if (!mayClaim(request, revision) || keys.length === 0) return { claimed: [], smallest: null }
+      const claimed = await takeLocked(context, transaction, { request, keys, revision })
+      return { claimed, smallest: Math.min(...keys.map(key => int(key, 'sort_key'))) }
     },
     claimTries,
   )
@@ -37,16 +51,15 @@ export async function claim(context: SqlContext, request: ClaimRequest): Promise
  * next step, which is not due: it must still be the same execution under the same fence. Whoever claims at the same instant has found the
  * same rows, and gets none; with one source, where the database can, rows are locked as they are found, and each gets others.
  */
-export function lockDue(context: SqlContext, request: ClaimRequest): Sql {
+function lockDue(context: SqlContext, request: ClaimRequest, floorOf: FloorOf): Sql {
   const { active } = context.tables
-  const [source] = request.sources
+  const [only] = request.sources
   const { lockFound } = context.dialect
-  if (lockFound !== undefined && source !== undefined && request.sources.length === 1)
-    return sql`${probe(context, request, source)}${lockFound}`
-  const probes = request.sources.map(
-    (source, index) => sql`select * from (${probe(context, request, source)}) ${raw(`p${index}`)}`,
-  )
-  return sql`select a.workflow_id, a.slot from
+  const look = (source: ClaimSource) => probe(context, request, { source, floor: floorOf(source) })
+  if (lockFound !== undefined && only !== undefined && request.sources.length === 1)
+    return sql`${look(only)}${lockFound}`
+  const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)
+  return sql`select a.workflow_id, a.slot, due.sort_key from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
     ${context.dialect.keyedJoin} ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
     where a.sort_key is not null and a.id = due.id and a.fence = due.fence${context.dialect.lockSkipping}`

@@ -25,6 +25,7 @@ import { changeAssumed } from './change-assumed.ts'
 import { changeWorkflows, type Decide } from './change-workflows.ts'
 import { checkpoint, checkpointWith } from './checkpoint.ts'
 import { claim, markStarted } from './claim.ts'
+import { ClaimFloors } from './claim-floors.ts'
 import { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { allGraphs, findDefinition, registerDefinitions } from './definitions.ts'
@@ -56,6 +57,7 @@ import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, renewLe
 export class SqlStore implements Store {
   readonly #context: SqlContext
   readonly #ids: IdAllocator
+  readonly #floors: ClaimFloors
   readonly #keyType: KeyType | undefined
   readonly schedules: SqlSchedules
   readonly limits: SqlLimits
@@ -63,7 +65,12 @@ export class SqlStore implements Store {
   readonly requests: SqlRequests
   readonly views: SqlViews
 
-  constructor(database: Database, options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>) {
+  constructor(
+    database: Database,
+    options: Pick<DatabaseOptions, 'prefix' | 'schema' | 'keyType'>,
+    floors = new ClaimFloors(),
+  ) {
+    this.#floors = floors
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
     this.#keyType = options.keyType
@@ -116,7 +123,7 @@ export class SqlStore implements Store {
     return inTurn(handle, () => startInside(this.#context, executor, orders, options))
   }
   claim(request: ClaimRequest) {
-    return claim(this.#context, request)
+    return claim(this.#context, this.#floors, request)
   }
   checkpoint(execution: ActiveExecution, progress: Progress) {
     return checkpoint(this.#context, execution, progress)

@@ -63,15 +63,24 @@ function wanted({ crashed }: ClaimRequest, takes: readonly Take[]): Take[] {
   return takes.filter(({ before }) => !crashed || before.crashes < crashed.times || left-- > 0)
 }
 
-/** The first rows in a line: the plain one of a queue, or a lane. */
-export function probe(context: SqlContext, request: ClaimRequest, source: ClaimSource, lane = ''): Sql {
+export interface Line {
+  readonly source: ClaimSource
+  /** Without one, the plain line of the queue. */
+  readonly lane?: string
+  /** Rows with a smaller key are not looked at. */
+  readonly floor?: number
+}
+
+/** The first rows in a line. */
+export function probe(context: SqlContext, request: ClaimRequest, { source, lane = '', floor }: Line): Sql {
   const { now, tables } = context
+  const from = floor === undefined ? raw('') : sql` and sort_key >= ${floor}`
   const { workflowId, crashed } = request
   const only = workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(workflowId)}`
   const sound = crashed?.take === 0 ? sql` and crashes < ${crashed.times}` : raw('')
   return sql`select workflow_id, slot, sort_key, id, fence from ${tables.active}
     where queue = ${source.queue} and handler = ${source.handler} and lane = ${lane}
-      and sort_key <= ${now} and due_at <= ${now}
+      and sort_key <= ${now}${from} and due_at <= ${now}
       and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`
 }
 

@@ -1,0 +1,71 @@
+/** Claims begin at the smallest key of the one before, but for looks that may take a part of the time only. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { beginning, ClaimFloors } from '../../../src/store/sql/claim-floors.ts'
+
+const source = { queue: 'default', handler: 'Sample', generation: 1 }
+const other = { ...source, handler: 'Other' }
+
+describe('the floor of a claim', () => {
+  let now = 0
+  let floors = new ClaimFloors(() => now)
+  let looks: number[] = []
+
+  beforeEach(() => {
+    now = 0
+    floors = new ClaimFloors(() => now)
+    looks = []
+  })
+
+  /** A claim whose every look takes so long and finds rows from this key on. Returns the floors that it looked from. */
+  async function claim(smallest: number | null, { ms = 100, sources = [source] } = {}): Promise<number[]> {
+    looks = []
+    await floors.claim(sources, async floorOf => {
+      looks.push(...sources.map(floorOf))
+      now += ms
+      return { claimed: [], smallest }
+    })
+    return looks
+  }
+
+  it('is the beginning as long as looks from there take little of the time', async () => {
+    for (let key = 0; key < 500; key++) {
+      expect(await claim(key, { ms: 4 })).toEqual([beginning])
+      now += 46
+    }
+  })
+
+  it('is the smallest key of the claim before, once they have taken more than their part', async () => {
+    const from: number[] = []
+    for (let key = 1; key <= 20; key++) from.push(...(await claim(key)))
+    expect(from.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => beginning))
+    expect(from.slice(-5)).toEqual([15, 16, 17, 18, 19])
+  })
+
+  it('is the beginning every two seconds at least, however long such looks take', async () => {
+    for (let key = 1; key <= 3; key++) await claim(key, { ms: 10_000 })
+    const from: number[] = []
+    for (let key = 4; key <= 60; key++) from.push(...(await claim(key, { ms: 100 })))
+    const spaces = from.flatMap((floor, index) => (floor === beginning ? [index] : []))
+    expect(spaces.length).toBeGreaterThan(1)
+    expect(Math.max(...spaces.slice(1).map((at, index) => at - (spaces[index] ?? 0)))).toBeLessThanOrEqual(21)
+  })
+
+  it('is the beginning before a claim comes back with nothing', async () => {
+    for (let key = 1; key <= 20; key++) await claim(key)
+    expect(await claim(null)).toEqual([20, beginning])
+  })
+
+  it('sinks again when a look from the beginning finds a smaller key', async () => {
+    for (let key = 101; key <= 120; key++) await claim(key)
+    now += 2000
+    expect(await claim(7)).toEqual([beginning])
+    await claim(8, { ms: 1000 })
+    expect(await claim(9)).toEqual([8])
+  })
+
+  it('is of one line: one that was not looked at has none', async () => {
+    for (let key = 1; key <= 20; key++) await claim(key)
+    expect(await claim(30, { sources: [source, other] })).toEqual([20, beginning])
+    expect(await claim(31, { sources: [other] })).toEqual([30])
+  })
+})

@@ -28,7 +28,6 @@ export class Run implements Visitor {
   readonly worker: DrivenWorker
   /** Where it stands; `null` while it is on its way, and when it is over. */
   call: Call | null = null
-  told: Act | null = null
   #over = false
   #arrived: () => void = () => {}
   #arrival: Promise<void>

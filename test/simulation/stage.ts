@@ -24,8 +24,6 @@ export interface Call {
 /** What a worker runs: at its gate, or on its way to the next one or to the end. */
 export interface Visitor {
   entered(call: Call): void
-  /** What the condition of the node has been told, for its body. */
-  told: Act | null
 }
 
 /** Who runs the code, by the id of the execution. Asynchronous contexts would say it too, but slow every promise down. */
@@ -46,9 +44,6 @@ interface Told {
 export async function tell(execution: Told, name = execution.node): Promise<Act> {
   const visitor = visitors.get(execution.id)
   if (visitor === undefined) throw new Error(`${name} was called by nobody.`)
-  const { told } = visitor
-  visitor.told = null
-  if (told !== null) return told
   return new Promise(open => visitor.entered({ node: name, attempt: execution.attempt, open }))
 }
 
@@ -136,7 +131,7 @@ type Verbs = Record<'step' | 'task' | 'resumableStep' | 'each', (name: string, o
 function bodyOf(node: SimulatedNode): (this: AnyWorkflow, argument: unknown) => Promise<unknown> {
   return async function (this: AnyWorkflow, argument: unknown) {
     const iteration = node.kind === 'resumable' ? (argument as Iteration<number>) : undefined
-    await perform(await tell(this.execution), this, iteration)
+    await perform(foretold.get(this) ?? (await tell(this.execution)), this, iteration)
     return { attempt: this.execution.attempt }
   }
 }
@@ -158,13 +153,14 @@ function declare(verbs: Verbs, node: SimulatedNode, previous: string | null): st
   return name
 }
 
+/** What the condition of a node has been told, for its body. By the run: the execution may be another worker's by then. */
+const foretold = new WeakMap<AnyWorkflow, Act>()
+
 /** The gate of a node with a condition stands in the condition. What it is told there, its body does. */
 async function skips(workflow: AnyWorkflow): Promise<boolean> {
-  const visitor = visitors.get(workflow.execution.id)
   const act = await tell(workflow.execution)
-  if (act === 'skip') return true
-  if (visitor !== undefined) visitor.told = act
-  return false
+  foretold.set(workflow, act)
+  return act === 'skip'
 }
 
 function eachOptions(node: SimulatedNode): object {

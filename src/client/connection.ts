@@ -224,6 +224,7 @@ export class Connection {
       await ticks.register()
       const parts = { engine, waiters: new Waiters(engine) }
       const forHandles = () => this.#whileOpen(parts)
+      passOn(engine)
       this.#ready = true
       return {
         ...parts,
@@ -244,6 +245,12 @@ export class Connection {
     if (this.#closed) throw new ClosedError()
     return parts
   }
+}
+
+/** What has become due here, or is to be stopped, may be another process's. */
+function passOn({ ends, store: { hints } }: Engine): void {
+  ends.onWork(codeless => hints?.send(codeless ? 'codeless' : 'work'))
+  ends.onStop(() => hints?.send('stop'))
 }
 
 function checkLimits(limits: GenevaOptions['limits']): void {

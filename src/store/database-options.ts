@@ -13,6 +13,11 @@ export interface DatabaseOptions {
   readonly poolSize?: number
   /** Off behind a pooler that hands out a connection per transaction. Default on. */
   readonly preparedStatements?: boolean
+  /**
+   * Tell other processes when there is work, and listen for it, where the database can do so (PostgreSQL). Default on, but not
+   * without prepared statements: who listens needs a connection of his own. Without it workers find work by looking for it.
+   */
+  readonly notify?: boolean
   /** Refuse a database file that is not there, instead of making it. Default off. */
   readonly mustExist?: boolean
   /** How hard an embedded database tries to survive a power cut. Default `full`. */

@@ -9,6 +9,7 @@ export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
 export type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
 import type { EventStore } from './event-store.ts'
+import type { Hints } from './hints.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
 import type { LimitKey, LimitStore } from './limit-store.ts'
 import type { ReadinessFacts } from './readiness-facts.ts'
@@ -213,6 +214,8 @@ export interface SchemaPlan {
 }
 
 export interface Store extends EventStore {
+  /** Word between processes; missing where the database cannot pass it on, or is not asked to. */
+  readonly hints?: Hints
   /** Brings the tables up to date; any number of processes may call it at once. */
   migrate(): Promise<void>
   /** Checks that the tables fit this code without changing them. */

@@ -15,6 +15,7 @@ import { type ClaimRequest, StaleLimits } from '../store/store.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
+import { hearOfWork } from './hear-of-work.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { LostClaims } from './lost-claims.ts'
 import { Places } from './places.ts'
@@ -113,10 +114,10 @@ export class Worker {
     this.#resident = true
     await this.#begin()
     this.#tell('started')
-    const { ticks, onError } = this.#parts
-    const { ends } = this.#parts.engine
-    const unsubscribe = ends.onWork(codeless => this.#wake(codeless))
-    const withdraw = this.#parts.engine.openings.add(this.#places)
+    const { engine, ticks, onError } = this.#parts
+    const stop = () => this.#lease?.checkSoon()
+    const unsubscribe = hearOfWork(engine, { work: codeless => this.#wake(codeless), stop })
+    const withdraw = engine.openings.add(this.#places)
     this.#running.onFree(queue => this.#plan?.wantsRoom(queue) && this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
       this.#claimAlways(),

@@ -11,6 +11,7 @@ export async function openPostgresStore(options: DatabaseOptions): Promise<Store
     url: options.url,
     poolSize: options.poolSize ?? 10,
     preparedStatements: options.preparedStatements ?? true,
+    notify: options.notify ?? options.preparedStatements ?? true,
   })
   return new SqlStore(database, options)
 }

@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
+import type { Hints } from '../hints.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import {
   type Database,
@@ -18,6 +19,7 @@ import { raw, type Sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { postgresDialect } from './postgres-dialect.ts'
+import { PostgresHints } from './postgres-hints.ts'
 import { PostgresSession, PostgresTransaction, StatementNames } from './postgres-session.ts'
 
 export interface PostgresOptions {
@@ -25,6 +27,8 @@ export interface PostgresOptions {
   readonly poolSize: number
   /** Off behind a pooler that hands out a connection per transaction. */
   readonly preparedStatements: boolean
+  /** Whether processes pass word to each other. */
+  readonly notify?: boolean
 }
 
 const oldestVersion = 130000
@@ -56,16 +60,19 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const driver = await import('pg').catch(error => {
     throw new DriverMissingError('PostgreSQL', 'pg', { cause: error })
   })
-  const pool = new driver.default.Pool({
+  const connection = {
     connectionString: options.url,
-    max: options.poolSize,
-    pipeline: true,
     // A server that vanished without a word must not be waited for until a worker has lost its lease unnoticed.
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
     connectionTimeoutMillis: answerMs,
     query_timeout: answerMs,
     application_name: 'geneva-drive',
+  }
+  const pool = new driver.default.Pool({
+    ...connection,
+    max: options.poolSize,
+    pipeline: true,
     // Idle connections do not keep a process alive that has nothing left to do.
     allowExitOnIdle: true,
   } as pg.PoolConfig)
@@ -77,7 +84,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     if (options.preparedStatements) client.query(setUp).catch(() => {})
   })
   const names = options.preparedStatements ? new StatementNames(driver.default.Query) : null
-  const database = new PostgresDatabase(pool, names)
+  const connect = () => new driver.default.Client(connection)
+  const database = new PostgresDatabase(pool, names, options.notify ? connect : null)
   try {
     await checkVersion(database)
   } catch (error) {
@@ -101,8 +109,10 @@ class PostgresDatabase implements Database {
   readonly #pool: pg.Pool
   readonly #names: StatementNames | null
   readonly #users: Turnstile
+  readonly hints?: (channel: string) => Hints
 
-  constructor(pool: pg.Pool, names: StatementNames | null) {
+  constructor(pool: pg.Pool, names: StatementNames | null, connect: (() => pg.Client) | null) {
+    if (connect !== null) this.hints = channel => new PostgresHints({ pool, connect, channel })
     this.#pool = pool
     this.#users = new Turnstile(pool.options.max - keptConnections)
     this.#names = names

@@ -3,6 +3,7 @@
  * which database they talk to.
  */
 import type { NumberWindow, Settlement } from '../event-store.ts'
+import type { Hints } from '../hints.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import type { UserTransaction } from '../store.ts'
 import type { Param, Sql } from './sql.ts'
@@ -213,6 +214,8 @@ export interface Database extends Executor {
   userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
   borrow(handle: unknown): Executor
+  /** Word between processes on a channel of that name, where the database has such. */
+  hints?(channel: string): Hints
   /** Missing where there is no pool of connections. */
   poolUse?(): PoolUse
   close(): Promise<void>

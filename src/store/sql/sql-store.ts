@@ -5,6 +5,7 @@
 import type { WorkflowChange, WorkflowFacts } from '../change.ts'
 import type { DatabaseOptions } from '../database-options.ts'
 import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
+import type { Hints } from '../hints.ts'
 import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
 import type {
   AssumedCall,
@@ -59,6 +60,7 @@ export class SqlStore implements Store {
   readonly #ids: IdAllocator
   readonly #floors: ClaimFloors
   readonly #keyType: KeyType | undefined
+  readonly hints?: Hints
   readonly schedules: SqlSchedules
   readonly limits: SqlLimits
   readonly housekeeping: SqlHousekeeping
@@ -73,6 +75,8 @@ export class SqlStore implements Store {
     this.#floors = floors
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
+    const hints = database.hints?.(`${this.#context.tables.prefix}hints`)
+    if (hints !== undefined) this.hints = hints
     this.#keyType = options.keyType
     this.schedules = new SqlSchedules(this.#context)
     this.limits = new SqlLimits(this.#context)

@@ -1,0 +1,67 @@
+/** Hints by `NOTIFY`, never within a transaction that does anything else, and by one connection that listens. */
+import type pg from 'pg'
+import { randomId } from '../../primitives/random-id.ts'
+import type { Hint, Hints } from '../hints.ts'
+import { HintLine } from './hint-line.ts'
+import { HintSender } from './hint-sender.ts'
+
+// Nothing is lost with a hint, so nobody waits until it is on the disk.
+const notify = `select set_config('synchronous_commit', 'off', true), pg_notify($1, word) from unnest($2::text[]) word`
+
+const hints: ReadonlySet<string> = new Set<Hint>(['work', 'codeless', 'stop'])
+
+export interface HintParts {
+  readonly pool: pg.Pool
+  connect(): pg.Client
+  readonly channel: string
+}
+
+export class PostgresHints implements Hints {
+  readonly #parts: HintParts
+  /** Its own words are not news. */
+  readonly #id = randomId(4)
+  readonly #listeners = new Set<(hint: Hint) => void>()
+  readonly #sender: HintSender
+  #line: HintLine | null = null
+
+  constructor(parts: HintParts) {
+    this.#parts = parts
+    this.#sender = new HintSender(hints => this.#say(hints.map(hint => `${hint} ${this.#id}`)))
+  }
+
+  send(hint: Hint): void {
+    this.#sender.send(hint)
+  }
+
+  listen(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener)
+    this.#line ??= this.#open()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      this.#line?.close()
+      this.#line = null
+    }
+  }
+
+  #open(): HintLine {
+    const { connect, channel } = this.#parts
+    const tell = (hint: Hint) => {
+      for (const listener of this.#listeners) listener(hint)
+    }
+    return new HintLine({
+      connect,
+      channel,
+      say: text => this.#say([text]),
+      opened: () => tell('codeless'),
+      heard: text => {
+        const [hint = '', from] = text.split(' ')
+        if (hints.has(hint) && from !== this.#id) tell(hint as Hint)
+      },
+    })
+  }
+
+  #say(words: readonly string[]): Promise<unknown> {
+    return this.#parts.pool.query(notify, [this.#parts.channel, words])
+  }
+}

@@ -249,8 +249,9 @@ export class Connection {
 
 /** What has become due here, or is to be stopped, may be another process's. */
 function passOn({ ends, store: { hints } }: Engine): void {
-  ends.onWork(codeless => hints?.send(codeless ? 'codeless' : 'work'))
-  ends.onStop(() => hints?.send('stop'))
+  if (hints === undefined) return
+  ends.onWork(codeless => hints.send(codeless ? 'codeless' : 'work'))
+  ends.onStop(() => hints.send('stop'))
 }
 
 function checkLimits(limits: GenevaOptions['limits']): void {

@@ -209,7 +209,7 @@ class Applying {
 
   #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {
     const draft = this.#draft
-    if (items.length > 0) return insertItems(draft, this.#plan, row, items)
+    if (items.length > 0) return insertItems(draft, this.#plan, row, { items, runOn: this.#runOn })
     draft.end(row, 'completed', 'success', { output: null })
     return this.#satisfied(row)
   }

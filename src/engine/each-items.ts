@@ -10,11 +10,18 @@ import { currentName, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { arrive, insertFirst, lostNode } from './schedule.ts'
 
+/** What an `each` node is run over, and who may begin with it. */
+interface Fan {
+  readonly items: readonly string[]
+  readonly runOn: RunOn | null
+}
+
+/** Those that the worker has places for begin at once. */
 export function insertItems(
   draft: ChangeDraft,
   plan: Plan,
   row: ActiveExecution,
-  items: readonly string[],
+  { items, runOn }: Fan,
 ): NewExecution[] {
   const each = currentName(plan, row.node)
   draft.move(row, 'waiting')
@@ -25,10 +32,11 @@ export function insertItems(
   const limit = placesOf(plan, each)
   return items.map((input, index) => {
     const id = `${each}${itemSeparator}${index}`
-    const options = index < limit ? { input } : { input, state: 'waiting' as const }
+    const options = index < limit ? { input, runOn } : { input, state: 'waiting' as const }
     const node = plan.graph.find(id)
     // Old code was asked for them, and the newest has no such node any more.
-    if (node === null) return insertFirst(draft, plan, lostNode(plan.graph, id), { ...options, generation: 0 })
+    if (node === null)
+      return insertFirst(draft, plan, lostNode(plan.graph, id), { ...options, runOn: null, generation: 0 })
     return insertFirst(draft, plan, node, options)
   })
 }

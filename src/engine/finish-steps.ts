@@ -289,13 +289,17 @@ function byWorkflow<Request extends Pick<FinishRequest, 'claimed'>>(
   return groups
 }
 
-/** The claim does not hold any more. If this worker itself has ended the row, the answer to that was lost. */
+/**
+ * The claim does not hold any more. If this worker itself has ended the row, or items stand there under the ids that they were to
+ * have, the answer to that was lost.
+ */
 function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string): FinishResult {
-  if (facts.endedBy.get(request.claimed.execution.id) !== workerId) return { kind: 'refused' }
   const rowWith = finderOf(facts.active)
-  const isMine = (row: ActiveExecution) => row.state === 'in_progress' && row.owner === workerId
   // In the order in which they were given their ids: the first has the place of the step.
-  const mine = request.ids.ids.flatMap(id => rowWith(id) ?? []).filter(isMine)
+  const written = request.ids.ids.flatMap(id => rowWith(id) ?? [])
+  const isEnded = facts.endedBy.get(request.claimed.execution.id) === workerId
+  if (!isEnded && written.length === 0) return { kind: 'refused' }
+  const mine = written.filter(row => row.state === 'in_progress' && row.owner === workerId)
   const [next, ...also] = mine.map(execution => ({ ...request.claimed, execution }))
   return { kind: 'recorded', next: next ?? null, also }
 }

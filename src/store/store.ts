@@ -56,6 +56,8 @@ export interface ClaimRequest {
   readonly workerId: string
   readonly sources: readonly ClaimSource[]
   readonly limit: number
+  /** Some of the rows may have a priority, and go before others that came earlier. */
+  readonly prioritized?: boolean
   /** Restricts the claim to one workflow, for the test kit. */
   readonly workflowId?: string
   /** Of the rows that have crashed so often, no more than `take`; the rest is left to others. */

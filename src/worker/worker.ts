@@ -291,16 +291,18 @@ export class Worker {
     return claimed.length > 0
   }
 
-  #claim({ sources, limit, limited }: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
-    const workerId = this.#workerId
-    const only = workflowId === undefined ? {} : { workflowId }
+  #claim(share: Pick<ClaimRequest, 'sources' | 'limit' | 'limited'>, workflowId?: string) {
     // They run alone, so more than one would only keep room from others.
     const take = this.#running.all().some(step => isOnLastChance(step.claimed)) ? 0 : 1
     if (take === 0) this.#plan?.noteShort()
-    const crashed = { times: lastChance, take }
-    const held = limited === undefined ? {} : { limited }
-    const { revision } = this.#rules
-    return this.#parts.engine.store.claim({ sources, limit, workerId, crashed, revision, ...held, ...only })
+    return this.#parts.engine.store.claim({
+      ...share,
+      ...(workflowId === undefined ? {} : { workflowId }),
+      workerId: this.#workerId,
+      crashed: { times: lastChance, take },
+      revision: this.#rules.revision,
+      prioritized: this.#plan?.usesPriorities || this.#sawPriority,
+    })
   }
 
   async #readRules(): Promise<void> {

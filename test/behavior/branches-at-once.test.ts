@@ -27,9 +27,22 @@ class Branches extends Workflow {
   right() {}
 }
 
+class Items extends Workflow {
+  static {
+    this.step('first')
+    this.each('item', { items: () => [1, 2, 3, 4, 5, 6], concurrency: 3 })
+    this.step('last')
+  }
+  first() {}
+  item(value: number) {
+    return value * 10
+  }
+  last() {}
+}
+
 forEachDatabase('branches', database => {
   const roomy = { poll: 60_000, concurrency: 4, grace: 0, queues: ['default', 'mail'] }
-  const under = useGeneva(database, { workflows: [Branches], jobs: [work, idle, mailed], worker: roomy })
+  const under = useGeneva(database, { workflows: [Branches, Items], jobs: [work, idle, mailed], worker: roomy })
 
   const eventsOf = async (id: string) => (await (await under.geneva.find(id))?.events()) ?? []
   const begun = async (id: string) =>
@@ -70,6 +83,18 @@ forEachDatabase('branches', database => {
     expect(nodes.length).toBe(32)
     expect(new Set(nodes).size).toBe(32)
     expect((await under.geneva.doctor({ workflow: workflow.id })).findings).toEqual([])
+  })
+
+  it('of an each begin as many as it may run at once, and each item runs once', async () => {
+    const workflow = await under.geneva.start(Items)
+    await workflow.waitUntilFinished({ timeout: '20s' })
+    const items = Array.from({ length: 6 }, (_, index) => `item/${index}`)
+    // Those that had to wait for a place among the items stand in line when they get one, and are claimed.
+    expect(await queued(workflow.id)).toEqual([])
+    expect((await begun(workflow.id)).toSorted()).toEqual(['first', 'item', ...items, 'last'].toSorted())
+    expect(await workflow.output('item')).toEqual([10, 20, 30, 40, 50, 60])
+    expect((await under.geneva.doctor({ workflow: workflow.id })).findings).toEqual([])
+    expect(await workflow.verifyHistory()).toBeNull()
   })
 
   it('of a queue that is paused stand in line', async () => {

@@ -14,6 +14,7 @@ forEachDatabase('claims from a floor', database => {
   let now = 0
   /** So long each look takes, by the clock that the floors go by. */
   let lookMs = 0
+  let prioritized = false
   const clock = () => {
     now += lookMs
     return now
@@ -29,13 +30,14 @@ forEachDatabase('claims from a floor', database => {
 
   const claim = async (limit: number, workflowId?: string) => {
     const only = workflowId === undefined ? {} : { workflowId }
-    const claimed = await store.claim({ workerId: 'w1', sources: [sampleSource], limit, ...only })
+    const claimed = await store.claim({ workerId: 'w1', sources: [sampleSource], limit, prioritized, ...only })
     return claimed.map(({ workflow }) => workflow.id)
   }
 
   /** Looks from the beginning have used up their time, and the floor is behind the first rows. */
   beforeEach(async () => {
     lookMs = 0
+    prioritized = false
     while ((await claim(500)).length > 0);
     now += 100_000
     lookMs = 5000
@@ -46,7 +48,7 @@ forEachDatabase('claims from a floor', database => {
 
   it('pass by what comes before it, for two seconds at most', async () => {
     const plain = await startSome(store, 3)
-    const [urgent = ''] = await startSome(store, 1, { first: { priority: 1000 } })
+    const [urgent = ''] = await startSome(store, 1, { first: { priority: 100 } })
     expect(await claim(1)).toEqual([plain[0]])
     now += 1999
     expect(await claim(1)).toEqual([plain[1]])
@@ -55,14 +57,22 @@ forEachDatabase('claims from a floor', database => {
     expect(await claim(5)).toEqual([plain[2]])
   })
 
+  it('pass by no priority where there are some', async () => {
+    prioritized = true
+    await startSome(store, 3)
+    const [urgent = ''] = await startSome(store, 1, { first: { priority: 100 } })
+    const [second = ''] = await startSome(store, 1, { first: { priority: 1 } })
+    expect(await claim(2)).toEqual([urgent, second])
+  })
+
   it('find what comes before it at once where there is nothing else', async () => {
-    const [urgent = ''] = await startSome(store, 1, { first: { priority: 1000 } })
+    const [urgent = ''] = await startSome(store, 1, { first: { priority: 100 } })
     expect(await claim(5)).toEqual([urgent])
     expect(await claim(5)).toEqual([])
   })
 
   it('do not hold for the claim of one workflow', async () => {
-    const [urgent = ''] = await startSome(store, 1, { first: { priority: 1000 } })
+    const [urgent = ''] = await startSome(store, 1, { first: { priority: 100 } })
     const plain = await startSome(store, 2)
     expect(await claim(5, urgent)).toEqual([urgent])
     expect(await claim(5)).toEqual(plain)

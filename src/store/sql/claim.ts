@@ -4,6 +4,7 @@
  */
 import type { ActiveExecution, ClaimedExecution } from '../records.ts'
 import type { ClaimRequest, ClaimSource } from '../store.ts'
+import { highestPriority } from './aging.ts'
 import { beginning, type ClaimFloors, type FloorOf, type Look } from './claim-floors.ts'
 import { claimLimited } from './claim-limited.ts'
 import type { SqlContext } from './context.ts'
@@ -27,7 +28,9 @@ export async function claim(
   if (limited !== undefined) return claimLimited(context, { ...request, limited })
   const look = (floorOf: FloorOf) => claimFrom(context, request, floorOf)
   // What there is of one workflow says nothing about the lines that it stands in.
-  return workflowId === undefined ? floors.claim(sources, look) : (await look(() => beginning)).claimed
+  if (workflowId !== undefined) return (await look(() => beginning)).claimed
+  const margin = request.prioritized ? context.aging.weight * highestPriority : 0
+  return floors.claim({ sources, margin }, look)
 }
 
 async function claimFrom(context: SqlContext, request: ClaimRequest, floorOf: FloorOf): Promise<Look> {

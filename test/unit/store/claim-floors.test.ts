@@ -17,9 +17,9 @@ describe('the floor of a claim', () => {
   })
 
   /** A claim whose every look takes so long and finds rows from this key on. Returns the floors that it looked from. */
-  async function claim(smallest: number | null, { ms = 100, sources = [source] } = {}): Promise<number[]> {
+  async function claim(smallest: number | null, { ms = 100, sources = [source], margin = 0 } = {}): Promise<number[]> {
     looks = []
-    await floors.claim(sources, async floorOf => {
+    await floors.claim({ sources, margin }, async floorOf => {
       looks.push(...sources.map(floorOf))
       now += ms
       return { claimed: [], smallest }
@@ -32,6 +32,16 @@ describe('the floor of a claim', () => {
       expect(await claim(key, { ms: 4 })).toEqual([beginning])
       now += 46
     }
+  })
+
+  it('is the beginning as long as such looks are quick, however often they come', async () => {
+    for (let key = 0; key < 500; key++) expect(await claim(key, { ms: 9 })).toEqual([beginning])
+  })
+
+  it('lies lower by as much as a priority may be worth', async () => {
+    for (let key = 1001; key <= 1020; key++) await claim(key)
+    expect(await claim(1021, { margin: 300 })).toEqual([720])
+    expect(await claim(1022, { sources: [source, other], margin: 300 })).toEqual([721, beginning])
   })
 
   it('is the smallest key of the claim before, once they have taken more than their part', async () => {

@@ -15,7 +15,8 @@ export interface StuckOptions {
 export interface StuckWork {
   /**
    * `no_worker`: due, and no live worker has the code. `not_claimed`: due, there are workers with the code, but none takes
-   * it. `queue_paused`: due, but its queue is paused. `lease_lost`: claimed by a worker that is gone. `paused`: somebody has to look. `schedule_late`: a tick is due.
+   * it. `queue_paused`: due, but its queue is paused. `lease_lost`: claimed by a worker that is gone. `paused`: somebody has to look.
+   * `dlq`: somebody has to look at a dead letter. `schedule_late`: a tick is due.
    */
   readonly kind: StuckKind | 'schedule_late'
   /** `null` for a schedule. */
@@ -62,7 +63,10 @@ function reasonOf({ kind, node, queue, handler, owner, pause }: StuckRow, since:
   if (kind === 'lease_lost') {
     return `Step ${node} is held by worker ${owner}, which is silent since ${at}. A worker with the code would take it over.`
   }
-  return `Paused since ${at}${node === null ? '' : `, after step ${node} had failed`}. Resume, skip or cancel it, or requeue its dead letter.`
+  const after = node === null ? '' : `, after step ${node} had failed`
+  if (kind === 'dlq')
+    return `In the dead-letter queue since ${at}${after}. Requeue its dead letter, skip the step, or cancel it.`
+  return `Paused since ${at}${after}. Resume it, skip the step, or cancel it.`
 }
 
 function ofSchedule({ name, type, nextAt, lastError }: ScheduleRecord): StuckWork {

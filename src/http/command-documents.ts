@@ -85,7 +85,7 @@ const stats = z.strictObject({
 })
 
 const stuck = z.strictObject({
-  kind: z.enum(['no_worker', 'not_claimed', 'queue_paused', 'lease_lost', 'paused', 'schedule_late']),
+  kind: z.enum(['no_worker', 'not_claimed', 'queue_paused', 'lease_lost', 'paused', 'dlq', 'schedule_late']),
   workflowId: text.nullable(),
   name: text,
   step: text.nullable(),

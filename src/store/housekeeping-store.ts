@@ -26,7 +26,7 @@ export interface PruneStep {
   readonly cursor: string | null
 }
 
-export type StuckKind = 'no_worker' | 'not_claimed' | 'queue_paused' | 'lease_lost' | 'paused'
+export type StuckKind = 'no_worker' | 'not_claimed' | 'queue_paused' | 'lease_lost' | 'paused' | 'dlq'
 
 export interface StuckRow {
   readonly kind: StuckKind

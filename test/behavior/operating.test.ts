@@ -38,6 +38,29 @@ class Broken extends Workflow {
   }
 }
 
+class Dead extends Workflow {
+  static {
+    this.step('fail', { onException: 'dlq' })
+  }
+  fail() {
+    throw new TypeError('no')
+  }
+}
+
+class Undone extends Workflow {
+  static {
+    this.step('book', { compensate: 'cancelBooking' })
+    this.step('fail', { onException: 'rollback' })
+  }
+  book() {}
+  cancelBooking(): void {
+    this.reattempt({ wait: '2 hours' })
+  }
+  fail() {
+    throw new TypeError('no')
+  }
+}
+
 class Flaky extends Workflow {
   static {
     this.step('calm')
@@ -98,6 +121,29 @@ forEachDatabase('operating', database => {
       ])
       expect(await geneva.stuck({ for: '3 days' })).toMatchObject([{ kind: 'lease_lost' }])
       expect(await geneva.stuck({ for: '10 min', limit: 1 })).toHaveLength(4)
+    })
+  })
+
+  describe('stuck work that failed', () => {
+    const under = useGeneva(database, { workflows: [Dead, Undone] })
+
+    it('is told as a dead letter, and not at all while it is being undone', async () => {
+      const { geneva } = under
+      const dead = await geneva.start(Dead)
+      const undone = await geneva.start(Undone)
+      await under.runDue()
+      expect((await dead.refresh()).state).toBe('dlq')
+      expect((await undone.refresh()).state).toBe('rolling_back')
+      const ofBoth = async () =>
+        (await geneva.stuck())
+          .filter(({ kind }) => kind !== 'no_worker')
+          .map(({ kind, workflowId }) => [kind, workflowId])
+      await under.setClock(20 * minute)
+      expect(await ofBoth()).toEqual([['dlq', dead.id]])
+      const [told] = (await geneva.stuck()).filter(({ kind }) => kind === 'dlq')
+      expect(told?.why).toMatch(
+        /^In the dead-letter queue since \S+Z, after step fail had failed\. Requeue its dead letter/,
+      )
     })
   })
 

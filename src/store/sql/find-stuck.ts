@@ -6,7 +6,6 @@ import type { QueueDepth, StuckKind, StuckRow } from '../housekeeping-store.ts'
 import type { SqlContext } from './context.ts'
 import { int, json, optionalInt, optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
-import { endedStates } from './ended-states.ts'
 import { rareStateCondition } from './rare-states.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
@@ -17,7 +16,7 @@ export async function findStuck(
   forMs: number,
   limit: number,
 ): Promise<{ readonly now: number; readonly rows: readonly StuckRow[] }> {
-  const { active, limits, workers, workflows } = context.tables
+  const { active, letters, limits, workers, workflows } = context.tables
   const columns = raw('a.workflow_id, w.type, a.node, a.queue, a.handler, a.owner')
   const before = sql`${context.now} - ${forMs * 1000}`
   const read = async (kind: StuckKind, statement: Sql) =>
@@ -46,8 +45,9 @@ export async function findStuck(
   )
   const paused = await read(
     'paused',
-    sql`select w.id as workflow_id, w.type, w.blocked_by as node, coalesce(w.paused_at, w.created_at) as since
-      from ${workflows} w where w.${raw(rareStateCondition)} and w.state not in ${raw(endedStates)} and coalesce(w.paused_at, w.created_at) <= ${before}
+    sql`select w.state as standing, w.id as workflow_id, w.type, coalesce(w.blocked_by, (select min(l.node) from ${letters} l
+        where l.workflow_id = w.id and l.state = 'open')) as node, coalesce(w.paused_at, w.created_at) as since
+      from ${workflows} w where w.${raw(rareStateCondition)} and w.state in ('paused', 'dlq') and coalesce(w.paused_at, w.created_at) <= ${before}
       order by w.id limit ${limit}`,
   )
   const served = await servedHandlers(context)
@@ -61,7 +61,7 @@ export async function findStuck(
 function stuckRow(kind: StuckKind, row: Row): StuckRow {
   const pausedAt = optionalInt(row, 'paused_at')
   return {
-    kind,
+    kind: row.standing === 'dlq' ? 'dlq' : kind,
     workflowId: text(row, 'workflow_id'),
     type: text(row, 'type'),
     node: optionalText(row, 'node'),

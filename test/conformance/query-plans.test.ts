@@ -2,9 +2,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { decidePause } from '../../src/engine/decide-request.ts'
 import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
+import { beginning } from '../../src/store/sql/claim-floors.ts'
+import { SqlContext } from '../../src/store/sql/context.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw, type Sql } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import { tables } from '../../src/store/sql/tables.ts'
+import { probe } from '../../src/store/sql/take-claimed.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { changeOf, closerLookOf, ended, finishedChange, makeOrder } from '../support/open-store.ts'
@@ -109,6 +113,19 @@ forEachDatabase('query plans', database => {
       expect(hot.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
     })
   }
+
+  it('go through a line in its order, and read no more of it than they take', async () => {
+    const context = new SqlContext(real, tables({}))
+    const request = { workerId: 'w1', sources: [], limit: 10 }
+    const source = { queue: 'default', handler: 'Mine', generation: 1 }
+    const now = await store.now()
+    for (const floor of [undefined, beginning, now - 60_000_000]) {
+      const look = probe(context, request, floor === undefined ? { source } : { source, floor })
+      const plan = await explain(real, look, planner.explain)
+      expect(plan.join('\n')).toMatch(planner.usesClaimIndex)
+      expect(plan.filter(line => planner.sorts.test(line))).toEqual([])
+    }
+  })
 
   it('find the rows, counters and parents of a graph by key, however many the workflow has', async () => {
     const names = Array.from({ length: 1500 }, (_, index) => `n${index}`)

@@ -14,6 +14,8 @@ export interface Planner {
   /** A part of a plan that reads a table, or a whole index, from one end to the other. */
   readonly scan: RegExp
   readonly usesClaimIndex: RegExp
+  /** A part of a plan that gathers rows before it puts them in order. */
+  readonly sorts: RegExp
 }
 
 const tables = ['workflows', 'active_executions', 'step_executions', 'events', 'fan_ins', 'graphs'].map(
@@ -27,6 +29,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     analyze: ['analyze'],
     scan: /detail=SCAN (?:a|c|e|f|g|l|n|o|p|v|w|geneva_drive_\w+)\b/,
     usesClaimIndex: /SEARCH geneva_drive_active_executions USING INDEX geneva_drive_active_claimable/,
+    sorts: /TEMP B-TREE/,
   },
   postgres: {
     open: url => openPostgres({ url, poolSize: 4, preparedStatements: true }),
@@ -34,6 +37,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     analyze: tables.map(table => `analyze ${table}`),
     scan: new RegExp(`Seq Scan on (?:${tables.join('|')})`),
     usesClaimIndex: /Index Scan using geneva_drive_active_claimable/,
+    sorts: /Sort|Bitmap/,
   },
   mysql: {
     open: url => openMysql({ url, poolSize: 4 }),
@@ -41,5 +45,6 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     analyze: tables.map(table => `analyze table ${table}`),
     scan: /table=(?:a|c|e|f|g|l|n|o|p|v|w|geneva_drive_\w+) (?:partitions=\S* )?type=(?:ALL|index) /,
     usesClaimIndex: /table=geneva_drive_active_executions .*key=geneva_drive_active_claimable/,
+    sorts: /filesort|temporary/,
   },
 }

@@ -16,7 +16,7 @@ import { limitRecord, writeStarts } from './limit-rows.ts'
 import { dueLanes } from './look-through-lanes.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { claimTries, mayClaim, probe, takeLocked } from './take-claimed.ts'
+import { claimTries, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
 export async function claimLimited(context: SqlContext, asked: LimitedRequest): Promise<ClaimedExecution[]> {
@@ -27,7 +27,8 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
   return runTransaction(
     context.database,
     async transaction => {
-      const [revision, locked, running, clock] = await Promise.all([
+      const [, revision, locked, running, clock] = await Promise.all([
+        lookInOrder(context, transaction),
         aliveUnder(context, transaction, request.workerId),
         transaction.query(lockLimits(context, request.limited)),
         transaction.query(countRunning(context, request)),

@@ -11,7 +11,7 @@ import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { claimTries, mayClaim, probe, takeLocked } from './take-claimed.ts'
+import { claimTries, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
 /**
@@ -37,7 +37,8 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floorOf: Fl
   return runTransaction(
     context.database,
     async transaction => {
-      const [revision, keys] = await Promise.all([
+      const [, revision, keys] = await Promise.all([
+        lookInOrder(context, transaction),
         aliveUnder(context, transaction, request.workerId),
         transaction.query(lockDue(context, request, floorOf)),
       ])

@@ -80,6 +80,11 @@ export interface StatementDialect {
    * rows that are known by their key can be locked so.
    */
   readonly lockFound?: Sql
+  /**
+   * Said in a transaction before lines are looked at, where the database might else read a whole line and sort it, though the
+   * index has it in order.
+   */
+  readonly readInOrder?: Sql
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
   together?(statements: readonly Sql[]): Sql
 

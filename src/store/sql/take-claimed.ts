@@ -22,6 +22,11 @@ export function mayClaim(request: ClaimRequest, revision: number | null): revisi
   return revision !== null
 }
 
+/** However long a line is, no more of it is read than is taken. */
+export async function lookInOrder({ dialect }: SqlContext, transaction: Transaction): Promise<void> {
+  if (dialect.readInOrder !== undefined) await transaction.run(dialect.readInOrder)
+}
+
 interface Locked {
   readonly request: ClaimRequest
   readonly keys: readonly Row[]

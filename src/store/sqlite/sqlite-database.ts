@@ -40,6 +40,8 @@ const defaultUserTransactionMs = 5000
 /** Others look for the lock every tenth of a second or so: shorter than this, and they find it free soon enough. */
 const longHoldMs = 30
 const maxCached = 500
+/** Enough for the pages that a large set touches in a large history. A connection takes only as much as it uses. */
+const cacheKilobytes = 16_000
 
 export async function openSqlite(options: SqliteOptions): Promise<Database> {
   mkdirSync(dirname(options.path), { recursive: true })
@@ -58,6 +60,7 @@ async function open(options: SqliteOptions): Promise<SqliteConnection> {
     try {
       handle.exec('pragma busy_timeout = 0')
       handle.exec('pragma journal_mode = wal')
+      handle.exec(`pragma cache_size = -${cacheKilobytes}`)
       handle.exec(`pragma synchronous = ${options.synchronous === 'full' ? 'full' : 'normal'}`)
       return new SqliteConnection(handle)
     } catch (error) {

@@ -125,7 +125,8 @@ forEachDatabase('a claim under limits', database => {
     const claimed = await store.claim({ workerId: 'w', sources, limit: 10 })
     const sent = recording.take().map(({ parts }) => parts.join('?'))
     expect(claimed.length).toBe(10)
-    expect(sent.length).toBe(5)
+    // PostgreSQL is told how to look, beside that.
+    expect(sent.filter(text => !text.startsWith('set local')).length).toBe(5)
     expect(sent.filter(text => text.includes('geneva_drive_limits'))).toEqual([
       expect.stringContaining('from geneva_drive_workers'),
     ])

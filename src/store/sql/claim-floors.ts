@@ -32,60 +32,70 @@ export interface Wanted {
   readonly margin: number
 }
 
-export type FloorOf = (source: ClaimSource) => number
+/** The same lines are asked for again and again, so there are few sets of them; a plan that changes may leave some behind. */
+const mostSets = 100
 
 export class ClaimFloors {
-  readonly #floors = new Map<string, number>()
+  readonly #sets = new Map<string, Floor>()
   readonly #clock: () => number
-  /** When the last look from the beginning was over, and what was left of their time then. */
-  #lookedAt: number
-  #left = savedMs
-  #tookMs = 0
 
   constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock
+  }
+
+  claim({ sources, margin }: Wanted, look: (floor: number) => Promise<Look>): Promise<ClaimedExecution[]> {
+    const key = JSON.stringify(sources.map(({ queue, handler }) => [queue, handler]))
+    let floor = this.#sets.get(key)
+    if (floor === undefined) {
+      if (this.#sets.size >= mostSets) this.#sets.clear()
+      floor = new Floor(this.#clock)
+      this.#sets.set(key, floor)
+    }
+    return floor.claim(margin, look)
+  }
+}
+
+/** Where claims from one set of lines begin. */
+class Floor {
+  readonly #clock: () => number
+  /** When the last look from the beginning was over, how long it took, and what was left of the time for such looks then. */
+  #lookedAt: number
+  #tookMs = 0
+  #left = savedMs
+  #floor = beginning
+
+  constructor(clock: () => number) {
     this.#clock = clock
     this.#lookedAt = clock()
   }
 
-  async claim({ sources, margin }: Wanted, look: (floorOf: FloorOf) => Promise<Look>): Promise<ClaimedExecution[]> {
-    if (this.#spares && sources.some(source => this.#floors.has(lineOf(source)))) {
-      const found = await look(source => (this.#floors.get(lineOf(source)) ?? beginning + margin) - margin)
-      this.#raise(sources, found)
-      if (found.smallest !== null) return found.claimed
+  async claim(margin: number, look: (floor: number) => Promise<Look>): Promise<ClaimedExecution[]> {
+    if (this.#spares) {
+      const found = await look(this.#floor - margin)
+      if (found.smallest !== null) {
+        this.#floor = Math.max(this.#floor, found.smallest)
+        return found.claimed
+      }
     }
-    return this.#fromTheBeginning(sources, look)
+    return this.#fromTheBeginning(look)
   }
 
   /** Looks from the beginning have taken their part of the time, and the last one is not long ago. */
   get #spares(): boolean {
     const since = this.#clock() - this.#lookedAt
-    return this.#tookMs > cheapMs && since < longestMs && this.#left + since * share <= 0
+    const isDear = this.#floor !== beginning && this.#tookMs > cheapMs
+    return isDear && since < longestMs && this.#left + since * share <= 0
   }
 
-  async #fromTheBeginning(
-    sources: readonly ClaimSource[],
-    look: (floorOf: FloorOf) => Promise<Look>,
-  ): Promise<ClaimedExecution[]> {
+  async #fromTheBeginning(look: (floor: number) => Promise<Look>): Promise<ClaimedExecution[]> {
     const begun = this.#clock()
     const saved = Math.min(this.#left + (begun - this.#lookedAt) * share, savedMs)
-    const found = await look(() => beginning)
+    const found = await look(beginning)
     this.#lookedAt = this.#clock()
     this.#tookMs = this.#lookedAt - begun
     // A single long look is paid off within the longest time that may pass between two.
     this.#left = Math.max(saved - this.#tookMs, -longestMs * share)
-    for (const source of sources) if (found.smallest !== null) this.#floors.set(lineOf(source), found.smallest)
+    if (found.smallest !== null) this.#floor = found.smallest
     return found.claimed
   }
-
-  #raise(sources: readonly ClaimSource[], { smallest }: Look): void {
-    if (smallest === null) return
-    for (const source of sources) {
-      const line = lineOf(source)
-      this.#floors.set(line, Math.max(this.#floors.get(line) ?? smallest, smallest))
-    }
-  }
-}
-
-function lineOf({ queue, handler }: ClaimSource): string {
-  return JSON.stringify([queue, handler])
 }

@@ -5,7 +5,7 @@
 import type { ActiveExecution, ClaimedExecution } from '../records.ts'
 import type { ClaimRequest, ClaimSource } from '../store.ts'
 import { highestPriority } from './aging.ts'
-import { beginning, type ClaimFloors, type FloorOf, type Look } from './claim-floors.ts'
+import { beginning, type ClaimFloors, type Look } from './claim-floors.ts'
 import { claimLimited } from './claim-limited.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
@@ -26,21 +26,21 @@ export async function claim(
   const { sources, limited, workflowId } = request
   if (sources.length === 0 || request.limit <= 0) return []
   if (limited !== undefined) return claimLimited(context, { ...request, limited })
-  const look = (floorOf: FloorOf) => claimFrom(context, request, floorOf)
+  const look = (floor: number) => claimFrom(context, request, floor)
   // What there is of one workflow says nothing about the lines that it stands in.
-  if (workflowId !== undefined) return (await look(() => beginning)).claimed
+  if (workflowId !== undefined) return (await look(beginning)).claimed
   const margin = request.prioritized ? context.aging.weight * highestPriority : 0
   return floors.claim({ sources, margin }, look)
 }
 
-async function claimFrom(context: SqlContext, request: ClaimRequest, floorOf: FloorOf): Promise<Look> {
+async function claimFrom(context: SqlContext, request: ClaimRequest, floor: number): Promise<Look> {
   return runTransaction(
     context.database,
     async transaction => {
       const [, revision, keys] = await Promise.all([
         lookInOrder(context, transaction),
         aliveUnder(context, transaction, request.workerId),
-        transaction.query(lockDue(context, request, floorOf)),
+        transaction.query(lockDue(context, request, floor)),
       ])
       if (!mayClaim(request, revision) || keys.length === 0) return { claimed: [], smallest: null }
       const claimed = await takeLocked(context, transaction, { request, keys, revision })
@@ -55,11 +55,11 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floorOf: Fl
  * next step, which is not due: it must still be the same execution under the same fence. Whoever claims at the same instant has found the
  * same rows, and gets none; with one source, where the database can, rows are locked as they are found, and each gets others.
  */
-function lockDue(context: SqlContext, request: ClaimRequest, floorOf: FloorOf): Sql {
+function lockDue(context: SqlContext, request: ClaimRequest, floor: number): Sql {
   const { active } = context.tables
   const [only] = request.sources
   const { lockFound } = context.dialect
-  const look = (source: ClaimSource) => probe(context, request, { source, floor: floorOf(source) })
+  const look = (source: ClaimSource) => probe(context, request, { source, floor })
   if (lockFound !== undefined && only !== undefined && request.sources.length === 1)
     return sql`${look(only)}${lockFound}`
   const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)

@@ -1,26 +1,12 @@
 /** `geneva doctor`: what it prints, and what its exit code says. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { Geneva, Workflow } from '../../src/index.ts'
-import { CommandShell } from '../support/command-shell.ts'
+import { bareApplication } from '../support/bare-application.ts'
 import { databases, forEachDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
-import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
+import { runGeneva } from '../support/run-geneva.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'geneva-doctor-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const shell = new CommandShell(folder, null)
-let modules = 0
-
-/** A new one for each command: what is loaded once in a process is closed when the first is done with it. */
-function moduleFor(url: string): string {
-  const path = join(folder, `app-${++modules}.mjs`)
-  const code = `import { Geneva } from '${libraryUrl}'\nexport const geneva = new Geneva({ database: '${url}' })`
-  writeFileSync(path, code)
-  return path
-}
+const { shell, moduleFor } = bareApplication('doctor')
 
 class Signup extends Workflow {
   static {

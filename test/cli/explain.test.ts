@@ -1,28 +1,11 @@
 /** `geneva explain`: what it prints, in words and as JSON, and its exit code. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Explanation, Geneva, Workflow } from '../../src/index.ts'
-import { CommandShell } from '../support/command-shell.ts'
+import { bareApplication } from '../support/bare-application.ts'
 import { databases, forEachDatabase, type TestDatabase } from '../support/databases.ts'
-import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
+import { runGeneva } from '../support/run-geneva.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'geneva-explain-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const shell = new CommandShell(folder, null)
-let modules = 0
-
-/** A new one for each command: what is loaded once in a process is closed when the first is done with it. */
-function moduleFor(url: string): string {
-  const path = join(folder, `app-${++modules}.mjs`)
-  writeFileSync(
-    path,
-    `import { Geneva } from ${JSON.stringify(libraryUrl)}
-export const geneva = new Geneva({ database: ${JSON.stringify(url)} })`,
-  )
-  return path
-}
+const { shell, moduleFor } = bareApplication('explain')
 
 class Signup extends Workflow {
   static {

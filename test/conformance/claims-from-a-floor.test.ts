@@ -46,11 +46,11 @@ forEachDatabase('claims from a floor', database => {
     lookMs = 0
   })
 
-  it('pass by what comes before it, for two seconds at most', async () => {
+  it('pass by what comes before it, for half a minute at most', async () => {
     const plain = await startSome(store, 3)
     const [urgent = ''] = await startSome(store, 1, { first: { priority: 100 } })
     expect(await claim(1)).toEqual([plain[0]])
-    now += 1999
+    now += 29_999
     expect(await claim(1)).toEqual([plain[1]])
     now += 1
     expect(await claim(1)).toEqual([urgent])

@@ -51,13 +51,21 @@ describe('the floor of a claim', () => {
     expect(from.slice(-5)).toEqual([15, 16, 17, 18, 19])
   })
 
-  it('is the beginning every two seconds at least, however long such looks take', async () => {
-    for (let key = 1; key <= 3; key++) await claim(key, { ms: 10_000 })
+  it('is the beginning as often as a twentieth of the time allows', async () => {
+    for (let key = 1; key <= 20; key++) await claim(key)
+    const begun = now
     const from: number[] = []
-    for (let key = 4; key <= 60; key++) from.push(...(await claim(key, { ms: 100 })))
-    const spaces = from.flatMap((floor, index) => (floor === beginning ? [index] : []))
-    expect(spaces.length).toBeGreaterThan(1)
-    expect(Math.max(...spaces.slice(1).map((at, index) => at - (spaces[index] ?? 0)))).toBeLessThanOrEqual(21)
+    for (let key = 21; key <= 420; key++) from.push(...(await claim(key)))
+    const looks = from.filter(floor => floor === beginning).length
+    expect((looks * 100) / (now - begun)).toBeCloseTo(0.05, 2)
+  })
+
+  it('is the beginning every half a minute at least, however long such looks take', async () => {
+    for (let key = 1; key <= 3; key++) await claim(key, { ms: 100_000 })
+    const from: number[] = []
+    for (let key = 4; key <= 303; key++) from.push(...(await claim(key, { ms: 100 })))
+    expect(from.indexOf(beginning)).toBe(-1)
+    expect(await claim(304)).toEqual([beginning])
   })
 
   it('is the beginning before a claim comes back with nothing', async () => {
@@ -66,11 +74,11 @@ describe('the floor of a claim', () => {
   })
 
   it('sinks again when a look from the beginning finds a smaller key', async () => {
-    for (let key = 101; key <= 120; key++) await claim(key)
-    now += 2000
-    expect(await claim(7)).toEqual([beginning])
-    await claim(8, { ms: 1000 })
-    expect(await claim(9)).toEqual([8])
+    await claim(120, { ms: 5000 })
+    expect(await claim(121)).toEqual([120])
+    now += 30_000
+    expect(await claim(7, { ms: 5000 })).toEqual([beginning])
+    expect(await claim(8)).toEqual([7])
   })
 
   it('is of one set of lines: others are looked at from the beginning, and cost these nothing', async () => {

@@ -85,6 +85,9 @@ export class StaleLimits extends Error {
   }
 }
 
+/** What an active row is found by. */
+export type RowKey = Pick<ActiveExecution, 'workflowId' | 'slot'>
+
 /** A workflow to lock and look at before a change. */
 export interface ChangeTarget {
   readonly workflowId: string
@@ -299,8 +302,11 @@ export interface Store extends EventStore {
   queuesOf(handlers: readonly string[]): Promise<string[]>
 
   registerWorker(worker: WorkerRecord): Promise<void>
-  /** Renews the lease. `null` when it was lost: everything that the worker held belongs to others. */
-  heartbeat(workerId: string, leaseMs: number): Promise<HeldExecution[] | null>
+  /**
+   * Renews the lease, and tells what the worker holds: all of it, or of the rows that are named. `null` when the lease was lost:
+   * everything that the worker held belongs to others.
+   */
+  heartbeat(workerId: string, leaseMs: number, among?: readonly RowKey[]): Promise<HeldExecution[] | null>
   /** Renews the lease and looks at nothing else; false when it was lost. */
   renewLease(workerId: string, leaseMs: number): Promise<boolean>
   /** Rows claimed by the worker, to adopt a claim whose answer was lost. */

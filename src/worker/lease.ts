@@ -17,6 +17,11 @@ import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
 
 const longestPauseMs = 250
+/**
+ * After a look at all that it holds a worker looks by key at what it runs for so many times as long: where the database has to keep
+ * much that is dead, the former takes ever longer.
+ */
+const restAfterLook = 20
 
 export interface LeaseParts {
   readonly store: Store
@@ -58,6 +63,7 @@ export class Lease {
   #confirming: (() => void)[] = []
   #stopped = false
   #loop: Promise<void> = Promise.resolve()
+  #lookAtAllAt = 0
 
   constructor(parts: LeaseParts) {
     this.#store = parts.store
@@ -158,11 +164,15 @@ export class Lease {
   async #renew(): Promise<void> {
     const known = this.#running.snapshot()
     const askedAt = processNow()
-    const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs)
+    const begun = performance.now()
+    const looksAtAll = begun >= this.#lookAtAllAt
+    const among = looksAtAll ? undefined : [...known.keys()].map(step => step.claimed.execution)
+    const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs, among)
+    if (looksAtAll) this.#lookAtAllAt = performance.now() + (performance.now() - begun) * restAfterLook
     if (held !== null) {
       this.#renewed.moveTo(askedAt)
       this.#running.compare(known, held)
-      this.#findOrphans(held)
+      if (looksAtAll) this.#findOrphans(held)
     } else {
       this.#running.stopAll('claim lost')
       const lost = this.#id

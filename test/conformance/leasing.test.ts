@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { changeOf, openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 forEachDatabase('leasing', database => {
@@ -21,6 +21,21 @@ forEachDatabase('leasing', database => {
       { workflowId: id, slot: '', fence: 1, stopping: false },
     ])
     expect(await store.heldBy('alive')).toMatchObject([{ workflow: { id }, execution: { owner: 'alive' } }])
+  })
+
+  it('tells a worker what it still holds of the rows that it asks for', async () => {
+    await registerWorker(store, 'asking')
+    const [mine = '', other = '', given = ''] = await startSome(store, 3, { first: { queue: 'asked' } })
+    await store.claim({ workerId: 'asking', sources: [{ ...sampleSource, queue: 'asked' }], limit: 3 })
+    await store.change([{ workflowId: given }], facts =>
+      changeOf(given, { removals: facts.active.map(({ slot }) => ({ slot })) }),
+    )
+    const keys = [mine, given].map(workflowId => ({ workflowId, slot: '' }))
+    expect(await store.heartbeat('asking', 60_000, keys)).toMatchObject([{ workflowId: mine, slot: '', fence: 1 }])
+    expect(await store.heartbeat('asking', 60_000, [])).toEqual([])
+    expect((await store.heartbeat('asking', 60_000))?.map(row => row.workflowId).toSorted()).toEqual(
+      [mine, other].toSorted(),
+    )
   })
 
   it('finds the work of a worker whose lease has lapsed, only for handlers that are known', async () => {

@@ -68,7 +68,11 @@ forEachDatabase('query plans', database => {
     )
     for (let i = 0; i < 1500; i += 500)
       await store.change(targets(sleeping.slice(-1500).slice(i, i + 500)), counted(['a', 'b', 'c']))
-    await store.registerWorker({ id: 'w1', host: 'h', pid: 1, leaseMs: 60_000, handlers: ['Mine'] })
+    for (const id of ['w1', 'gone'])
+      await store.registerWorker({ id, host: 'h', pid: 1, leaseMs: 60_000, handlers: ['Mine'] })
+    const source = { queue: 'default', handler: 'Mine', generation: 1 }
+    await store.claim({ workerId: 'gone', sources: [source], limit: 1 })
+    await store.retireWorker('gone')
   })
   afterAll(() => store.close())
 
@@ -87,7 +91,12 @@ forEachDatabase('query plans', database => {
       const plans = await plansOf(async () => {
         claimed = [...claimed, ...(await store.claim(request))]
         await store.heartbeat('w1', 60_000)
-        await store.findAbandoned(['Mine'], 10)
+        await store.heartbeat(
+          'w1',
+          60_000,
+          claimed.map(({ execution }) => execution),
+        )
+        expect(await store.findAbandoned(['Mine'], 10)).toHaveLength(1)
         await store.markStarted(claimed[0]?.execution ?? raise())
         await store.change(
           claimed.map(item => ({ workflowId: item.workflow.id, settle: [item.execution.id], repeated: true })),

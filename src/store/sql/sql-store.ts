@@ -16,6 +16,7 @@ import type {
   LetterFilter,
   OpenApplicationTransaction,
   OpenedTransaction,
+  RowKey,
   StartCall,
   StartOrder,
   Store,
@@ -191,8 +192,8 @@ export class SqlStore implements Store {
   registerWorker(worker: WorkerRecord) {
     return registerWorker(this.#context, worker)
   }
-  heartbeat(workerId: string, leaseMs: number) {
-    return heartbeat(this.#context, workerId, leaseMs)
+  heartbeat(workerId: string, leaseMs: number, among?: readonly RowKey[]) {
+    return heartbeat(this.#context, { workerId, leaseMs, among })
   }
   renewLease(workerId: string, leaseMs: number) {
     return renewLease(this.#context, workerId, leaseMs)

@@ -6,7 +6,7 @@ import { failpoint } from '../../primitives/failpoint.ts'
 import type { NewEvent } from '../change.ts'
 import type { CommittedEvent } from '../event-store.ts'
 import type { ActiveExecution, ClaimedExecution } from '../records.ts'
-import { type ClaimRequest, type ClaimSource, StaleLimits } from '../store.ts'
+import { type ClaimRequest, type ClaimSource, type RowKey, StaleLimits } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, claimedWorkflow, int, text } from './decode.ts'
@@ -89,7 +89,7 @@ export function probe(context: SqlContext, request: ClaimRequest, { source, lane
       and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`
 }
 
-function keyRows(context: SqlContext, keys: readonly { workflowId: string; slot: string }[]): Sql {
+export function keyRows(context: SqlContext, keys: readonly RowKey[]): Sql {
   return context.rows('r', {
     columns: { workflow_id: 'id', slot: 'text' },
     rows: keys.map(key => [key.workflowId, key.slot]),

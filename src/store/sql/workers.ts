@@ -3,13 +3,14 @@
  * nothing can be claimed in its name.
  */
 import type { ActiveExecution, ClaimedExecution, WorkerRecord } from '../records.ts'
-import type { HeldExecution } from '../store.ts'
+import type { HeldExecution, RowKey } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, param, type Sql, sql } from './sql.ts'
+import { join, param, raw, type Sql, sql } from './sql.ts'
+import { keyRows } from './take-claimed.ts'
 
 /** How many workers one look may bury, so that the transaction stays small. */
 const burialLimit = 20
@@ -83,16 +84,28 @@ export async function renewLease(context: SqlContext, workerId: string, leaseMs:
   return renewed > 0
 }
 
+interface Heartbeat {
+  readonly workerId: string
+  readonly leaseMs: number
+  readonly among: readonly RowKey[] | undefined
+}
+
 export async function heartbeat(
   context: SqlContext,
-  workerId: string,
-  leaseMs: number,
+  { workerId, leaseMs, among }: Heartbeat,
 ): Promise<HeldExecution[] | null> {
   const { active, workflows } = context.tables
   if (!(await renewLease(context, workerId, leaseMs))) return null
+  if (among?.length === 0) return []
+  const { keyedJoin } = context.dialect
+  const held =
+    among === undefined
+      ? sql`${active} a`
+      : sql`${keyRows(context, among)} ${keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
   const rows = await context.read(
     sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
-      from ${active} a join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
+      from ${held} ${among === undefined ? raw('join') : keyedJoin} ${workflows} w on w.id = a.workflow_id
+      where a.owner = ${workerId}`,
   )
   return rows.map(row => ({
     workflowId: text(row, 'workflow_id'),
@@ -130,13 +143,17 @@ export async function findAbandoned(
   await bury(context)
   if (handlers.length === 0) return []
   const { active, workers } = context.tables
-  const names = join(
-    handlers.map(handler => sql`${handler}`),
-    ', ',
-  )
+  const list = (values: readonly string[]) =>
+    join(
+      values.map(value => sql`${value}`),
+      ', ',
+    )
+  // Asked for first, because there are none most of the time: then no row has to be looked at.
+  const dead = await context.read(sql`select k.id from ${workers} k where k.state = 'dead'`)
+  if (dead.length === 0) return []
   const rows = await context.read(
-    sql`select ${activeColumns} from ${workers} k ${context.dialect.keyedJoin} ${active} a on a.owner = k.id
-      where k.state = 'dead' and a.handler in (${names}) order by a.workflow_id limit ${limit}`,
+    sql`select ${activeColumns} from ${active} a where a.owner in (${list(dead.map(row => text(row, 'id')))})
+      and a.handler in (${list(handlers)}) limit ${limit}`,
   )
   if (rows.length === 0) await removeBuried(context)
   return rows.map(activeExecution)

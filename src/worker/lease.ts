@@ -18,8 +18,8 @@ import type { WorkerSettings } from './worker-options.ts'
 
 const longestPauseMs = 250
 /**
- * After a look at all that it holds a worker looks by key at what it runs for so many times as long: where the database has to keep
- * much that is dead, the former takes ever longer.
+ * After a look at all that it holds a worker looks by key at what it runs for so many times as long, and half a lease at most: where
+ * the database has to keep much that is dead, the former takes ever longer.
  */
 const restAfterLook = 20
 
@@ -168,7 +168,7 @@ export class Lease {
     const looksAtAll = begun >= this.#lookAtAllAt
     const among = looksAtAll ? undefined : [...known.keys()].map(step => step.claimed.execution)
     const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs, among)
-    if (looksAtAll) this.#lookAtAllAt = performance.now() + (performance.now() - begun) * restAfterLook
+    if (looksAtAll) this.#lookAtAllAt = performance.now() + this.#restAfter(performance.now() - begun)
     if (held !== null) {
       this.#renewed.moveTo(askedAt)
       this.#running.compare(known, held)
@@ -180,6 +180,11 @@ export class Lease {
       this.#onLost?.(lost, this.#id)
       await this.#register()
     }
+  }
+
+  /** It may have waited for a lock, and forgotten rows have to be found. */
+  #restAfter(lookMs: number): number {
+    return Math.min(lookMs * restAfterLook, this.#settings.leaseMs / 2)
   }
 
   /** A row may be unknown here for a moment, while its claim is on the way; for half a lease, it was forgotten. */

@@ -1,9 +1,13 @@
 /** One execution, one owner: whoever lost a claim can neither report nor begin, however it came to lose it. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { Contest, Contestants } from '../programs/harness/contest.ts'
 import { Blocker, LongStep } from '../programs/harness/load-workflows.ts'
 import { stopRun } from '../programs/harness/stop-run.ts'
-import { forEachDatabase, forEachDatabaseAtOnce, forEachServerAtOnce } from '../support/databases.ts'
+import { type DatabaseName, forEachDatabase, forEachDatabaseAtOnce, forEachServerAtOnce } from '../support/databases.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
+import type { Program } from '../support/spawn-program.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { CrashWorld, shortLease } from './crash-world.ts'
 import { useRacers } from './use-racers.ts'
 
@@ -42,6 +46,26 @@ forEachDatabaseAtOnce('two workers', database => {
   })
 })
 
+/** A file has one writer: whoever is stopped in mid-transaction keeps all others from it. */
+async function stopBetweenWrites(worker: Program, kind: DatabaseName, url: string): Promise<void> {
+  worker.kill('SIGSTOP')
+  if (kind !== 'sqlite') return
+  const plain = await connectPlainly(kind, url)
+  await waitFor(async () => {
+    try {
+      await plain.query('begin immediate')
+      await plain.query('rollback')
+      return true
+    } catch {
+      worker.kill('SIGCONT')
+      await pause(7)
+      worker.kill('SIGSTOP')
+      return false
+    }
+  }, 60_000)
+  await plain.close()
+}
+
 forEachDatabaseAtOnce('a worker that lost its lease', database => {
   it('has its late result refused, when it was stopped in mid-step and another has done the work', {
     timeout: 60_000,
@@ -55,7 +79,7 @@ forEachDatabaseAtOnce('a worker that lost its lease', database => {
   it('begins no step that it had claimed before, when a computation kept it from renewing', async () => {
     await using world = await CrashWorld.open(database)
     const other = await world.worker()
-    other.kill('SIGSTOP')
+    await stopBetweenWrites(other, database.name, world.url)
     const blocked = await world.geneva.start(Blocker, { input: { ms: 4000 } })
     const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
     const worker = await world.worker({ options: { ...shortLease, heartbeatThread: false } })

@@ -113,8 +113,11 @@ forEachDatabase('a workflow that starts beside a worker', database => {
     const workflow = await another.start(Five)
     spy.mockRestore()
     expect(await typesOf(workflow.id)).toContain('step.scheduled one')
+    // On PostgreSQL the worker beside it hears of it, and may have begun already.
     await under.geneva.runDue({ workflowId: workflow.id })
-    expect((await workflow.refresh()).state).toBe('finished')
+    await workflow.waitUntilFinished({ timeout: '20s' })
+    const { findings } = await under.geneva.doctor({ workflow: workflow.id })
+    expect(findings).toEqual([])
     await lost.stop()
   })
 })

@@ -185,14 +185,19 @@ async function waitForEnd(access: PlainAccess, geneva: Geneva, fleet: WorkerFlee
   return waitForBurials(access, fleet, end - performance.now())
 }
 
-/** Waits until the dead are off the list of workers. */
+/** Waits until those are on the list of workers that live, and nobody else. */
 export async function waitForBurials(access: PlainAccess, fleet: WorkerFleet, ms = endTimeoutMs): Promise<string[]> {
-  const count = `select count(*) as number from ${access.table('geneva_drive_workers')}`
-  const registered = async () => Number((await access.query(count))[0]?.number)
-  // One that is not registered yet would make up for one that is not buried yet.
+  const pids = `select pid from ${access.table('geneva_drive_workers')}`
+  const registered = async () => sorted((await access.query(pids)).map(({ pid }) => Number(pid)))
   await fleet.allReady()
-  if (await until(async () => (await registered()) === fleet.living.length, ms)) return []
-  return [`${await registered()} workers are registered, ${fleet.living.length} live.`]
+  // By process: one that is about to register would make up for one that is not buried yet.
+  const living = sorted(fleet.living.map(({ pid }) => pid))
+  if (await until(async () => String(await registered()) === String(living), ms)) return []
+  return [`Registered are the processes ${await registered()}; those that live are ${living}.`]
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return numbers.toSorted((a, b) => a - b)
 }
 
 export async function describeStuck(access: PlainAccess): Promise<string[]> {

@@ -72,7 +72,7 @@ export function peerCases(workload: string, name: string, amounts: Readonly<Reco
   }))
 }
 
-/** Ten times what any of them has taken here; one that has not ended by then is told as failed. */
+/** The slowest that ever ended here took 24 seconds; one that has not ended by then is told as failed. */
 const patienceMs = 180_000
 
 async function runPeer(

@@ -1,36 +1,42 @@
 /**
  * Where a worker hears that something may be due, or is to be stopped: in its own process at once, and from others where the
- * database passes word. To those it listens if it has not just done so: where much is going on, it looks often enough by itself.
+ * database passes word. To those it listens less the more often it found nothing: all workers hear the same, and one is enough.
  */
 import type { Engine } from '../engine/engine.ts'
+import { Gathering } from '../primitives/gathering.ts'
 import type { Hint } from '../store/hints.ts'
 
-const momentMs = 50
+/** How long a worker does not listen after word; twice as long as before if the word before that was in vain. */
+const shortestMs = 5
+/** By then it has looked by itself, most likely. */
+const longestMs = 200
 
 interface Hearing {
   /** `codeless`: also what any worker may run, whatever code it has. */
   work(codeless: boolean): void
   stop(): void
+  /** How much the worker has ever claimed. */
+  claimed(): number
 }
 
 /** Until the returned function is called. */
-export function hearOfWork({ ends, store }: Engine, { work, stop }: Hearing): () => void {
-  const unsubscribe = ends.onWork(work)
-  const heard = new Set<Hint>()
-  let timer: NodeJS.Timeout | null = null
-  const heed = () => {
-    timer = heard.size > 0 ? setTimeout(heed, momentMs) : null
-    if (heard.has('stop')) stop()
-    if (heard.has('work') || heard.has('codeless')) work(heard.has('codeless'))
-    heard.clear()
-  }
-  const turnAway = store.hints?.listen(hint => {
-    heard.add(hint)
-    if (timer === null) heed()
+export function hearOfWork({ ends, store }: Engine, hearing: Hearing): () => void {
+  const unsubscribe = ends.onWork(hearing.work)
+  let restMs = shortestMs
+  let claimed = -1
+  const heeding = new Gathering<Hint>(heard => {
+    if (heard.has('stop')) hearing.stop()
+    if (heard.has('work') || heard.has('codeless')) {
+      restMs = hearing.claimed() > claimed ? shortestMs : Math.min(2 * restMs, longestMs)
+      claimed = hearing.claimed()
+      hearing.work(heard.has('codeless'))
+    }
+    return restMs
   })
+  const turnAway = store.hints?.listen(hint => heeding.tell(hint))
   return () => {
     unsubscribe()
     turnAway?.()
-    if (timer !== null) clearTimeout(timer)
+    heeding.close()
   }
 }

@@ -33,6 +33,8 @@ export interface LeaseParts {
   onOrphans(workerId: string, executionIds: ReadonlySet<string>): Promise<void>
   /** Hears of a new life after the lease was lost. */
   onLost?(workerId: string, nextId: string): void
+  /** That life has begun: what is due can be claimed again, which was in vain since the lease was lost. */
+  onNewLife?(): void
   /** For a thread that opens the same database and stands in. */
   readonly database?: DatabaseOptions | undefined
   /** Hears that the thread does not do its work. */
@@ -179,6 +181,7 @@ export class Lease {
       this.#id = randomId()
       this.#onLost?.(lost, this.#id)
       await this.#register()
+      this.#parts.onNewLife?.()
     }
   }
 

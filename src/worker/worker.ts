@@ -11,7 +11,7 @@ import { within } from '../primitives/within.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
-import { type ClaimRequest, StaleLimits } from '../store/store.ts'
+import type { ClaimRequest } from '../store/store.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { Finisher } from './finisher.ts'
@@ -19,7 +19,7 @@ import { hearOfWork } from './hear-of-work.ts'
 import { farewellMs, Lease } from './lease.ts'
 import { LostClaims } from './lost-claims.ts'
 import { Places } from './places.ts'
-import { QueueRules } from './queue-rules.ts'
+import { RulesInForce } from './rules-in-force.ts'
 import { RunningSteps } from './running-steps.ts'
 import { isOnLastChance, StepRunner } from './step-runner.ts'
 import { strategiesFor } from './strategies.ts'
@@ -57,8 +57,8 @@ export class Worker {
   readonly #upkeep: Upkeep
   readonly #lostClaims: LostClaims
   readonly #places: Places
+  readonly #rules: RulesInForce
   #plan: ClaimPlan | null = null
-  #rules = new QueueRules({ revision: 0, limits: [] }, () => null)
   #lease: Lease | null = null
   #runner: StepRunner | null = null
   #unsubscribe: () => void = () => {}
@@ -77,9 +77,10 @@ export class Worker {
     this.#parts = parts
     this.#finisher = new Finisher(parts.engine)
     const { engine, onError } = parts
+    this.#rules = new RulesInForce(engine)
     const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
     const { leaseMs, concurrency } = parts.settings
-    const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules })
+    const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules.now })
     this.#places = new Places({ running: this.#running, concurrency, perform, now, stopped: this.#stop.signal })
     this.#lostClaims = new LostClaims({ engine, onError, running: this.#running, leaseMs, perform })
     this.#upkeep = new Upkeep(parts, {
@@ -89,9 +90,9 @@ export class Worker {
         this.#plan = plan
       },
       claimFor: async (sources, limit) => {
-        const open = sources.filter(({ queue }) => !this.#rules.isPaused(queue))
+        const open = sources.filter(({ queue }) => !this.#rules.now.isPaused(queue))
         const claimed = await this.#claim({ sources: open, limit: this.#roomBeyond(limit) }).catch(async error => {
-          if (await this.#isStale(error)) return []
+          if (await this.#rules.areRenewedAfter(error)) return []
           throw error
         })
         for (const item of claimed) this.#perform(item)
@@ -115,8 +116,11 @@ export class Worker {
     await this.#begin()
     this.#tell('started')
     const { engine, ticks, onError } = this.#parts
-    const stop = () => this.#lease?.checkSoon()
-    const unsubscribe = hearOfWork(engine, { work: codeless => this.#wake(codeless), stop })
+    const unsubscribe = hearOfWork(engine, {
+      work: codeless => this.#wake(codeless),
+      stop: () => this.#lease?.checkSoon(),
+      claimed: () => this.#claimedCount,
+    })
     const withdraw = engine.openings.add(this.#places)
     this.#running.onFree(queue => this.#plan?.wantsRoom(queue) && this.#wake(queue === timerQueue))
     this.#loops = Promise.all([
@@ -177,7 +181,7 @@ export class Worker {
   async #register(): Promise<void> {
     const { engine, settings } = this.#parts
     const plan = await ClaimPlan.make(engine, settings)
-    await this.#readRules()
+    await this.#rules.read()
     const lease = new Lease({
       store: engine.store,
       running: this.#running,
@@ -186,6 +190,7 @@ export class Worker {
       serves: plan.served,
       onOrphans: (workerId, ids) => this.#lostClaims.takeOver(workerId, ids),
       onLost: (workerId, nextId) => this.#parts.watch?.tell({ kind: 'lease lost', workerId, nextId }),
+      onNewLife: () => this.#wake(true),
       onFailure: error => this.#parts.onError.report(error, null),
       database: this.#parts.database,
     })
@@ -204,11 +209,11 @@ export class Worker {
         // Nodes without code are claimed beyond the room that there is for steps, and must not carry these along.
         const beyond = step.claimed.execution.queue === timerQueue && this.#running.size > settings.concurrency
         const serves = current.serves(queue, handler) && (queue === timerQueue || !beyond)
-        const allowed = serves && this.#rules.mayRunOn(step.claimed, { queue, handler })
+        const allowed = serves && this.#rules.now.mayRunOn(step.claimed, { queue, handler })
         return allowed && this.#running.keepRoom(step, queue, current.limitOf(queue))
       },
       keepPlace: (queue, handler) => (this.#resident ? this.#places.keepPlace(queue, handler) : null),
-      revision: () => this.#rules.revision,
+      revision: () => this.#rules.now.revision,
     })
   }
 
@@ -219,7 +224,7 @@ export class Worker {
       try {
         more = await this.#claimShares()
       } catch (error) {
-        if (await this.#isStale(error)) continue
+        if (await this.#rules.areRenewedAfter(error)) continue
         this.#parts.onError.report(error, null)
         const lasts = this.#parts.engine.store.isLasting(error)
         if (lasts || !(await this.#adoptLost(since))) await pauseFor(jittered(1000, 0.5), this.#stop.signal)
@@ -241,7 +246,7 @@ export class Worker {
     await this.#claimTimers(options.workflowId)
     let more = false
     let left = options.maxSteps ?? Number.POSITIVE_INFINITY
-    for (const share of this.#plan?.shares(this.#running, this.#rules) ?? []) {
+    for (const share of this.#plan?.shares(this.#running, this.#rules.now) ?? []) {
       const limit = Math.min(share.limit, left)
       if (limit <= 0) break
       const count = await this.#running.whileKept(share.queue, limit, async () => {
@@ -300,25 +305,9 @@ export class Worker {
       ...(workflowId === undefined ? {} : { workflowId }),
       workerId: this.#workerId,
       crashed: { times: lastChance, take },
-      revision: this.#rules.revision,
+      revision: this.#rules.now.revision,
       prioritized: this.#plan?.usesPriorities || this.#sawPriority,
     })
-  }
-
-  async #readRules(): Promise<void> {
-    const { store, courses } = this.#parts.engine
-    this.#rules = new QueueRules(await store.limits.read(), handler => courses.findDefinition(handler)?.type ?? null)
-  }
-
-  /** The limits have changed: they are read again, and the claim is made by the new ones. */
-  async #isStale(error: unknown): Promise<boolean> {
-    if (!(error instanceof StaleLimits)) return false
-    try {
-      await this.#readRules()
-      return true
-    } catch {
-      return false
-    }
   }
 
   #perform(claimed: ClaimedExecution): void {
@@ -347,7 +336,7 @@ export class Worker {
         try {
           await this.#claimShares(bound)
         } catch (error) {
-          if (await this.#isStale(error)) continue
+          if (await this.#rules.areRenewedAfter(error)) continue
           throw error
         }
       }

@@ -1,12 +1,16 @@
 /** Hints by `NOTIFY`, never within a transaction that does anything else, and by one connection that listens. */
 import type pg from 'pg'
+import { Gathering } from '../../primitives/gathering.ts'
 import { randomId } from '../../primitives/random-id.ts'
 import type { Hint, Hints } from '../hints.ts'
 import { HintLine } from './hint-line.ts'
-import { HintSender } from './hint-sender.ts'
 
 // Nothing is lost with a hint, so nobody waits until it is on the disk.
 const notify = `select set_config('synchronous_commit', 'off', true), pg_notify($1, word) from unnest($2::text[]) word`
+
+/** Between two that are sent, twice as long where they follow each other closely: all who notify pass through one lock of the server. */
+const shortestMs = 2
+const longestMs = 40
 
 const hints: ReadonlySet<string> = new Set<Hint>(['work', 'codeless', 'stop'])
 
@@ -21,16 +25,26 @@ export class PostgresHints implements Hints {
   /** Its own words are not news. */
   readonly #id = randomId(4)
   readonly #listeners = new Set<(hint: Hint) => void>()
-  readonly #sender: HintSender
+  readonly #sending: Gathering<Hint>
   #line: HintLine | null = null
 
   constructor(parts: HintParts) {
     this.#parts = parts
-    this.#sender = new HintSender(hints => this.#say(hints.map(hint => `${hint} ${this.#id}`)))
+    let restMs = shortestMs
+    let sentAt = Number.NEGATIVE_INFINITY
+    this.#sending = new Gathering(async hints => {
+      const words = [...hints].map(hint => `${hint} ${this.#id}`)
+      const isClose = performance.now() - sentAt < 3 * restMs
+      restMs = isClose ? Math.min(2 * restMs, longestMs) : shortestMs
+      sentAt = performance.now()
+      // What is not sent is lost: it was a hint.
+      await this.#say(words).catch(() => {})
+      return restMs
+    })
   }
 
   send(hint: Hint): void {
-    this.#sender.send(hint)
+    this.#sending.tell(hint)
   }
 
   listen(listener: (hint: Hint) => void): () => void {

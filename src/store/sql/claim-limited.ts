@@ -15,7 +15,7 @@ import type { Row } from './dialect.ts'
 import { limitRecord, writeStarts } from './limit-rows.ts'
 import { dueLanes } from './look-through-lanes.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { join, oneOf, raw, type Sql, sql } from './sql.ts'
 import { claimTries, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
@@ -97,15 +97,10 @@ function compare(a: readonly string[], b: readonly string[]): number {
 
 /** What runs is little, however much waits. */
 function countRunning(context: SqlContext, { limited, sources }: LimitedRequest): Sql {
-  const list = (values: readonly string[]) =>
-    join(
-      [...new Set(values)].map(value => sql`${value}`),
-      ', ',
-    )
+  const queues = sources.map(({ queue }) => queue)
   const handlers = [...limited.classes.keys(), ...sources.map(({ handler }) => handler)]
   return sql`select a.queue, a.handler, a.lane, count(*) as running from ${context.tables.active} a
-    where a.owner is not null and (a.queue in (${list(sources.map(({ queue }) => queue))})
-      or a.handler in (${list(handlers)})) group by a.queue, a.handler, a.lane`
+    where a.owner is not null and (${oneOf(raw('a.queue'), queues)} or ${oneOf(raw('a.handler'), handlers)}) group by a.queue, a.handler, a.lane`
 }
 
 /** The first rows of every line in which there is room. */

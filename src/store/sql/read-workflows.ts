@@ -16,7 +16,7 @@ import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, t
 import type { Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
 import { rareStateCondition, rareStates } from './rare-states.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { join, oneOf, raw, type Sql, sql } from './sql.ts'
 
 /** 1 or 0. As a scalar, because a planner may answer EXISTS by reading all active rows. */
 function performing(context: SqlContext): Sql {
@@ -46,7 +46,7 @@ export async function findByHero(
   hero: HeroKey | null,
 ): Promise<WorkflowSnapshot | null> {
   const rows = await context.read(
-    sql`${selectSnapshots(context, sql`${among(raw('w.type'), types)} and ${about(hero)}`)}
+    sql`${selectSnapshots(context, sql`${oneOf(raw('w.type'), types)} and ${about(hero)}`)}
       order by case when w.state in ${raw(endedStates)} then 1 else 0 end, w.created_at desc, w.id desc limit 1`,
   )
   return rows[0] ? snapshot(rows[0]) : null
@@ -68,7 +68,7 @@ export async function listWorkflows(context: SqlContext, filter: WorkflowFilter)
 export function workflowConditions(context: SqlContext, filter: Omit<WorkflowFilter, 'limit'>): Sql {
   const { active, tags } = context.tables
   const all: Sql[] = [raw('1 = 1')]
-  if (filter.types) all.push(among(raw('w.type'), filter.types))
+  if (filter.types) all.push(oneOf(raw('w.type'), filter.types))
   if (filter.states) all.push(stateCondition(context, filter.states))
   if (filter.hero !== undefined) all.push(about(filter.hero))
   if (filter.before !== undefined) all.push(sql`w.id < ${context.id(filter.before)}`)
@@ -100,14 +100,6 @@ function stateCondition(context: SqlContext, states: readonly WorkflowState[]): 
   if (parts.length === 0) return raw('1 = 0')
   const rare = stored.length === states.length && stored.every(state => rareStates.includes(state))
   return sql`(${join(parts, ' or ')})${rare ? raw(` and w.${rareStateCondition}`) : raw('')}`
-}
-
-function among(column: Sql, values: readonly string[]): Sql {
-  if (values.length === 0) return raw('1 = 0')
-  return sql`${column} in (${join(
-    values.map(value => sql`${value}`),
-    ', ',
-  )})`
 }
 
 export async function workflowStates(
@@ -243,7 +235,7 @@ export async function nextDueAt(context: SqlContext, workflowId?: string): Promi
 export async function queuesOf(context: SqlContext, handlers: readonly string[]): Promise<string[]> {
   if (handlers.length === 0) return []
   const rows = await context.read(
-    sql`select distinct a.queue from ${context.tables.active} a where ${among(raw('a.handler'), handlers)}`,
+    sql`select distinct a.queue from ${context.tables.active} a where ${oneOf(raw('a.handler'), handlers)}`,
   )
   return rows.map(row => text(row, 'queue'))
 }

@@ -61,6 +61,12 @@ export function join(fragments: readonly Sql[], separator: string): Sql {
   return new Sql(parts, values)
 }
 
+/** True where the column has one of the values: names and words. Ids are looked for with `SqlContext.among`. */
+export function oneOf(column: Sql, values: readonly string[]): Sql {
+  if (values.length === 0) return raw('1 = 0')
+  return sql`${column} in (${join([...new Set(values)].map(param), ', ')})`
+}
+
 export interface Rendered {
   readonly text: string
   readonly values: readonly Param[]

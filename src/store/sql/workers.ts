@@ -7,9 +7,9 @@ import type { HeldExecution, RowKey } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
-import type { Executor } from './dialect.ts'
+import type { Executor, Row } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, param, raw, type Sql, sql } from './sql.ts'
+import { oneOf, param, raw, type Sql, sql } from './sql.ts'
 import { keyRows } from './take-claimed.ts'
 
 /** How many workers one look may bury, so that the transaction stays small. */
@@ -104,7 +104,7 @@ export async function heartbeat(
       : sql`${keyRows(context, among)} ${keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
   const rows = await context.read(
     sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
-      from ${held} ${among === undefined ? raw('join') : keyedJoin} ${workflows} w on w.id = a.workflow_id
+      from ${held} ${keyedJoin} ${workflows} w on w.id = a.workflow_id
       where a.owner = ${workerId}`,
   )
   return rows.map(row => ({
@@ -143,17 +143,12 @@ export async function findAbandoned(
   await bury(context)
   if (handlers.length === 0) return []
   const { active, workers } = context.tables
-  const list = (values: readonly string[]) =>
-    join(
-      values.map(value => sql`${value}`),
-      ', ',
-    )
   // Asked for first, because there are none most of the time: then no row has to be looked at.
   const dead = await context.read(sql`select k.id from ${workers} k where k.state = 'dead'`)
   if (dead.length === 0) return []
   const rows = await context.read(
-    sql`select ${activeColumns} from ${active} a where a.owner in (${list(dead.map(row => text(row, 'id')))})
-      and a.handler in (${list(handlers)}) limit ${limit}`,
+    sql`select ${activeColumns} from ${active} a where ${oneOf(raw('a.owner'), namesIn(dead))}
+      and ${oneOf(raw('a.handler'), handlers)} limit ${limit}`,
   )
   if (rows.length === 0) await removeBuried(context)
   return rows.map(activeExecution)
@@ -177,21 +172,22 @@ async function removeBuried(context: SqlContext): Promise<void> {
   const empty = sql`k.state = 'dead' and not exists (select 1 from ${active} a where a.owner = k.id)`
   const found = await context.read(sql`select k.id from ${workers} k where ${empty} limit ${burialLimit}`)
   if (found.length === 0) return
-  const ids = join(
-    found.map(row => sql`${text(row, 'id')}`),
-    ', ',
-  )
+  const theirs = (column: string) => oneOf(raw(column), namesIn(found))
   await runTransaction(context.database, async transaction => {
     // Whoever still commits in its name holds its row, and may leave work behind: that worker is not removed yet.
     const locked = await transaction.query(
-      sql`select a.id from ${workers} a where a.id in (${ids}) order by a.id${context.dialect.lockSkipping}`,
+      sql`select a.id from ${workers} a where ${theirs('a.id')} order by a.id${context.dialect.lockSkipping}`,
     )
-    const free = new Set(locked.map(row => text(row, 'id')))
-    const still = await transaction.query(sql`select k.id from ${workers} k where k.id in (${ids}) and ${empty}`)
-    for (const id of still.map(row => text(row, 'id'))) {
+    const free = new Set(namesIn(locked))
+    const still = await transaction.query(sql`select k.id from ${workers} k where ${theirs('k.id')} and ${empty}`)
+    for (const id of namesIn(still)) {
       if (free.has(id)) await transaction.run(sql`delete from ${workers} where id = ${id}`)
     }
   })
+}
+
+function namesIn(workers: readonly Row[]): string[] {
+  return workers.map(row => text(row, 'id'))
 }
 
 /** Looks at rows that are due only: what nobody waits for yet may find its code in time. */

@@ -89,6 +89,7 @@ export const mysqlStatements: StatementDialect = {
   deleteFrom: (table, set, keys) =>
     sql`delete a from ${set} straight_join ${table} a${byKey} on ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,
 
+  sameKey: (column, named) => raw(`${column} = ${named}`),
   keyedJoin: raw('straight_join'),
   byKey,
   lock: raw(' for update'),

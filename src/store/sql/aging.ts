@@ -105,7 +105,7 @@ async function rewrite(context: SqlContext, found: readonly Row[], best: number)
       columns: { workflow_id: 'id', slot: 'text' },
       rows: rows.map(row => [text(row, 'workflow_id'), text(row, 'slot')]),
     })
-  const on = raw('a.workflow_id = r.workflow_id and a.slot = r.slot')
+  const on = context.sameRow
   return runTransaction(context.database, async transaction => {
     const locked = await transaction.query(
       sql`select a.workflow_id, a.slot from ${keys(found)} ${context.dialect.keyedJoin} ${context.tables.active} a on ${on}

@@ -56,7 +56,7 @@ function lockVersions(context: SqlContext, facts: readonly WorkflowFacts[]): Sql
     lockVersions,
     [context.rows('r', rowSet(versionColumns, facts))],
     ({ dialect, tables }, known) => sql`select w.id from ${known}
-      ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on w.id = r.id and w.version = r.version
+      ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on ${dialect.sameKey('w.id', 'r.id')} and w.version = r.version
       order by w.id${dialect.lockJoined}`,
   )
 }
@@ -76,8 +76,8 @@ function selectKnown(context: SqlContext, rows: readonly WorkflowFacts['active']
   return context.statement(
     selectKnown,
     [context.rows('r', rowSet(rowColumns, rows))],
-    ({ dialect, tables }, known) => sql`select a.id from ${known}
-      ${dialect.keyedJoin} ${tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+    ({ dialect, tables, sameRow }, known) => sql`select a.id from ${known}
+      ${dialect.keyedJoin} ${tables.active} a on ${sameRow}
       where a.id = r.id and case when a.state = 'in_progress' and a.held_from is null then a.fence end = r.fence`,
   )
 }

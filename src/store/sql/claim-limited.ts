@@ -143,6 +143,6 @@ function lockChosen(context: SqlContext, chosen: readonly Row[]): Sql {
     rows: chosen.map(row => [text(row, 'workflow_id'), text(row, 'slot'), text(row, 'id'), int(row, 'fence')]),
   })
   return sql`select a.workflow_id, a.slot from ${rows}
-    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot
+    ${context.dialect.keyedJoin} ${context.tables.active} a on ${context.sameRow}
     where a.sort_key is not null and a.id = r.id and a.fence = r.fence${context.dialect.lockSkipping}`
 }

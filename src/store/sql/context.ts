@@ -22,9 +22,13 @@ export class SqlContext {
   /** For as long as nothing changes that statements depend on. */
   #remembered = new Remembered()
 
+  /** The row `a` of the active ones is the one that a row `r` of a set names. */
+  readonly sameRow: Sql
+
   constructor(database: Database, tables: Tables) {
     this.database = database
     this.tables = tables
+    this.sameRow = sql`${database.dialect.sameKey('a.workflow_id', 'r.workflow_id')} and a.slot = r.slot`
   }
 
   get dialect(): Dialect {

@@ -31,10 +31,15 @@ export function continuationStatements(context: SqlContext, changes: readonly Wo
 
 function plan(context: SqlContext, steps: readonly Step[]): Sql {
   const set = rowSet<Step>({ id: ['id', ({ from }) => from], plan: ['json', ({ as }) => JSON.stringify(as)] }, steps)
-  return context.dialect.updateFrom(context.tables.workflows, context.rows('r', set), raw('a.id = r.id'), [
-    ['continuation', raw('r.plan')],
-    ['version', raw('a.version + 1')],
-  ])
+  return context.dialect.updateFrom(
+    context.tables.workflows,
+    context.rows('r', set),
+    context.dialect.sameKey('a.id', 'r.id'),
+    [
+      ['continuation', raw('r.plan')],
+      ['version', raw('a.version + 1')],
+    ],
+  )
 }
 
 const pairColumns: Columns<Step> = { old_id: ['id', ({ from }) => from], new_id: ['id', ({ as }) => as.id] }
@@ -44,16 +49,16 @@ function begin(context: SqlContext, steps: readonly Step[]): Sql[] {
   const pairs = context.rows('r', rowSet(pairColumns, steps))
   return [
     insertContinued(context, steps),
-    dialect.updateFrom(tables.workflows, pairs, raw('a.id = r.old_id'), [
+    dialect.updateFrom(tables.workflows, pairs, dialect.sameKey('a.id', 'r.old_id'), [
       ['continued_as', raw('r.new_id')],
       ['continuation', raw('null')],
       ['version', raw('a.version + 1')],
     ]),
     sql`insert into ${tables.tags} (tag, workflow_id)
-      select t.tag, r.new_id from ${pairs} join ${tables.tags} t on t.workflow_id = r.old_id`,
+      select t.tag, r.new_id from ${pairs} join ${tables.tags} t on ${dialect.sameKey('t.workflow_id', 'r.old_id')}`,
     sql`insert into ${tables.graphs} (workflow_id, signature, graph)
-      select r.new_id, g.signature, g.graph from ${pairs} join ${tables.graphs} g on g.workflow_id = r.old_id`,
-    dialect.updateFrom(tables.watches, pairs, raw('a.workflow_id = r.old_id'), [
+      select r.new_id, g.signature, g.graph from ${pairs} join ${tables.graphs} g on ${dialect.sameKey('g.workflow_id', 'r.old_id')}`,
+    dialect.updateFrom(tables.watches, pairs, dialect.sameKey('a.workflow_id', 'r.old_id'), [
       ['first_id', raw('coalesce(a.first_id, r.old_id)')],
       ['workflow_id', raw('r.new_id')],
     ]),
@@ -83,5 +88,5 @@ function insertContinued(context: SqlContext, steps: readonly Step[]): Sql {
     .join(', ')
   return sql`insert into ${workflows} (id, continues, generation, input, lane, ${raw(kept)}, state, finishing, crooked, open_letters, created_at, deadline_at)
     select r.new_id, r.old_id, r.generation, r.input, r.lane, ${raw(old)}, 'ready', 0, 0, 0, ${context.now}, ${dueTime(context)}
-    from ${context.rows('r', rowSet(columns, steps))} join ${workflows} w on w.id = r.old_id`
+    from ${context.rows('r', rowSet(columns, steps))} join ${workflows} w on ${context.dialect.sameKey('w.id', 'r.old_id')}`
 }

@@ -88,6 +88,11 @@ export interface StatementDialect {
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
   together?(statements: readonly Sql[]): Sql
 
+  /**
+   * A key of a table, which its index begins with, is the one that a row beside it names; both are names of columns. In a form
+   * that leaves a planner nothing but to look it up, whatever it believes of the size of the table.
+   */
+  sameKey(column: string, named: string): Sql
   /** Joins the table on the right by its key, once for each row on the left, so that no other row is looked at. */
   readonly keyedJoin: Sql
   /**

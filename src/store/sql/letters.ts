@@ -43,12 +43,17 @@ export function closeLetters(context: SqlContext, letters: readonly ClosedLetter
     },
     letters,
   )
-  return context.dialect.updateFrom(context.tables.letters, context.rows('r', set), raw('a.id = r.id'), [
-    ['state', raw('r.state')],
-    ['handled_at', context.now],
-    ['handled_by', raw('r.handled_by')],
-    ['handled_reason', raw('r.handled_reason')],
-  ])
+  return context.dialect.updateFrom(
+    context.tables.letters,
+    context.rows('r', set),
+    context.dialect.sameKey('a.id', 'r.id'),
+    [
+      ['state', raw('r.state')],
+      ['handled_at', context.now],
+      ['handled_by', raw('r.handled_by')],
+      ['handled_reason', raw('r.handled_reason')],
+    ],
+  )
 }
 
 const letterColumns = raw(

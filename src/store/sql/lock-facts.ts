@@ -86,7 +86,7 @@ function selectRows(context: SqlContext, keys: readonly RowKey[]): Sql | null {
   if (keys.length === 0) return null
   const rows = context.rows('r', { columns: { workflow_id: 'id', slot: 'text' }, rows: keys })
   return sql`select ${activeColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.active} a
-    on a.workflow_id = r.workflow_id and a.slot = r.slot`
+    on ${context.sameRow}`
 }
 
 function selectLatest(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
@@ -113,7 +113,7 @@ function selectFanIns(context: SqlContext, targets: readonly ChangeTarget[]): Sq
   if (keys.length > 0) {
     const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
     selects.push(sql`select f.workflow_id, f.node, f.open_parents from ${rows}
-      ${context.dialect.keyedJoin} ${fanIns} f on f.workflow_id = r.workflow_id and f.node = r.node`)
+      ${context.dialect.keyedJoin} ${fanIns} f on ${context.dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node`)
   }
   return selects.length === 0 ? null : join(selects, ' union all ')
 }

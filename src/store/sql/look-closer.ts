@@ -91,7 +91,7 @@ function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLoo
   const { history } = context.tables
   const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
   return sql`select ${latestColumns} from ${rows}
-    ${context.dialect.keyedJoin} ${history} e on e.workflow_id = r.workflow_id and e.node = r.node and e.kind = 'forward'
+    ${context.dialect.keyedJoin} ${history} e on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward'
     where not exists (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node
       and l.kind = 'forward' and l.attempt = e.attempt + 1)`
 }
@@ -102,7 +102,7 @@ function selectOutworn(context: SqlContext, looks: ReadonlyMap<string, CloserLoo
   if (keys.length === 0) return null
   const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text', up_to: 'int' }, rows: keys })
   return sql`select e.workflow_id, e.id from ${rows} ${context.dialect.keyedJoin} ${context.tables.history} e
-    on e.workflow_id = r.workflow_id and e.node = r.node and e.kind = 'forward' and e.attempt <= r.up_to
+    on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward' and e.attempt <= r.up_to
     limit ${maxOutworn}`
 }
 

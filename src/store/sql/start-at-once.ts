@@ -53,7 +53,7 @@ function allInserted(context: SqlContext, orders: readonly StartOrder[]): Guard 
     allInserted,
     [context.rows('r', rowSet(idColumns, orders))],
     ({ dialect, tables }, ids) =>
-      sql`select w.id from ${ids} ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on w.id = r.id`,
+      sql`select w.id from ${ids} ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on ${dialect.sameKey('w.id', 'r.id')}`,
   )
   return { select, count: orders.length }
 }

@@ -165,7 +165,7 @@ type TagRow = readonly [tag: string, workflowId: string]
 
 /** For workflows that the statement before has inserted; its answer need not be waited for. */
 function ofInserted(context: SqlContext): Sql {
-  return sql` join ${context.tables.workflows} w on w.id = r.workflow_id`
+  return sql` join ${context.tables.workflows} w on ${context.dialect.sameKey('w.id', 'r.workflow_id')}`
 }
 
 /** Statements that write what goes with a workflow. */

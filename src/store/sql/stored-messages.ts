@@ -55,9 +55,12 @@ export function takeSignals(context: SqlContext, taken: readonly TakenSignal[]):
     { id: ['id', signal => signal.id], taken_by: ['id', signal => signal.executionId] },
     taken,
   )
-  return context.dialect.updateFrom(context.tables.signals, context.rows('r', set), raw('a.id = r.id'), [
-    ['taken_by', raw('r.taken_by')],
-  ])
+  return context.dialect.updateFrom(
+    context.tables.signals,
+    context.rows('r', set),
+    context.dialect.sameKey('a.id', 'r.id'),
+    [['taken_by', raw('r.taken_by')]],
+  )
 }
 
 /** The decisions on these executions, in the order in which they were made. */

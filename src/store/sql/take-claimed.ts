@@ -130,7 +130,7 @@ interface Joined {
 function withWorkflow({ tables, dialect }: SqlContext): Joined {
   return {
     columns: sql`, ${shownOfWorkflow}`,
-    join: sql` ${dialect.keyedJoin} ${tables.workflows} w on w.id = a.workflow_id`,
+    join: sql` ${dialect.keyedJoin} ${tables.workflows} w on ${dialect.sameKey('w.id', 'a.workflow_id')}`,
   }
 }
 
@@ -142,7 +142,7 @@ function selectRows(context: SqlContext, keys: readonly Row[], also: Joined = no
     keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
   )
   return sql`select ${activeColumns}, ${context.now} as now${also.columns} from ${rows}
-    ${context.dialect.keyedJoin} ${context.tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot${also.join}
+    ${context.dialect.keyedJoin} ${context.tables.active} a on ${context.sameRow}${also.join}
     order by a.sort_key, a.id`
 }
 
@@ -179,7 +179,7 @@ function startExecutions(context: SqlContext, executions: readonly ActiveExecuti
     columns: { workflow_id: 'id', slot: 'text', owner: 'text', fence: 'int', started_at: 'int', runs: 'int' },
     rows: executions.map(row => [row.workflowId, row.slot, row.owner, row.fence, row.startedAt, row.progress.runs]),
   })
-  const on = raw('a.workflow_id = r.workflow_id and a.slot = r.slot and a.fence = r.fence - 1')
+  const on = sql`${context.sameRow} and a.fence = r.fence - 1`
   return context.dialect.updateFrom(context.tables.active, rows, on, [
     ['state', raw(`'in_progress'`)],
     ['owner', raw('r.owner')],

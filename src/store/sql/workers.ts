@@ -97,14 +97,14 @@ export async function heartbeat(
   const { active, workflows } = context.tables
   if (!(await renewLease(context, workerId, leaseMs))) return null
   if (among?.length === 0) return []
-  const { keyedJoin } = context.dialect
+  const { keyedJoin, sameKey } = context.dialect
   const held =
     among === undefined
       ? sql`${active} a`
-      : sql`${keyRows(context, among)} ${keyedJoin} ${active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`
+      : sql`${keyRows(context, among)} ${keyedJoin} ${active} a on ${context.sameRow}`
   const rows = await context.read(
     sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
-      from ${held} ${keyedJoin} ${workflows} w on w.id = a.workflow_id
+      from ${held} ${keyedJoin} ${workflows} w on ${sameKey('w.id', 'a.workflow_id')}
       where a.owner = ${workerId}`,
   )
   return rows.map(row => ({
@@ -124,7 +124,7 @@ export async function heldBy(context: SqlContext, workerId: string): Promise<Cla
   const { active, workflows } = context.tables
   const rows = await context.read(
     sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent from ${active} a
-      join ${workflows} w on w.id = a.workflow_id where a.owner = ${workerId}`,
+      join ${workflows} w on ${context.dialect.sameKey('w.id', 'a.workflow_id')} where a.owner = ${workerId}`,
   )
   return rows.map(claimedExecution)
 }

@@ -13,8 +13,6 @@ const claimable = raw(`r.state in ('scheduled', 'suspended')`)
 /** A time that is known, not a delay from now. */
 const isOld = raw('r.delay is null')
 
-const sameRow = raw('a.workflow_id = r.workflow_id and a.slot = r.slot')
-
 type Key = { readonly workflowId: string; readonly slot: string }
 
 const keyColumns: Columns<Key> = {
@@ -94,7 +92,7 @@ function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
 export function replaceActive(context: SqlContext, executions: readonly NewExecution[]): Sql {
   return context.statement(replaceActive, [newRows(context, executions)], (at, rows) => {
     const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(at)]
-    return at.dialect.updateFrom(at.tables.active, rows, sameRow, assignments)
+    return at.dialect.updateFrom(at.tables.active, rows, at.sameRow, assignments)
   })
 }
 
@@ -121,7 +119,7 @@ export function deleteActive(context: SqlContext, keys: readonly Key[]): Sql {
 /** The flag stands where a held row keeps what it goes back to; a running one is not held. */
 export function stopActive(context: SqlContext, keys: readonly Key[]): Sql {
   const rows = context.rows('r', rowSet(keyColumns, keys))
-  const same = raw(`a.workflow_id = r.workflow_id and a.slot = r.slot and a.state = 'in_progress'`)
+  const same = sql`${context.sameRow} and a.state = 'in_progress'`
   return context.dialect.updateFrom(context.tables.active, rows, same, [['held_from', raw(`'stopping'`)]])
 }
 
@@ -143,21 +141,26 @@ const moveColumns: Columns<RowMove & Key> = {
 export function moveActive(context: SqlContext, moves: readonly (RowMove & Key)[]): Sql {
   const due = sql`coalesce(r.known_due, ${context.now} + r.delay, a.due_at)`
   const ifMoved = (name: string) => raw(`case when r.moved = 1 then r.${name} else a.${name} end`)
-  return context.dialect.updateFrom(context.tables.active, context.rows('r', rowSet(moveColumns, moves)), sameRow, [
-    ['state', raw('r.state')],
-    ['fence', raw('r.fence')],
-    ['owner', raw('null')],
-    ['start_mark', raw('0')],
-    ['started_at', raw(`case when coalesce(r.held_from, r.state) in ('suspended', 'waiting') then a.started_at end`)],
-    ['held_from', raw('r.held_from')],
-    ['due_at', due],
-    ['sort_key', sql`case when ${claimable} then ${sortKey(context, due, raw('a.priority'), isOld)} end`],
-    ['input', raw('coalesce(r.input, a.input)')],
-    ['cursor_value', ifMoved('cursor_value')],
-    ['completed_iterations', ifMoved('completed_iterations')],
-    ['total_iterations', ifMoved('total_iterations')],
-    ['runs', ifMoved('runs')],
-    // Whoever brings progress has not crashed.
-    ['crashes', raw('case when r.moved = 1 then 0 else a.crashes end')],
-  ])
+  return context.dialect.updateFrom(
+    context.tables.active,
+    context.rows('r', rowSet(moveColumns, moves)),
+    context.sameRow,
+    [
+      ['state', raw('r.state')],
+      ['fence', raw('r.fence')],
+      ['owner', raw('null')],
+      ['start_mark', raw('0')],
+      ['started_at', raw(`case when coalesce(r.held_from, r.state) in ('suspended', 'waiting') then a.started_at end`)],
+      ['held_from', raw('r.held_from')],
+      ['due_at', due],
+      ['sort_key', sql`case when ${claimable} then ${sortKey(context, due, raw('a.priority'), isOld)} end`],
+      ['input', raw('coalesce(r.input, a.input)')],
+      ['cursor_value', ifMoved('cursor_value')],
+      ['completed_iterations', ifMoved('completed_iterations')],
+      ['total_iterations', ifMoved('total_iterations')],
+      ['runs', ifMoved('runs')],
+      // Whoever brings progress has not crashed.
+      ['crashes', raw('case when r.moved = 1 then 0 else a.crashes end')],
+    ],
+  )
 }

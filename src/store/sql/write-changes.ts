@@ -91,7 +91,7 @@ function updateWorkflows(context: SqlContext, updates: readonly OneUpdate[]): Sq
 }
 
 function writeUpdate({ dialect, tables, now }: SqlContext, rows: Sql): Sql {
-  return dialect.updateFrom(tables.workflows, rows, raw('a.id = r.id'), [
+  return dialect.updateFrom(tables.workflows, rows, dialect.sameKey('a.id', 'r.id'), [
     // The times go by the state that was there before, so they come first: a database may assign in order.
     ['paused_at', sql`case when r.state = 'paused' then coalesce(a.paused_at, ${now}) end`],
     ['ended_at', sql`case when r.state in ${raw(endedStates)} then coalesce(a.ended_at, ${now}) end`],

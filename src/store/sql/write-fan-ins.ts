@@ -23,7 +23,7 @@ export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)
 
 export function updateFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {
   return context.statement(updateFanIns, [context.rows('r', rowSet(columns, fanIns))], (at, rows) => {
-    const on = raw('a.workflow_id = r.workflow_id and a.node = r.node')
+    const on = sql`${at.dialect.sameKey('a.workflow_id', 'r.workflow_id')} and a.node = r.node`
     return at.dialect.updateFrom(at.tables.fanIns, rows, on, [['open_parents', raw('r.open_parents')]])
   })
 }

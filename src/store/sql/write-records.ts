@@ -73,9 +73,9 @@ export function copyHistory(context: SqlContext, endings: readonly KnownEnding[]
   return context.statement(
     copyHistory,
     [context.rows('r', rowSet(endColumns, endings))],
-    ({ tables, dialect, now }, rows) => sql`insert into ${tables.history} (${copiedNames}, ended_at)
+    ({ tables, dialect, now, sameRow }, rows) => sql`insert into ${tables.history} (${copiedNames}, ended_at)
       select ${copiedValues}, ${now} from ${rows}
-      ${dialect.keyedJoin} ${tables.active} a on a.workflow_id = r.workflow_id and a.slot = r.slot`,
+      ${dialect.keyedJoin} ${tables.active} a on ${sameRow}`,
   )
 }
 
@@ -85,9 +85,12 @@ export function moveHistory(context: SqlContext, undone: WorkflowChange['undone'
     { id: ['id', row => row.id], state: ['text', row => row.state] },
     undone,
   )
-  return context.dialect.updateFrom(context.tables.history, context.rows('r', set), raw('a.id = r.id'), [
-    ['state', raw('r.state')],
-  ])
+  return context.dialect.updateFrom(
+    context.tables.history,
+    context.rows('r', set),
+    context.dialect.sameKey('a.id', 'r.id'),
+    [['state', raw('r.state')]],
+  )
 }
 
 export function deleteHistory(context: SqlContext, ids: readonly string[]): Sql {

@@ -86,6 +86,7 @@ export const sqliteDialect: Dialect = {
     return sql`delete from ${table} where (${names}) in (select ${names} from ${set})`
   },
 
+  sameKey: (column, named) => raw(`${column} = ${named}`),
   // A cross join is carried out in the order in which it is written.
   keyedJoin: raw('cross join'),
 

@@ -44,7 +44,7 @@ export async function latestEvents(
   const rows = await context.read(
     sql`select v.workflow_id, v.id, v.type from (select n.workflow_id, max(n.id) as id from ${events} n
         where ${context.among(raw('n.workflow_id'), workflowIds)} and n.id > ${after} group by n.workflow_id) m
-      ${context.dialect.keyedJoin} ${events} v on v.workflow_id = m.workflow_id and v.id = m.id`,
+      ${context.dialect.keyedJoin} ${events} v on ${context.dialect.sameKey('v.workflow_id', 'm.workflow_id')} and v.id = m.id`,
   )
   return new Map(rows.map(row => [text(row, 'workflow_id'), { id: int(row, 'id'), type: text(row, 'type') }]))
 }

@@ -7,8 +7,9 @@ import { parseArgs } from 'node:util'
 import { compare } from './bars.ts'
 import { type BenchDatabaseName, openDatabases, serverSettings } from './databases.ts'
 import { measureAll } from './measure.ts'
-import { installPeers } from './peer-cases.ts'
+import { installPeers, nodeOfPeers } from './peer-cases.ts'
 import { asTable, currentLoad, describeMachine } from './report.ts'
+import { goOnWith } from './same-node.ts'
 import type { Size, Workload } from './workload.ts'
 
 const fewestRuns = 3
@@ -62,7 +63,10 @@ try {
 
 async function main(order: Order): Promise<void> {
   const workloads = await Promise.all(order.workloads.map(name => chosen(name, order)))
-  if (order.peers) await installPeers()
+  if (order.peers) {
+    await installPeers()
+    if (await goOnWith(nodeOfPeers())) return
+  }
   const loadBefore = currentLoad()
   const databases = await openDatabases(order.databases)
   for (const signal of ['SIGINT', 'SIGTERM']) {

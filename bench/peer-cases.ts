@@ -31,8 +31,13 @@ const peers: readonly Peer[] = [
 
 // The programs are compiled into another folder, and the peers are not.
 const folder = fileURLToPath(new URL('../../bench/peers/', import.meta.url))
-/** Several of them need a newer Node than we do; all get it, which does them no harm. */
+/** Several of them need a newer Node than we do; all get it, and so do we where they are measured beside us. */
 const newerNode = `${folder}node_modules/n24/bin/node`
+
+/** Where it could not be installed, the one that runs this. */
+export function nodeOfPeers(): string {
+  return existsSync(newerNode) ? newerNode : process.execPath
+}
 
 const run = promisify(execFile)
 
@@ -81,10 +86,9 @@ async function runPeer(
   { options }: BenchDatabase,
 ): Promise<Measurement[]> {
   if (installError !== null) throw installError
-  const node = existsSync(newerNode) ? newerNode : process.execPath
   const args = [`${folder}${peer.program}.mjs`, workload, JSON.stringify(amount)]
   const peerEnv = { PEER_DATABASE_URL: options.url, PEER_VARIANT: peer.variant ?? '', PEER_HAS_PARENT: '1' }
-  const { stdout } = await run(node, args, { env: { ...process.env, ...peerEnv }, timeout: patienceMs })
+  const { stdout } = await run(nodeOfPeers(), args, { env: { ...process.env, ...peerEnv }, timeout: patienceMs })
   const lines = stdout.split('\n').filter(line => line.startsWith('{'))
   if (lines.length === 0) throw new Error(`${peer.program} printed no result.`)
   return lines.map(line => {

@@ -4,7 +4,6 @@
  */
 import { Geneva, Workflow } from '../../src/index.ts'
 import { inFreshPlace } from '../databases.ts'
-import { workerOptions } from '../five-steps.ts'
 import { fan, idle } from '../graph-shapes.ts'
 import { peerCases } from '../peer-cases.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
@@ -31,6 +30,9 @@ async function runClass(geneva: Geneva, width: number): Promise<void> {
   const workflow = await geneva.start(FanOut, { input: { width } })
   await workflow.waitUntilFinished({ timeout: '10 min' })
 }
+
+/** As many as there are branches: they all run in one process, and none of them has to be looked for. */
+const workerOptions = { concurrency: 1_000 } as const
 
 const tiny = 20
 const warmUp: Readonly<Record<Size, number>> = { full: 200, tiny: 5 }

@@ -76,10 +76,12 @@ export class Starter {
     take: (result: StartResult | undefined) => WorkflowRecord,
   ): Promise<WorkflowRecord> {
     return this.#traced(order.type, async trace => {
-      const call = transaction === undefined ? {} : { transaction }
-      const workflow = take((await this.#engine.store.start([{ ...order, trace }], call))[0])
-      if (transaction === undefined) this.#engine.ends.noteWork()
-      return workflow
+      const orders = [{ ...order, trace }]
+      const started =
+        transaction === undefined
+          ? startClaimed(this.#engine, orders, {})
+          : this.#engine.store.start(orders, { transaction })
+      return take((await started)[0])
     })
   }
 

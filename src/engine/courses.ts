@@ -72,6 +72,11 @@ export class Courses {
     return definition === null ? [] : typesOf(definition).filter(other => other !== type)
   }
 
+  /** The graph of a workflow that is about to start, so that a worker beside need not read it back. */
+  keepFrozen(workflow: Pick<WorkflowRecord, 'id' | 'frozen'>, graph: CachedGraph): void {
+    this.#frozen.keep(workflow, graph)
+  }
+
   /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */
   async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, Course>> {
     const courses = new Map<string, Course>()

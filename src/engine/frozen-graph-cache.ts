@@ -46,11 +46,23 @@ export class FrozenGraphCache {
     return found
   }
 
+  /** One that is about to be stored, so that a worker beside need not read it back. */
+  keep(workflow: Pick<WorkflowRecord, 'id' | 'frozen'>, cached: CachedGraph): void {
+    const key = keyOf(workflow)
+    this.#drop(key)
+    this.#graphs.set(key, cached)
+    this.#cost += costOf(cached)
+    for (const [oldest, graph] of this.#graphs) {
+      if (this.#cost <= maxNodes || graph === cached) break
+      this.#drop(oldest)
+    }
+  }
+
   #read(workflows: readonly WorkflowRecord[]): void {
     if (workflows.length === 0) return
     const stored = this.#store.frozenGraphs(workflows.map(workflow => workflow.id))
     for (const workflow of workflows) {
-      const kept = stored.then(rows => this.#keep(workflow, rows.get(workflow.id)))
+      const kept = stored.then(rows => this.#parse(workflow, rows.get(workflow.id)))
       this.#coming.set(
         keyOf(workflow),
         kept.finally(() => this.#coming.delete(keyOf(workflow))),
@@ -66,21 +78,11 @@ export class FrozenGraphCache {
     return known
   }
 
-  /** What was stored was checked before; queues and priorities stand in it. */
-  #keep(workflow: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {
+  #parse(workflow: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {
     if (stored === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is missing.`)
-    const frozen = JSON.parse(stored.graph) as FrozenGraph
-    const defaults = { type: workflow.type, queue: 'default', priority: 0, jobOptions: () => null }
-    const cached = { frozen, graph: graphOfFrozen(frozen, defaults) }
+    const cached = parseStored(stored, workflow.type)
     // Under its own signature: it may have been replaced since the workflow was looked at.
-    const key = keyOf({ ...workflow, frozen: stored.signature })
-    this.#drop(key)
-    this.#graphs.set(key, cached)
-    this.#cost += costOf(cached)
-    for (const [oldest, graph] of this.#graphs) {
-      if (this.#cost <= maxNodes || graph === cached) break
-      this.#drop(oldest)
-    }
+    this.keep({ id: workflow.id, frozen: stored.signature }, cached)
     return cached
   }
 
@@ -90,6 +92,12 @@ export class FrozenGraphCache {
     this.#graphs.delete(key)
     this.#cost -= costOf(known)
   }
+}
+
+/** What is stored was checked before; queues and priorities stand in it. */
+export function parseStored({ graph }: StoredFrozenGraph, type: string): CachedGraph {
+  const frozen = JSON.parse(graph) as FrozenGraph
+  return { frozen, graph: graphOfFrozen(frozen, { type, queue: 'default', priority: 0, jobOptions: () => null }) }
 }
 
 function costOf({ graph }: CachedGraph): number {

@@ -3,7 +3,7 @@
  * workflow and counts from then on.
  */
 import type { BuiltGraph } from '../definition/built-graph.ts'
-import { type FrozenGraph, type FrozenNode, type FrozenNodes, graphOfFrozen } from '../definition/frozen-graph.ts'
+import type { FrozenGraph, FrozenNode, FrozenNodes } from '../definition/frozen-graph.ts'
 import type { GraphNode } from '../definition/graph.ts'
 import { identifyAnyHero } from '../definition/identify-hero.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
@@ -12,6 +12,7 @@ import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { StartOrder } from '../store/store.ts'
 import { handlerOf } from './courses.ts'
 import type { Engine } from './engine.ts'
+import { parseStored } from './frozen-graph-cache.ts'
 import { idsFor, type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
 import { storedForm } from './stored-form.ts'
 
@@ -37,20 +38,19 @@ export async function graphOrder(
   refuseUnknownJobs(engine.jobs, graph.nodes)
   const prepared = prepareGraph(what, options, maxInputBytes)
   const frozen = await freeze(engine, graph)
-  const parsed = graphOfFrozen(frozen, { type: noType, queue: 'default', priority: 0, jobOptions: () => null })
+  const stored = storedForm(frozen)
+  const parsed = parseStored(stored, noType)
   const course = {
     type: noType,
-    graph: parsed,
+    graph: parsed.graph,
     generation: 0,
     allowMultiple: true,
-    handlerOf: (node: GraphNode) => handlerOf(parsed, node, noType),
+    handlerOf: (node: GraphNode) => handlerOf(parsed.graph, node, noType),
   }
-  const ids = await engine.store.takeIds(idsFor(parsed, prepared), options.transaction)
-  const order = startOrder(course, prepared, ids)
-  return {
-    order: { ...order, graph: storedForm(frozen) },
-    prepared,
-  }
+  const ids = await engine.store.takeIds(idsFor(parsed.graph, prepared), options.transaction)
+  const order = { ...startOrder(course, prepared, ids), graph: stored }
+  if (engine.openings.areAny) engine.courses.keepFrozen({ id: order.id, frozen: stored.signature }, parsed)
+  return { order, prepared }
 }
 
 /** A process that only starts workflows may know no jobs at all; one that knows some should know them all. */

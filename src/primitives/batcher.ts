@@ -14,6 +14,9 @@ export interface BatcherOptions<Item, Result> {
   sizeOf?(item: Item): number
   readonly maxBytes?: number
   readonly maxGroup: number
+  /** Items of one kin count as one towards `maxGroup`, up to `maxItems`: what they share is then written once. */
+  kinOf?(item: Item): string
+  readonly maxItems?: number
   /** How many must be waiting before a second write begins beside the first. Default: a whole group. */
   readonly crowd?: number
   /** Items with the same key never share a group; the later one waits for the next. */
@@ -75,13 +78,14 @@ export class Batcher<Item, Result> {
 
   /** Looks at no more items than it takes, but for those that must wait for their like, so that a long line costs no more. */
   #takeGroup(): Waiting<Item, Result>[] {
-    const { maxGroup, keyOf, sizeOf, maxBytes = Number.POSITIVE_INFINITY } = this.#options
+    const { maxGroup, maxItems = maxGroup, keyOf, kinOf, sizeOf, maxBytes = Number.POSITIVE_INFINITY } = this.#options
     const group: Waiting<Item, Result>[] = []
     const left: Waiting<Item, Result>[] = []
     const keys = new Set<string>()
+    const kins = new Set<string>()
     let bytes = 0
     let next = this.#next
-    for (; next < this.#waiting.length && group.length < maxGroup; next++) {
+    for (; next < this.#waiting.length && group.length < maxItems && kins.size < maxGroup; next++) {
       const waiting = this.#waiting[next]
       if (!waiting) continue
       const key = keyOf?.(waiting.item)
@@ -92,6 +96,7 @@ export class Batcher<Item, Result> {
       bytes += sizeOf?.(waiting.item) ?? 0
       if (group.length > 0 && bytes > maxBytes) break
       if (key !== undefined) keys.add(key)
+      if (kinOf !== undefined) kins.add(kinOf(waiting.item))
       group.push(waiting)
     }
     this.#moveTo(next, left)

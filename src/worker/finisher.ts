@@ -16,7 +16,9 @@ interface Item {
   readonly report: Report
 }
 
+/** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
 const maxGroup = 250
+const maxItems = 1000
 /** Then two groups take turns: what one has recorded goes on while the database is busy with the other. */
 const crowd = 100
 /** Well below what servers accept in one packet. */
@@ -35,7 +37,9 @@ export class Finisher {
     this.#batcher = new Batcher<Item, FinishResult>({
       write: items => this.#write(items),
       maxGroup,
+      maxItems,
       crowd,
+      kinOf: item => item.report.claimed.workflow.id,
       keyOf: item => item.report.claimed.execution.id,
       sizeOf: ({ report }) => bytesOf(report),
       maxBytes,

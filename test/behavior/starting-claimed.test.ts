@@ -1,6 +1,6 @@
 /** Workflows that start beside a worker with room begin there at once; nothing is jumped, and nothing is lost. */
 import { expect, it, vi } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { defineJob, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -47,10 +47,12 @@ class Sent extends Workflow {
   send() {}
 }
 
+const shout = defineJob('shout', async (args: { word: string }) => args.word.toUpperCase())
+
 const rare = { poll: 60_000, concurrency: 2, grace: 0 }
 
 forEachDatabase('a workflow that starts beside a worker', database => {
-  const under = useGeneva(database, { workflows: [Five, Slow, Later, Sent], worker: rare })
+  const under = useGeneva(database, { workflows: [Five, Slow, Later, Sent], jobs: [shout], worker: rare })
   const typesOf = async (id: string) =>
     ((await (await under.geneva.find(id))?.events()) ?? []).map(({ type, node }) => `${type} ${node ?? ''}`.trim())
 
@@ -60,6 +62,22 @@ forEachDatabase('a workflow that starts beside a worker', database => {
     const events = await typesOf(workflow.id)
     expect(events.slice(0, 3)).toEqual(['workflow.started', 'step.started one', 'step.completed one'])
     expect(events).not.toContain('step.scheduled one')
+  })
+
+  it('begins there without having stood in line, also when it is a graph', async () => {
+    const read = vi.spyOn(await under.geneva.openedStore(), 'frozenGraphs')
+    const workflow = await under.geneva.startGraph(
+      under.geneva.build(w => {
+        w.node('only', { job: shout, args: { word: 'hello' } })
+      }),
+    )
+    expect(await workflow.waitUntilFinished({ timeout: '20s' })).toBe('HELLO')
+    const types = (await workflow.events()).map(({ type }) => type)
+    expect(types).toEqual(['workflow.started', 'step.started', 'step.completed', 'workflow.finished'])
+    // It was known where it started.
+    expect(read).not.toHaveBeenCalled()
+    read.mockRestore()
+    expect((await under.geneva.doctor({ workflow: workflow.id })).findings).toEqual([])
   })
 
   it('is known at its end as a look would show it', async () => {

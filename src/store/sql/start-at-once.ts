@@ -34,15 +34,8 @@ export async function startAtOnce(
 }
 
 /** Whether the statements do for an order: whatever needs more than its own rows, or another look, is left out. */
-export function isPlain({ first, formerTypes, parent, graph, taken, deadline }: StartOrder): boolean {
-  return (
-    first.length > 0 &&
-    formerTypes.length === 0 &&
-    parent === null &&
-    graph === null &&
-    taken === null &&
-    deadline === null
-  )
+export function isPlain({ first, formerTypes, parent, taken, deadline }: StartOrder): boolean {
+  return first.length > 0 && formerTypes.length === 0 && parent === null && taken === null && deadline === null
 }
 
 const idColumns: Columns<StartOrder> = { id: ['id', order => order.id] }
@@ -63,7 +56,7 @@ function ownersOf(orders: readonly StartOrder[]): string[] {
 }
 
 function startedRecord(order: StartOrder, now: number): WorkflowRecord {
-  const { id, type, hero, allowMultiple, idempotencyKey, generation, lane = '' } = order
+  const { id, type, hero, allowMultiple, idempotencyKey, generation, graph, lane = '' } = order
   return {
     id,
     type,
@@ -73,7 +66,7 @@ function startedRecord(order: StartOrder, now: number): WorkflowRecord {
     allowMultiple,
     idempotencyKey,
     generation,
-    frozen: null,
+    frozen: graph?.signature ?? null,
     blockedBy: null,
     finishing: false,
     rollback: null,

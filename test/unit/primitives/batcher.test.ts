@@ -114,3 +114,16 @@ it('a long line is written in full, each item once, and then nothing of it is le
   expect(answers.every((answer, index) => answer === index)).toBe(true)
   expect([seen.size, groups, batcher.waiting]).toEqual([count, count / 500, 0])
 })
+
+it('items of one kin count as one towards the size of a group, up to a number of items', async () => {
+  const log = recorder()
+  const options = { write: log.write, maxGroup: 2, maxItems: 4, kinOf: (item: string) => item[0] ?? '' }
+  const batcher = new Batcher<string, string>(options)
+  const all = Promise.all(['a1', 'a2', 'a3', 'b1', 'c1', 'c2', 'c3', 'c4', 'c5'].map(item => batcher.add(item)))
+  for (let i = 0; i < 5; i++) {
+    await turns()
+    log.release()
+  }
+  await all
+  expect(log.writes.map(write => write.items)).toEqual([['a1', 'a2', 'a3', 'b1'], ['c1', 'c2', 'c3', 'c4'], ['c5']])
+})

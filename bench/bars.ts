@@ -96,7 +96,8 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
       ...alone(`${name}: claims in vain`, all, { atMost: 5 }),
       ...alone(`${name}: errors told`, all, { atMost: 0, never: true }),
     ]),
-    ...alone('a long time: claims in vain', all, { atMost: 5 }),
+    ...alone('a long line: claims in vain', all, { atMost: 5 }),
+    ...alone('a long line: errors told', all, { atMost: 0, never: true }),
     ...alone('a long time: errors told', all, { atMost: 0, never: true }),
   ],
 }

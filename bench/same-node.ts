@@ -7,7 +7,9 @@ import { realpathSync } from 'node:fs'
 export async function goOnWith(node: string): Promise<boolean> {
   if (realpathSync(node) === realpathSync(process.execPath)) return false
   const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  process.on('SIGTERM', () => child.kill())
+  // The terminal tells both.
+  process.on('SIGINT', () => {})
   const [code] = await once(child, 'exit')
   process.exitCode = code ?? 1
   return true

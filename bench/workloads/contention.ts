@@ -1,7 +1,7 @@
 /**
  * What several worker processes do to each other, beside a starter in a process of its own: steps per second with 1, 2, 4
- * and 8, claims that came back with nothing while there was work, and errors. And eight of them for a long time, because
- * deadlocks are rare, and because eight take a short line in so few claims that the last look of each weighs too much.
+ * and 8, claims that came back with nothing while there was work, and errors. Eight of them beside a long line, because they take a
+ * short one in so few claims that the last look of each weighs too much; and for a long time, because deadlocks are rare.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type BenchDatabase, inFreshPlace } from '../databases.ts'
@@ -45,9 +45,15 @@ interface Worked {
   hadWork(at: number): boolean
 }
 
-async function together(database: BenchDatabase, count: number, work: (bench: Bench) => Promise<Worked>) {
+async function together(
+  database: BenchDatabase,
+  count: number,
+  work: (bench: Bench) => Promise<Worked>,
+  before: (bench: Bench) => Promise<void> = async () => {},
+) {
   return inFreshPlace(database, place =>
     withEngine(place, async (bench): Promise<Measurement[]> => {
+      await before(bench)
       const deadlocks = await deadlockCount(place.kind, bench.plain)
       const { result, reports } = await besideWorkers(place, count, () => work(bench))
       const errors = reports.flatMap(report => report.errors)
@@ -75,7 +81,25 @@ function inVain(reports: readonly WorkerReport[], { hadWork }: Worked): number {
   return (meanwhile.filter(({ found }) => found === 0).length * 100) / meanwhile.length
 }
 
-/** More than all of them can hold. */
+/** It stands there before anybody comes, and is ten times what all of them can hold. */
+const aLongLine: Case = {
+  name: 'a long line',
+  measure(database, size) {
+    const workflows = size === 'full' ? 40_000 : 50
+    const work = async (bench: Bench) => {
+      const begun = performance.now()
+      await untilFinished(bench, workflows, lookMs)
+      const ms = performance.now() - begun
+      await checkNothingLost(bench, workflows)
+      return { perSecond: (workflows * stepsOfFive * 1000) / ms, hadWork: () => true }
+    }
+    return together(database, size === 'full' ? 8 : 1, work, async ({ geneva }) => {
+      for (let left = workflows; left > 0; left -= atOnce) await startSet(geneva, Math.min(left, atOnce))
+    })
+  },
+}
+
+/** More than all of them can hold, as far as the starter keeps up beside them. */
 const backlog = 8_000
 
 /** Keeps so many under way, as long as it is told. */
@@ -127,5 +151,5 @@ class Line {
 
 export const workload: Workload = {
   about: 'Steps per second of 1, 2, 4 and 8 worker processes, claims in vain, and deadlocks.',
-  cases: [...[1, 2, 4, 8].map(processes), aLongTime],
+  cases: [...[1, 2, 4, 8].map(processes), aLongLine, aLongTime],
 }

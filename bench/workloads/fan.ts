@@ -31,7 +31,7 @@ async function runClass(geneva: Geneva, width: number): Promise<void> {
   await workflow.waitUntilFinished({ timeout: '10 min' })
 }
 
-/** As many as there are branches: they all run in one process, and none of them has to be looked for. */
+/** As many as there are branches in the usual case, so that none of those has to be looked for. */
 const workerOptions = { concurrency: 1_000 } as const
 
 const tiny = 20

@@ -18,7 +18,7 @@ export async function startClaimed(
   const revision = places.find(place => place !== null)?.revision
   try {
     const results = await engine.store.start(claimed, { ...call, ...(revision === undefined ? {} : { revision }) })
-    const begun = results.filter((result, index) => begin(claimed[index], result, places[index] ?? null))
+    const begun = results.filter((result, index) => begin(engine, claimed[index], result, places[index] ?? null))
     if (begun.length < orders.length) engine.ends.noteWork()
     return results
   } finally {
@@ -27,11 +27,11 @@ export async function startClaimed(
   }
 }
 
-/** A row that could begin now, if it is the only one. */
-function firstStep({ first, lane = '' }: StartOrder): NewExecution | null {
+/** A row that could begin now, if it is the only one, and nothing has to be looked at first. */
+function firstStep({ first, taken, formerTypes, lane = '' }: StartOrder): NewExecution | null {
   const [row] = first
-  if (row === undefined || first.length > 1 || lane !== '' || row.kind !== 'forward' || row.state !== 'scheduled')
-    return null
+  if (row === undefined || first.length > 1 || taken !== null || formerTypes.length > 0) return null
+  if (lane !== '' || row.kind !== 'forward' || row.state !== 'scheduled') return null
   return 'inMs' in row.due && row.due.inMs === 0 ? row : null
 }
 
@@ -42,10 +42,16 @@ function withOwner(order: StartOrder, place: Opening | null): StartOrder {
   return { ...order, first: [{ ...row, state: 'in_progress', owner: place.workerId, fence: row.fence + 1, progress }] }
 }
 
-function begin(order: StartOrder | undefined, result: StartResult, place: Opening | null): boolean {
+function begin(
+  { courses }: Engine,
+  order: StartOrder | undefined,
+  result: StartResult,
+  place: Opening | null,
+): boolean {
   const row = order?.first[0]
   if (place === null || row === undefined || order === undefined) return false
   if (result.kind !== 'started' || result.claimedAt === undefined) return false
+  if (order.graph !== null) courses.keepFrozen(result.workflow, order.graph)
   place.begin(claimedFrom(order, row, { ...result, claimedAt: result.claimedAt }, place.revision))
   return true
 }

@@ -9,7 +9,7 @@ import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { UnknownWorkflowError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
-import type { Store, StoredGraph } from '../store/store.ts'
+import type { Store, StoredFrozenGraph, StoredGraph } from '../store/store.ts'
 import { type CachedGraph, FrozenGraphCache } from './frozen-graph-cache.ts'
 import { hasCode, type Plan, timerHandler } from './plan.ts'
 
@@ -72,9 +72,9 @@ export class Courses {
     return definition === null ? [] : typesOf(definition).filter(other => other !== type)
   }
 
-  /** The graph of a workflow that is about to start, so that a worker beside need not read it back. */
-  keepFrozen(workflow: Pick<WorkflowRecord, 'id' | 'frozen'>, graph: CachedGraph): void {
-    this.#frozen.keep(workflow, graph)
+  /** The graph of a workflow that begins in this process, so that it need not be read back. */
+  keepFrozen({ id, type }: WorkflowRecord, stored: StoredFrozenGraph): void {
+    this.#frozen.keep(id, type, stored)
   }
 
   /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */

@@ -46,9 +46,10 @@ export class FrozenGraphCache {
     return found
   }
 
-  /** One that is about to be stored, so that a worker beside need not read it back. */
-  keep(workflow: Pick<WorkflowRecord, 'id' | 'frozen'>, cached: CachedGraph): void {
-    const key = keyOf(workflow)
+  /** Under its own signature: it may have been replaced since the workflow was looked at. */
+  keep(id: string, type: string, { graph: text, signature }: StoredFrozenGraph): CachedGraph {
+    const cached = parsed(text, type)
+    const key = keyOf({ id, frozen: signature })
     this.#drop(key)
     this.#graphs.set(key, cached)
     this.#cost += costOf(cached)
@@ -56,13 +57,14 @@ export class FrozenGraphCache {
       if (this.#cost <= maxNodes || graph === cached) break
       this.#drop(oldest)
     }
+    return cached
   }
 
   #read(workflows: readonly WorkflowRecord[]): void {
     if (workflows.length === 0) return
     const stored = this.#store.frozenGraphs(workflows.map(workflow => workflow.id))
     for (const workflow of workflows) {
-      const kept = stored.then(rows => this.#parse(workflow, rows.get(workflow.id)))
+      const kept = stored.then(rows => this.#found(workflow, rows.get(workflow.id)))
       this.#coming.set(
         keyOf(workflow),
         kept.finally(() => this.#coming.delete(keyOf(workflow))),
@@ -78,12 +80,9 @@ export class FrozenGraphCache {
     return known
   }
 
-  #parse(workflow: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {
-    if (stored === undefined) throw new InvariantError(`The graph of workflow ${workflow.id} is missing.`)
-    const cached = parseStored(stored, workflow.type)
-    // Under its own signature: it may have been replaced since the workflow was looked at.
-    this.keep({ id: workflow.id, frozen: stored.signature }, cached)
-    return cached
+  #found({ id, type }: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {
+    if (stored === undefined) throw new InvariantError(`The graph of workflow ${id} is missing.`)
+    return this.keep(id, type, stored)
   }
 
   #drop(key: string): void {
@@ -95,8 +94,8 @@ export class FrozenGraphCache {
 }
 
 /** What is stored was checked before; queues and priorities stand in it. */
-export function parseStored({ graph }: StoredFrozenGraph, type: string): CachedGraph {
-  const frozen = JSON.parse(graph) as FrozenGraph
+function parsed(text: string, type: string): CachedGraph {
+  const frozen = JSON.parse(text) as FrozenGraph
   return { frozen, graph: graphOfFrozen(frozen, { type, queue: 'default', priority: 0, jobOptions: () => null }) }
 }
 

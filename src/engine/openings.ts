@@ -28,11 +28,6 @@ export class Openings {
     return () => this.#openers.delete(opener)
   }
 
-  /** Some worker of this process may run what is started here. */
-  get areAny(): boolean {
-    return this.#openers.size > 0
-  }
-
   /** Whether a worker of this process is at it, so that its end is likely to be heard of here. */
   runs(workflowId: string): boolean {
     for (const opener of this.#openers) if (opener.runs(workflowId)) return true

@@ -3,7 +3,7 @@
  * workflow and counts from then on.
  */
 import type { BuiltGraph } from '../definition/built-graph.ts'
-import type { FrozenGraph, FrozenNode, FrozenNodes } from '../definition/frozen-graph.ts'
+import { type FrozenGraph, type FrozenNode, type FrozenNodes, graphOfFrozen } from '../definition/frozen-graph.ts'
 import type { GraphNode } from '../definition/graph.ts'
 import { identifyAnyHero } from '../definition/identify-hero.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
@@ -12,7 +12,6 @@ import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { StartOrder } from '../store/store.ts'
 import { handlerOf } from './courses.ts'
 import type { Engine } from './engine.ts'
-import { parseStored } from './frozen-graph-cache.ts'
 import { idsFor, type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
 import { storedForm } from './stored-form.ts'
 
@@ -38,19 +37,16 @@ export async function graphOrder(
   refuseUnknownJobs(engine.jobs, graph.nodes)
   const prepared = prepareGraph(what, options, maxInputBytes)
   const frozen = await freeze(engine, graph)
-  const stored = storedForm(frozen)
-  const parsed = parseStored(stored, noType)
+  const parsed = graphOfFrozen(frozen, { type: noType, queue: 'default', priority: 0, jobOptions: () => null })
   const course = {
     type: noType,
-    graph: parsed.graph,
+    graph: parsed,
     generation: 0,
     allowMultiple: true,
-    handlerOf: (node: GraphNode) => handlerOf(parsed.graph, node, noType),
+    handlerOf: (node: GraphNode) => handlerOf(parsed, node, noType),
   }
-  const ids = await engine.store.takeIds(idsFor(parsed.graph, prepared), options.transaction)
-  const order = { ...startOrder(course, prepared, ids), graph: stored }
-  if (engine.openings.areAny) engine.courses.keepFrozen({ id: order.id, frozen: stored.signature }, parsed)
-  return { order, prepared }
+  const ids = await engine.store.takeIds(idsFor(parsed, prepared), options.transaction)
+  return { order: { ...startOrder(course, prepared, ids), graph: storedForm(frozen) }, prepared }
 }
 
 /** A process that only starts workflows may know no jobs at all; one that knows some should know them all. */

@@ -10,6 +10,8 @@ import type { Hint } from '../store/hints.ts'
 const shortestMs = 5
 /** By then it has looked by itself, most likely. */
 const longestMs = 200
+/** What is to be stopped may be in any worker, so all of them look. */
+const stopMs = 50
 
 interface Hearing {
   /** `codeless`: also what any worker may run, whatever code it has. */
@@ -24,19 +26,21 @@ export function hearOfWork({ ends, store }: Engine, hearing: Hearing): () => voi
   const unsubscribe = ends.onWork(hearing.work)
   let restMs = shortestMs
   let claimed = -1
-  const heeding = new Gathering<Hint>(heard => {
-    if (heard.has('stop')) hearing.stop()
-    if (heard.has('work') || heard.has('codeless')) {
-      restMs = hearing.claimed() > claimed ? shortestMs : Math.min(2 * restMs, longestMs)
-      claimed = hearing.claimed()
-      hearing.work(heard.has('codeless'))
-    }
+  const working = new Gathering<Hint>(heard => {
+    restMs = hearing.claimed() > claimed ? shortestMs : Math.min(2 * restMs, longestMs)
+    claimed = hearing.claimed()
+    hearing.work(heard.has('codeless'))
     return restMs
   })
-  const turnAway = store.hints?.listen(hint => heeding.tell(hint))
+  const stopping = new Gathering<Hint>(() => {
+    hearing.stop()
+    return stopMs
+  })
+  const turnAway = store.hints?.listen(hint => (hint === 'stop' ? stopping : working).tell(hint))
   return () => {
     unsubscribe()
     turnAway?.()
-    heeding.close()
+    working.close()
+    stopping.close()
   }
 }

@@ -36,9 +36,9 @@ export class PostgresHints implements Hints {
       const words = [...hints].map(hint => `${hint} ${this.#id}`)
       const isClose = performance.now() - sentAt < 3 * restMs
       restMs = isClose ? Math.min(2 * restMs, longestMs) : shortestMs
-      sentAt = performance.now()
       // What is not sent is lost: it was a hint.
       await this.#say(words).catch(() => {})
+      sentAt = performance.now()
       return restMs
     })
   }

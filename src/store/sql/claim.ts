@@ -65,7 +65,7 @@ function lockDue(context: SqlContext, request: ClaimRequest, floor: number): Sql
   const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)
   return sql`select a.workflow_id, a.slot, due.sort_key from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
-    ${context.dialect.keyedJoin} ${active} a on a.workflow_id = due.workflow_id and a.slot = due.slot
+    ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'due.workflow_id')} and a.slot = due.slot
     where a.sort_key is not null and a.id = due.id and a.fence = due.fence${context.dialect.lockSkipping}`
 }
 

@@ -25,10 +25,10 @@ export class SqlContext {
   /** The row `a` of the active ones is the one that a row `r` of a set names. */
   readonly sameRow: Sql
 
-  constructor(database: Database, tables: Tables) {
+  constructor(database: Database, tables: Tables, sameRow = sameRowIn(database.dialect)) {
     this.database = database
     this.tables = tables
-    this.sameRow = sql`${database.dialect.sameKey('a.workflow_id', 'r.workflow_id')} and a.slot = r.slot`
+    this.sameRow = sameRow
   }
 
   get dialect(): Dialect {
@@ -71,7 +71,7 @@ export class SqlContext {
   }
 
   #pinned(now: Sql): SqlContext {
-    const context = new SqlContext(this.database, this.tables)
+    const context = new SqlContext(this.database, this.tables, this.sameRow)
     context.clockOffset = this.clockOffset
     context.observer = this.observer
     context.#aging = this.#aging
@@ -138,4 +138,8 @@ export class SqlContext {
   among(column: Sql, ids: readonly string[]): Sql {
     return this.dialect.among(column, ids, this.keyType)
   }
+}
+
+function sameRowIn({ sameKey }: Dialect): Sql {
+  return sql`${sameKey('a.workflow_id', 'r.workflow_id')} and a.slot = r.slot`
 }

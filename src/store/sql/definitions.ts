@@ -8,7 +8,7 @@ import type { SqlContext } from './context.ts'
 import { int, json, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, sql } from './sql.ts'
+import { oneOf, raw, sql } from './sql.ts'
 
 /** Every try that loses a race against another process finds a higher number the next time. */
 const maxTries = 100
@@ -68,13 +68,9 @@ export async function findDefinition(context: SqlContext, type: string): Promise
 
 export async function allGraphs(context: SqlContext, types: readonly string[]): Promise<StoredGraph[]> {
   if (types.length === 0) return []
-  const names = join(
-    types.map(type => sql`${type}`),
-    ', ',
-  )
   const rows = await context.read(
     sql`select d.signature, d.graph, d.generation from ${context.tables.definitions} d
-      where d.type in (${names}) order by d.generation desc`,
+      where ${oneOf(raw('d.type'), types)} order by d.generation desc`,
   )
   return rows.map(storedGraph)
 }

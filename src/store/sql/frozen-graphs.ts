@@ -5,6 +5,7 @@
 import type { StoredFrozenGraph } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { json, text } from './decode.ts'
+import { type Columns, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 export async function frozenGraphs(
@@ -23,11 +24,14 @@ export async function frozenGraphs(
 
 export type GraphRow = StoredFrozenGraph & { readonly workflowId: string }
 
+const graphColumns: Columns<GraphRow> = {
+  workflow_id: ['id', row => row.workflowId],
+  signature: ['text', row => row.signature],
+  graph: ['json', row => row.graph],
+}
+
 export function insertGraphs(context: SqlContext, graphs: readonly GraphRow[], filter: Sql | null): Sql {
-  const rows = context.rows('r', {
-    columns: { workflow_id: 'id', signature: 'text', graph: 'json' },
-    rows: graphs.map(graph => [graph.workflowId, graph.signature, graph.graph]),
-  })
+  const rows = context.rows('r', rowSet(graphColumns, graphs))
   return sql`insert into ${context.tables.graphs} (workflow_id, signature, graph)
     select r.workflow_id, r.signature, r.graph from ${rows}${filter ?? raw('')}`
 }

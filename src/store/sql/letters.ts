@@ -9,7 +9,7 @@ import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { type Columns, rowSet } from './row-set.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { join, oneOf, raw, type Sql, sql } from './sql.ts'
 
 type Letter = NewLetter & { readonly workflowId: string }
 
@@ -82,10 +82,7 @@ export async function listLetters(context: SqlContext, filter: LetterFilter): Pr
   if (filter.workflowId !== undefined) all.push(sql`d.workflow_id = ${context.id(filter.workflowId)}`)
   if (filter.node !== undefined) all.push(sql`d.node = ${filter.node}`)
   if (filter.reason !== undefined) all.push(sql`d.reason = ${filter.reason}`)
-  if (filter.types !== undefined) {
-    const types = filter.types.map(type => sql`${type}`)
-    all.push(sql`w.type in (${join(types, ', ')})`)
-  }
+  if (filter.types !== undefined) all.push(oneOf(raw('w.type'), filter.types))
   if (filter.before !== undefined) all.push(sql`d.id < ${context.id(filter.before)}`)
   const rows = await context.read(
     sql`select ${letterColumns} from ${context.tables.letters} d join ${context.tables.workflows} w on w.id = d.workflow_id

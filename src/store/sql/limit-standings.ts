@@ -14,7 +14,7 @@ export function selectLimits(context: SqlContext, ids: readonly string[]): Sql {
   if (ids.length === 0) return whole
   return sql`${whole} union all select k.* from (select distinct w.type, w.lane from ${workflows} w
       where ${context.among(raw('w.id'), ids)} and w.lane <> '') d
-    ${context.dialect.keyedJoin} ${limits} k on k.lane = d.lane and k.scope = 'class' and k.name = d.type`
+    ${context.dialect.keyedJoin} ${limits} k on ${context.dialect.sameKey('k.lane', 'd.lane')} and k.scope = 'class' and k.name = d.type`
 }
 
 /** What runs is little, and where there are no limits nothing of it is read. */

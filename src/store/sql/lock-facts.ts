@@ -95,7 +95,7 @@ function selectLatest(context: SqlContext, targets: readonly ChangeTarget[]): Sq
   const { history } = context.tables
   return sql`select ${latestColumns} from ${history} e
     where ${context.among(raw('e.workflow_id'), idsOf(asked))} and e.kind = 'forward' and not exists
-      (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node and l.kind = 'forward'
+      (select 1 from ${history} l where ${context.dialect.sameKey('l.workflow_id', 'e.workflow_id')} and l.node = e.node and l.kind = 'forward'
         and l.attempt = e.attempt + 1)`
 }
 

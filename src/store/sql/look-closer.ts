@@ -92,7 +92,7 @@ function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLoo
   const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
   return sql`select ${latestColumns} from ${rows}
     ${context.dialect.keyedJoin} ${history} e on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward'
-    where not exists (select 1 from ${history} l where l.workflow_id = e.workflow_id and l.node = e.node
+    where not exists (select 1 from ${history} l where ${context.dialect.sameKey('l.workflow_id', 'e.workflow_id')} and l.node = e.node
       and l.kind = 'forward' and l.attempt = e.attempt + 1)`
 }
 

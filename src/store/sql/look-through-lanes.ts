@@ -78,7 +78,7 @@ async function readLogs({ context, executor, request, budget, logs }: Search, la
   const rows = context.rows('r', { columns: { name: 'text', lane: 'text' }, rows: unique })
   const found = await executor.query(
     sql`select l.name, l.lane, l.starts from ${rows} ${context.dialect.keyedJoin} ${context.tables.limits} l
-      on l.scope = 'class' and l.name = r.name and l.lane = r.lane`,
+      on ${context.dialect.sameKey('l.lane', 'r.lane')} and l.scope = 'class' and l.name = r.name`,
   )
   for (const row of found) {
     const log = parseLog(optionalText(row, 'starts'))

@@ -8,7 +8,7 @@ import type { SqlContext } from './context.ts'
 import { eventRecord, int, optionalInt, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { retrying } from './retrying.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { join, oneOf, raw, type Sql, sql } from './sql.ts'
 
 /** How many numbers one read looks at. A range, not a limit: an index over blocks of rows knows no order. */
 const windowSize = 1000
@@ -67,10 +67,7 @@ function selectEvents(context: SqlContext, read: EventRead, upTo: number): Sql {
   const { events, workflows } = context.tables
   const conditions: Sql[] = [sql`v.id > ${read.after} and v.id <= ${upTo}`]
   if (read.workflowId !== undefined) conditions.push(sql`v.workflow_id = ${context.id(read.workflowId)}`)
-  if (read.types !== undefined) {
-    const types = read.types.map(type => sql`${type}`)
-    conditions.push(types.length === 0 ? raw('1 = 0') : sql`v.type in (${join(types, ', ')})`)
-  }
+  if (read.types !== undefined) conditions.push(oneOf(raw('v.type'), read.types))
   return sql`select ${eventColumns}, w.type as workflow_type from ${events} v
     left join ${workflows} w on w.id = v.workflow_id where ${join(conditions, ' and ')}
     order by v.id limit ${read.limit}`

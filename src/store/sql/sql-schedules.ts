@@ -11,7 +11,7 @@ import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
 import { runTransaction } from './run-transaction.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { oneOf, raw, type Sql, sql } from './sql.ts'
 import { insertRequest } from './sql-requests.ts'
 import { startAll, startEvents } from './start-workflows.ts'
 
@@ -152,10 +152,7 @@ export class SqlSchedules implements ScheduleStore<StartOrder> {
 
 function whereName(names: readonly string[] | undefined): Sql {
   if (names === undefined) return raw('')
-  return sql`where s.name in (${join(
-    names.map(name => sql`${name}`),
-    ', ',
-  )})`
+  return sql`where ${oneOf(raw('s.name'), names)}`
 }
 
 function scheduleRecord(row: Row): ScheduleRecord {

@@ -70,7 +70,7 @@ export function insertWakes(context: SqlContext, endedIds: readonly string[]): S
         0 as ordinal, 'scheduled' as state, '' as queue, '#timer' as handler, '' as lane, 0 as generation, 0 as priority, ${now} as created_at,
         ${now} as due_at, ${now} as sort_key, 0 as fence, 0 as failures, 0 as crashes, 0 as start_mark,
         0 as completed_iterations, 0 as runs, '' as ancestry_hash, concat(coalesce(x.first_id, x.workflow_id), ' ', x.workflow_id) as parents
-      from ${watches} x join ${workflows} w on w.id = x.watcher_id
+      from ${watches} x join ${workflows} w on ${context.dialect.sameKey('w.id', 'x.watcher_id')}
       where ${context.among(raw('x.workflow_id'), endedIds)} and w.state not in ${raw(endedStates)}) u`,
   )
 }
@@ -80,7 +80,7 @@ export function insertWakeEvents(context: SqlContext, endedIds: readonly string[
   const { watches, active, events } = context.tables
   return sql`insert into ${events} (workflow_id, type, execution_id, node, attempt, to_state, at)
     select a.workflow_id, 'timer.scheduled', a.id, a.node, a.attempt, 'scheduled', ${context.now} from ${watches} x
-      ${context.dialect.keyedJoin} ${active} a on a.workflow_id = x.watcher_id and a.slot = concat('#wake/', x.node)
+      ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'x.watcher_id')} and a.slot = concat('#wake/', x.node)
         and a.id = x.timer_id
     where ${context.among(raw('x.workflow_id'), endedIds)}`
 }

@@ -102,10 +102,12 @@ export async function heartbeat(
     among === undefined
       ? sql`${active} a`
       : sql`${keyRows(context, among)} ${keyedJoin} ${active} a on ${context.sameRow}`
+  // By name it would be looked up in the index of owners, which has an entry for each row that the worker ever had.
+  const owner = raw(among === undefined ? 'a.owner' : `coalesce(a.owner, '')`)
   const rows = await context.read(
     sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
       from ${held} ${keyedJoin} ${workflows} w on ${sameKey('w.id', 'a.workflow_id')}
-      where a.owner = ${workerId}`,
+      where ${owner} = ${workerId}`,
   )
   return rows.map(row => ({
     workflowId: text(row, 'workflow_id'),
@@ -124,7 +126,7 @@ export async function heldBy(context: SqlContext, workerId: string): Promise<Cla
   const { active, workflows } = context.tables
   const rows = await context.read(
     sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent from ${active} a
-      join ${workflows} w on ${context.dialect.sameKey('w.id', 'a.workflow_id')} where a.owner = ${workerId}`,
+      ${context.dialect.keyedJoin} ${workflows} w on ${context.dialect.sameKey('w.id', 'a.workflow_id')} where a.owner = ${workerId}`,
   )
   return rows.map(claimedExecution)
 }

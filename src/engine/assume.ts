@@ -12,7 +12,7 @@ import { currentName } from './plan.ts'
 export function assumedFacts(course: Course, requests: readonly FinishRequest[]): WorkflowFacts | null {
   const [request] = requests
   if (request === undefined || requests.length > 1 || !isSimple(course, request)) return null
-  return factsOf(request.claimed)
+  return factsOfClaim(request.claimed)
 }
 
 function isSimple({ graph, heals, isOwn }: Course, { claimed, report, progress, repeated }: FinishRequest): boolean {
@@ -37,7 +37,8 @@ function goesItsWay(workflow: WorkflowRecord): boolean {
 
 const none = { map: new Map<string, never>(), list: [] as never[] }
 
-function factsOf({ workflow, execution }: ClaimedExecution): WorkflowFacts {
+/** What a worker knows of what it has claimed, without a look. */
+export function factsOfClaim({ workflow, execution }: ClaimedExecution): WorkflowFacts {
   return {
     workflow,
     active: [execution],

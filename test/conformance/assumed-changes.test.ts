@@ -1,11 +1,11 @@
 /** Changes that are decided on without a look: written if everything is as the worker knows it, and not at all otherwise. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { factsOfClaim } from '../../src/engine/assume.ts'
 import type { WorkflowFacts } from '../../src/store/change.ts'
 import type { ClaimedExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import {
-  assumed,
   changeOf,
   finishedChange,
   openSameStore,
@@ -42,7 +42,7 @@ forEachDatabase('assumed changes', database => {
     const claimed = await store.claim({ workerId: worker, sources: [sampleSource], limit: count })
     expect(claimed.map(({ workflow }) => workflow.id).toSorted()).toEqual(ids.toSorted())
     revision = claimed[0]?.revision ?? 0
-    return claimed.map(assumed)
+    return claimed.map(factsOfClaim)
   }
 
   const write = (facts: readonly WorkflowFacts[], by: number | null = null) =>

@@ -3,13 +3,14 @@
  * reports must be looked up row by row all the same: a plan for empty tables reads full ones once for every row.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { factsOfClaim } from '../../src/engine/assume.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import { postgresDialect } from '../../src/store/postgres/postgres-dialect.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw, render } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { databases } from '../support/databases.ts'
-import { assumed, factsOf, finishedChange, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { factsOf, finishedChange, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
 import { type Recording, recordingDatabase } from '../support/recording-database.ts'
 
 /** Nodes of a plan that do not look up rows of a table by the first column of its key. */
@@ -38,7 +39,7 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
   async function report(count: number): Promise<string[]> {
     await startSome(store, count)
     const claimed = await store.claim({ workerId: 'w1', sources: [sampleSource], limit: count })
-    const facts = claimed.map(assumed)
+    const facts = claimed.map(factsOfClaim)
     recording.take()
     const now = await store.changeAssumed(facts, facts.map(finishedChange), { workerId: 'w1', revision: null })
     expect(now).not.toBeNull()

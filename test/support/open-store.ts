@@ -4,7 +4,7 @@
 
 import type { Ending, NewExecution, WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import { openerFor } from '../../src/store/open-store.ts'
-import { type ActiveExecution, type ClaimedExecution, noProgress } from '../../src/store/records.ts'
+import { type ActiveExecution, noProgress } from '../../src/store/records.ts'
 import type { ChangeTarget, CloserLook, StartOrder, Store } from '../../src/store/store.ts'
 import type { TestDatabase } from './databases.ts'
 
@@ -156,25 +156,4 @@ export async function factsOf(
   const [facts] = seen
   if (facts === undefined) throw new Error(`There is no workflow ${target.workflowId}.`)
   return facts
-}
-
-/** What a worker knows of what it has claimed, without a look. */
-export function assumed({ workflow, execution }: ClaimedExecution): WorkflowFacts {
-  return {
-    workflow,
-    active: [execution],
-    complete: true,
-    othersGoOn: false,
-    latest: null,
-    outworn: [],
-    parents: new Map(),
-    undo: null,
-    decisions: [],
-    signals: [],
-    letters: [],
-    started: new Map(),
-    others: new Map(),
-    fanIns: new Map(),
-    endedBy: new Map(),
-  }
 }

@@ -100,7 +100,8 @@ function countRunning(context: SqlContext, { limited, sources }: LimitedRequest)
   const queues = sources.map(({ queue }) => queue)
   const handlers = [...limited.classes.keys(), ...sources.map(({ handler }) => handler)]
   return sql`select a.queue, a.handler, a.lane, count(*) as running from ${context.tables.active} a
-    where a.owner is not null and (${oneOf(raw('a.queue'), queues)} or ${oneOf(raw('a.handler'), handlers)}) group by a.queue, a.handler, a.lane`
+    where a.owner is not null and (${oneOf(raw('a.queue'), queues)} or ${oneOf(raw('a.handler'), handlers)})
+    group by a.queue, a.handler, a.lane`
 }
 
 /** The first rows of every line in which there is room. */

@@ -1,6 +1,7 @@
 /**
  * graphile-worker on PostgreSQL, a queue only: each step adds the next. 50 at once; under load with a local queue of 500 and
- * batched completion, alone without. There is no join, so the steps of a fan are counted in memory.
+ * batched completion, alone without. There is no join, so the steps of a fan are counted in memory as they are recorded, and
+ * the last is added behind them.
  */
 import { EventEmitter } from 'node:events'
 import { Logger, run } from 'graphile-worker'
@@ -20,6 +21,7 @@ await measure(async () => {
   // The job's row is gone then.
   events.on('job:complete', ({ job }) => {
     if (job.task_identifier === 'last' || job.payload?.step === stepsOfFive) ended.add()
+    if (job.task_identifier === 'middle' && --left === 0) void runner.addJob('last', {})
   })
   const runner = await run({
     pgPool: pool,
@@ -36,9 +38,7 @@ await measure(async () => {
         left = width
         await addJobs(Array.from({ length: width }, () => ({ identifier: 'middle', payload: {} })))
       },
-      middle: async (_, { addJob }) => {
-        if (--left === 0) await addJob('last', {})
-      },
+      middle: async () => {},
       last: async () => {},
     },
   })

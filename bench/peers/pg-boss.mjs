@@ -1,6 +1,7 @@
 /**
  * pg-boss on PostgreSQL, a queue only: batches of 100 in four workers, NOTIFY and burst on. With PEER_VARIANT=batched the
- * handler sends the next steps of its whole batch in one call, and starts go in sets as well; otherwise one by one.
+ * handler sends the next steps of its whole batch in one call, and starts go in sets as well; otherwise one by one. There is no
+ * join, so the steps of a fan are counted in memory, and the last is sent when all of them are recorded.
  */
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -37,7 +38,8 @@ await measure(async () => {
     },
     middle: async jobs => {
       left -= jobs.length
-      if (left === 0) await boss.send('last', {})
+      // What this call has is recorded after it has returned.
+      if (left === 0) void until(async () => (await openMiddle()) === 0).then(() => boss.send('last', {}))
     },
     last: async () => ended.add(),
   }
@@ -48,6 +50,7 @@ await measure(async () => {
   const client = new pg.Client(url)
   await client.connect()
   const open = counter(client, `select count(*) from pgboss.job where state <> 'completed'`)
+  const openMiddle = counter(client, `select count(*) from pgboss.job where name = 'middle' and state <> 'completed'`)
   const runAlone = async (queue, data) => {
     const over = ended.more(1)
     await boss.send(queue, data)

@@ -46,24 +46,26 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   }
 }
 
-/** How many rows may follow the reports at most. A node follows once, however many of its parents have ended. */
+/** How many rows may follow the reports, of what they usually come to. A node follows once, however many of its parents have ended. */
 export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
-  let items = 0
-  let children = 0
-  let restarts = 0
+  let others = 0
+  const ended = new Set<string>()
   for (const { claimed, report } of reports) {
     const node = currentName(graph, claimed.execution.node)
-    children += mostChildren(graph, graph.eachOf(node)?.id ?? node)
-    if (report.kind === 'items') items += report.items.length
-    if (report.kind === 'restart') restarts += 2 + graph.entries.length
+    ended.add(graph.eachOf(node)?.id ?? node)
+    // It may come again, or be undone.
+    if (report.kind !== 'completed' || claimed.execution.kind !== 'forward') others++
+    if (report.kind === 'items') others += report.items.length
+    if (report.kind === 'restart') others += 2 + graph.entries.length
   }
-  return reports.length + items + restarts + Math.min(children, graph.size)
+  return others + mostChildren(graph, ended)
 }
 
-function mostChildren(graph: Graph, node: string): number {
+function mostChildren(graph: Graph, ended: ReadonlySet<string>): number {
   // What a plain step of a chain leads to is told at a glance.
-  const [next] = graph.isChain ? graph.childrenOf(node) : []
-  return next !== undefined && !isPassive(next) ? 1 : reachOf(graph, [node]).nodes.length
+  const [node = ''] = ended
+  const [next] = graph.isChain && ended.size === 1 ? graph.childrenOf(node) : []
+  return next !== undefined && !isPassive(next) ? 1 : reachOf(graph, ended).nodes.length
 }
 
 /** Counters that an end of the node may count down. The last item also ends the node that it belongs to. */

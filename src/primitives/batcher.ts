@@ -55,8 +55,8 @@ export class Batcher<Item, Result> {
       this.#waiting.push({ item, resolve, reject })
       if (this.#isPumping) return
       this.#isPumping = true
-      // Items that are added in the same turn go out together.
-      queueMicrotask(() => {
+      // What one answer sets going goes out together, by however many promises each comes: only then is it the turn of a tick.
+      process.nextTick(() => {
         this.#isPumping = false
         this.#pump()
       })

@@ -57,7 +57,7 @@ const timeParts = ['', '::bigint']
 export const postgresDialect: Dialect = {
   placeholder: position => `$${position}`,
   // statement_timestamp() is stable within a statement, so comparisons with it can use an index.
-  now: raw('(extract(epoch from statement_timestamp()) * 1000000)::bigint'),
+  now: raw("(date_part('epoch', statement_timestamp()) * 1000000)::bigint"),
   tableOptions: '',
   // A change that finds room on its own page leaves the indexes alone: three of four changes of a chain's row do.
   changingTable: ' with (fillfactor = 50)',

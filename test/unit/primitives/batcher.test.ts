@@ -1,4 +1,5 @@
 /** Group commit: nothing waits for a timer, nothing is written twice unawares, and one bad item spoils no other. */
+import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { Batcher } from '../../../src/primitives/batcher.ts'
 
@@ -18,8 +19,9 @@ function recorder(fails: (items: readonly string[]) => boolean = () => false) {
   }
 }
 
+/** Everything that was set going has got as far as it can. */
 async function turns(): Promise<void> {
-  for (let i = 0; i < 20; i++) await null
+  await setImmediate()
 }
 
 it('what is added in one turn goes out together, and what comes meanwhile forms the next group', async () => {
@@ -39,6 +41,20 @@ it('what is added in one turn goes out together, and what comes meanwhile forms 
     ['a', 'b'],
     ['c', 'd'],
   ])
+})
+
+it('what one answer sets going goes out together, by however many promises it comes', async () => {
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  const later = async (item: string, promises: number) => {
+    for (let i = 0; i < promises; i++) await null
+    return batcher.add(item)
+  }
+  const all = Promise.all([later('a', 0), later('b', 3), later('c', 30)])
+  await turns()
+  log.release()
+  expect(await all).toEqual(['A', 'B', 'C'])
+  expect(log.writes.map(write => write.items)).toEqual([['a', 'b', 'c']])
 })
 
 it('a rejected group is halved until the culprit stands alone, and is told that it is written again', async () => {

@@ -72,10 +72,13 @@ async function together(
   )
 }
 
-/** Of the claims while there was work, those that found none: others had locked it. */
+/**
+ * Of the claims while there was work, those that found none: others had locked it. There was work until the last claim that found
+ * some began: what came back empty beside that one may have come when it had locked the last of it.
+ */
 function inVain(reports: readonly WorkerReport[], { hadWork }: Worked): number {
   const claims = reports.flatMap(report => report.claims)
-  const last = claims.reduce((latest, { at, found }) => (found > 0 ? Math.max(latest, at) : latest), 0)
+  const last = claims.reduce((latest, { at, found, ms }) => (found > 0 ? Math.max(latest, at - ms) : latest), 0)
   const meanwhile = claims.filter(({ at }) => at <= last && hadWork(at))
   if (meanwhile.length === 0) return 0
   return (meanwhile.filter(({ found }) => found === 0).length * 100) / meanwhile.length

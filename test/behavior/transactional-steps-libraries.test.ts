@@ -55,7 +55,24 @@ class Copying extends Workflow<null, { work: string }> {
   }
 }
 
-const workflows = [Noting, Copying]
+/** A cursor may be anything that JSON has, and must come back as it was. */
+class Going extends Workflow<null, { work: string }> {
+  static {
+    this.resumableStep('go')
+  }
+  async go(iter: Iteration<{ readonly at: string }>) {
+    const after = (cursor: { readonly at: string } | null) => places.filter(name => name > (cursor?.at ?? ''))
+    for await (const name of iter.records(after, at => ({ at }))) {
+      await iter.transaction(async tx =>
+        works.get(this.input.work)?.(tx, Object.create(this, { item: { value: name } })),
+      )
+    }
+  }
+}
+
+const places = ['a', 'b', 'c'].map(name => `${name} ${oddText}`)
+
+const workflows = [Noting, Copying, Going]
 
 forEachDatabase('a transactional step in the application’s own library', database => {
   const under = useGeneva(database, { workflows })
@@ -126,6 +143,20 @@ forEachDatabase('a transactional step in the application’s own library', datab
       await wf.resume()
       await finished(wf)
       expect(await notes()).toEqual(['item 1', 'item 2', 'item 3'])
+    })
+
+    it('leaves its cursor as it was', async () => {
+      const cursors: unknown[] = []
+      const wf = await geneva.start(
+        Going,
+        named(async (tx, { item }) => {
+          await application.note(tx, item)
+          const [execution] = await wf.currentExecutions()
+          cursors.push(execution?.progress?.cursor)
+        }),
+      )
+      await finished(wf)
+      expect(cursors).toEqual([null, { at: places[0] }, { at: places[1] }])
     })
   })
 

@@ -71,7 +71,8 @@ export const postgresDialect: Dialect = {
   }),
   timeParam: time => new Sql(timeParts, [time]),
   idParam: id => id,
-  jsonParam: text => sql`${text}::json`,
+  // Told that a value is to be JSON, some libraries make JSON of the text.
+  jsonParam: text => sql`${text}::text::json`,
 
   rows: arrayRows,
   // Ids have no character that an array would have to quote.

@@ -24,6 +24,8 @@ export type Alike = 'course' | 'code' | 'slot' | 'time'
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>
   readonly rows: readonly (readonly (string | number | null)[])[]
+  /** How many rows there are, where that can be told without making them. */
+  readonly size?: number
   /** The values of a column, by its place, where they can be had without making rows of them first. */
   column?(index: number): readonly (string | number | null)[]
   /** Groups of columns, by their places, that are mostly the same in all rows. */

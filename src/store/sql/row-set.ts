@@ -51,6 +51,10 @@ class ItemSet<Item> implements RowSet {
     return this.#items.map(item => this.#readers.map(read => read(item)))
   }
 
+  get size(): number {
+    return this.#items.length
+  }
+
   column(index: number): Value[] {
     const read = this.#readers[index]
     return read === undefined ? [] : this.#items.map(item => read(item))

@@ -1,4 +1,4 @@
-/** Sets of rows as PostgreSQL gets them: one value for all rows where they agree, arrays where they do not. */
+/** Sets of rows as PostgreSQL gets them: one value for all rows where they agree, arrays where they do not; few as they are. */
 import { describe, expect, it } from 'vitest'
 import { arrayRows } from '../../../src/store/postgres/array-rows.ts'
 import { type Columns, rowSet } from '../../../src/store/sql/row-set.ts'
@@ -35,16 +35,16 @@ function written(items: readonly Item[]) {
 
 describe('a set of rows', () => {
   it('has one value for columns in which all rows agree, also where that is nothing', () => {
-    expect(written([item(), item({ id: '2', name: 'b' })])).toEqual({
-      text: '(select u.id, u.name, $1::text as state, $2::json as error, $3::text as queue from unnest($4::bigint[], $5::text[]) as u(id, name) limit $6::bigint) r',
-      values: ['done', null, 'q', '{1,2}', '{"a","b"}', 2],
+    expect(written([item(), item({ id: '2', name: 'b' }), item({ id: '3', name: 'c' })])).toEqual({
+      text: '(select u.id, u.name, $1::text as state, $2::text::json as error, $3::text as queue from unnest($4::bigint[], $5::text[]) as u(id, name) limit $6::bigint) r',
+      values: ['done', null, 'q', '{1,2,3}', '{"a","b","c"}', 3],
     })
   })
 
   it('has arrays for all columns of a kind as soon as one of them differs', () => {
-    const { text, values } = written([item(), item({ id: '2', error: '{"a":1}' })])
+    const { text, values } = written([item(), item({ id: '2', error: '{"a":1}' }), item({ id: '3' })])
     expect(text).toContain('u.state, u.error::json as error, $1::text as queue')
-    expect(values).toEqual(['q', '{1,2}', '{"a","a"}', '{"done","done"}', '{NULL,"{\\"a\\":1}"}', 2])
+    expect(values).toEqual(['q', '{1,2,3}', '{"a","a","a"}', '{"done","done","done"}', '{NULL,"{\\"a\\":1}",NULL}', 3])
   })
 
   it('has as many texts as there are kinds that differ, not as there are columns', () => {
@@ -56,7 +56,28 @@ describe('a set of rows', () => {
       [item(), item({ queue: 'p' })],
       [item(), item({ queue: 'p', state: 'x' })],
     ]
-    expect(new Set(variants.map(items => written(items).text)).size).toBe(4)
+    expect(new Set(variants.map(items => written([item(), ...items]).text)).size).toBe(4)
+  })
+
+  it('is no set when a row comes alone: its values stand in the statement as they are', () => {
+    expect(written([item({ name: 'a"b', error: '{"a":1}' })])).toEqual({
+      text: '(select $1::bigint as id, $2::text as name, $3::text as state, $4::text::json as error, $5::text as queue) r',
+      values: ['1', 'a"b', 'done', '{"a":1}', 'q'],
+    })
+  })
+
+  it('is a list of values when there are two rows', () => {
+    const set = {
+      columns: { id: 'id', state: 'text' },
+      rows: [
+        ['1', null],
+        ['2', 'x'],
+      ],
+    } as const
+    expect(render(arrayRows('k', set, 'uuid'), position => `$${position}`)).toEqual({
+      text: '(select v.id, v.state from (values ($1::uuid, $2::text), ($3::uuid, $4::text)) v(id, state)) k',
+      values: ['1', null, '2', 'x'],
+    })
   })
 
   it.each([
@@ -66,6 +87,7 @@ describe('a set of rows', () => {
     [['a,b', '{c}'], '{"a,b","{c}"}'],
     [[null, null], '{NULL,NULL}'],
   ])('keeps %j apart from what arrays are written with', (names, literal) => {
-    expect(written(names.map((name, index) => item({ id: String(index), name }))).values.at(-2)).toBe(literal)
+    const items = [...names, 'z'].map((name, index) => item({ id: String(index), name }))
+    expect(written(items).values.at(-2)).toBe(`${literal.slice(0, -1)},"z"}`)
   })
 })

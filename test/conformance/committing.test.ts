@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openMysql } from '../../src/store/mysql/mysql-database.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
-import { raw, sql } from '../../src/store/sql/sql.ts'
+import { raw, sql, Together } from '../../src/store/sql/sql.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -56,6 +56,22 @@ forEachDatabase('transactions that go out together', ({ name, isolated }) => {
       await database.transaction(transaction => transaction.commitIf(() => [guard(7, 0), insert(7)])),
     ).not.toBeNull()
     expect(await notes()).toEqual([7])
+  })
+
+  it('ask their guards before anything is written, also where both are one statement', async () => {
+    const { together } = database.dialect
+    const writes = (...ids: number[]) => {
+      const all = ids.map(insert)
+      return together === undefined ? all : [new Together(together(all), all)]
+    }
+    for (let round = 0; round < 3; round++) {
+      const ids = [round * 10 + 1, round * 10 + 2]
+      const write = () => database.transaction(tx => tx.commitIf(() => [guard(ids[0] ?? 0, 0), ...writes(...ids)]))
+      expect(await write()).toBeGreaterThan(1e15)
+      // The rows are there, so that to write them again would fail.
+      expect(await write()).toBeNull()
+    }
+    expect(await notes()).toEqual([1, 2, 11, 12, 21, 22])
   })
 
   it('write nothing when a statement fails, and say what has failed', async () => {

@@ -4,7 +4,8 @@
  */
 import type { Guard } from '../sql/dialect.ts'
 import { Remembered } from '../sql/remembered.ts'
-import { param, raw, Sql, sql } from '../sql/sql.ts'
+import { param, raw, Sql, sql, Together } from '../sql/sql.ts'
+import { oneStatement } from './one-statement.ts'
 
 /**
  * The same throughout a transaction: that of its beginning. Not `extract`, which counts in decimals and costs five times as
@@ -18,27 +19,38 @@ export interface Guarded {
   readonly reads: number
 }
 
-/** Guards that stand together are one statement; but behind one that waits for others everything is looked at afresh. */
+/**
+ * Guards that stand together are one statement, and so are the last of them and what is written behind them; but behind one that
+ * waits for others everything is looked at afresh.
+ */
 export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
   const statements: Sql[] = []
   let open: Guard[] = []
   let reads: number | null = null
-  const close = (isLast: boolean) => {
-    if (open.length === 0) return
-    if (isLast) reads = statements.length
-    statements.push(guardStatement(open, isLast ? transactionTime : one))
-    open = []
-  }
   const lastGuard = steps.findLastIndex(step => !(step instanceof Sql))
   steps.forEach((step, index) => {
+    const next = steps[index + 1]
     if (step instanceof Sql) {
-      statements.push(step)
+      if (open.length === 0) statements.push(step)
+      else statements.push(guardedWrites(guardStatement(open, transactionTime), step))
+      open = []
       return
     }
     open.push(step)
-    if (index === lastGuard || step.waits || steps[index + 1] instanceof Sql) close(index === lastGuard)
+    const isLast = index === lastGuard
+    if (isLast) reads = statements.length
+    // Its guards are asked before anything of it is written, and all of it goes by what was there when they were.
+    if (isLast && !step.waits && next instanceof Together) return
+    if (!isLast && !step.waits && !(next instanceof Sql)) return
+    statements.push(guardStatement(open, isLast ? transactionTime : one))
+    open = []
   })
   return reads === null ? { statements: [selectTime, ...statements], reads: 0 } : { statements, reads }
+}
+
+function guardedWrites(guard: Sql, writes: Sql): Sql {
+  const all = [...(writes instanceof Together ? writes.statements : [writes]), guard]
+  return remembered.statement(guardedWrites, all, (...given) => oneStatement(given))
 }
 
 const one = raw('1')

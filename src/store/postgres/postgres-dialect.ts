@@ -6,6 +6,7 @@ import { text } from '../sql/decode.ts'
 import type { Dialect, Failure, MigrationLock } from '../sql/dialect.ts'
 import { join, raw, Sql, sql } from '../sql/sql.ts'
 import { arrayRows } from './array-rows.ts'
+import { oneStatement } from './one-statement.ts'
 import { settleByLocks } from './settle-by-locks.ts'
 
 const migrationLock: MigrationLock = {
@@ -90,12 +91,7 @@ export const postgresDialect: Dialect = {
   },
   sameKey,
 
-  // A statement costs more to begin than most of ours have to do. All parts of one see what was there before it.
-  together: statements => {
-    const last = statements.at(-1) ?? raw('')
-    const others = statements.slice(0, -1).map((statement, index) => sql`${raw(`s${index}`)} as (${statement})`)
-    return sql`with ${join(others, ', ')} ${last}`
-  },
+  together: oneStatement,
 
   keyedJoin: raw('join'),
 

@@ -6,7 +6,7 @@ import type { CommittedEvent, EventObserver } from '../event-store.ts'
 import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
 import { Remembered } from './remembered.ts'
 import { retrying } from './retrying.ts'
-import { type Param, param, type Sql, sql } from './sql.ts'
+import { type Param, param, type Sql, sql, Together } from './sql.ts'
 import type { Tables } from './tables.ts'
 
 export class SqlContext {
@@ -99,7 +99,12 @@ export class SqlContext {
   together(statements: readonly Sql[]): readonly Sql[] {
     const { together } = this.dialect
     if (together === undefined || statements.length < 2) return statements
-    return [this.#remembered.statement(together, statements, (...all) => together(all))]
+    return [
+      new Together(
+        this.#remembered.statement(together, statements, (...all) => together(all)),
+        statements,
+      ),
+    ]
   }
 
   /** The time by which leases lapse: never moved, because processes live in real time. */

@@ -15,6 +15,15 @@ export class Sql {
   }
 }
 
+/** Several statements in one, of which none goes by what another one writes. */
+export class Together extends Sql {
+  readonly statements: readonly Sql[]
+  constructor({ parts, values }: Sql, statements: readonly Sql[]) {
+    super(parts, values)
+    this.statements = statements
+  }
+}
+
 /** Builds a statement. Fragments are spliced in, everything else is bound. */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly (Param | Sql)[]): Sql {
   const parts: string[] = [strings[0] ?? '']

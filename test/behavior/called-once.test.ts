@@ -1,39 +1,56 @@
 /** Steps with `idempotent: false`: one call, ever, by the engine itself. What was cut off is asked about, or left to people. */
 import { beforeEach, expect, it } from 'vitest'
 import { defineJob, Workflow } from '../../src/index.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { type DatabaseName, forEachDatabaseSideBySide } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
 
-const calls: string[] = []
-let begun = gate()
-let answer: { happened: boolean; output?: number } = { happened: false }
-let hangs = true
-let over = gate()
+/** What happens on one database, beside the others: what was called, and what becomes of it. */
+class Scene {
+  readonly calls: string[] = []
+  begun = gate()
+  answer: { happened: boolean; output?: number } = { happened: false }
+  hangs = true
+  over = gate()
 
-async function pay(name: string): Promise<number> {
-  calls.push(name)
-  begun.open()
-  // Deaf to its signal, as code is that waits for somebody else's answer.
-  if (hangs) await over.passed
-  return 7
+  /** From here on the next call hangs. */
+  prepare(): void {
+    this.begun = gate()
+    this.over = gate()
+    this.hangs = true
+  }
+
+  async pay(name: string): Promise<number> {
+    this.calls.push(name)
+    this.begun.open()
+    // Deaf to its signal, as code is that waits for somebody else's answer.
+    if (this.hangs) await this.over.passed
+    return 7
+  }
 }
 
-class Payment extends Workflow {
+interface Place {
+  readonly on: DatabaseName
+}
+
+const scenes: Readonly<Record<DatabaseName, Scene>> = { sqlite: new Scene(), postgres: new Scene(), mysql: new Scene() }
+const sceneOf = ({ input }: { readonly input: Place }) => scenes[input.on]
+
+class Payment extends Workflow<null, Place> {
   static {
     this.named('payment')
     this.step('charge', { idempotent: false })
     this.step('receipt')
   }
   charge() {
-    return pay('charge')
+    return sceneOf(this).pay('charge')
   }
   async receipt() {
-    calls.push('receipt')
+    sceneOf(this).calls.push('receipt')
   }
 }
 
-class Reconciled extends Workflow {
+class Reconciled extends Workflow<null, Place> {
   static {
     this.named('reconciled')
     this.onException({ policy: 'reattempt', limit: 5 })
@@ -41,18 +58,18 @@ class Reconciled extends Workflow {
     this.step('receipt')
   }
   charge() {
-    return pay('charge')
+    return sceneOf(this).pay('charge')
   }
   async findCharge() {
-    calls.push('findCharge')
-    return answer
+    sceneOf(this).calls.push('findCharge')
+    return sceneOf(this).answer
   }
   async receipt() {
-    calls.push('receipt')
+    sceneOf(this).calls.push('receipt')
   }
 }
 
-class Throwing extends Workflow {
+class Throwing extends Workflow<null, Place> {
   static {
     this.named('throwing')
     this.defaults({ retry: 5 })
@@ -60,12 +77,12 @@ class Throwing extends Workflow {
     this.step('charge', { idempotent: false })
   }
   async charge() {
-    calls.push('charge')
+    sceneOf(this).calls.push('charge')
     throw new Error('declined')
   }
 }
 
-class Sides extends Workflow {
+class Sides extends Workflow<null, Place> {
   static {
     this.named('sides')
     this.fork(
@@ -76,15 +93,15 @@ class Sides extends Workflow {
     this.step('receipt')
   }
   charge() {
-    return pay('charge')
+    return sceneOf(this).pay('charge')
   }
   async note() {}
   async receipt() {
-    calls.push('receipt')
+    sceneOf(this).calls.push('receipt')
   }
 }
 
-class Beside extends Workflow {
+class Beside extends Workflow<null, Place> {
   static {
     this.named('beside')
     this.step('charge', { idempotent: false })
@@ -92,45 +109,47 @@ class Beside extends Workflow {
     this.step('receipt', { dependsOn: ['charge', 'note'] })
   }
   charge() {
-    return pay('charge')
+    return sceneOf(this).pay('charge')
   }
   async note() {}
   async receipt() {
-    calls.push('receipt')
+    sceneOf(this).calls.push('receipt')
   }
 }
 
-const chargeJob = defineJob('chargeJob', async (_: { amount: number }) => pay('job'))
-const findJob = defineJob('findJob', async (args: { amount: number }) => {
-  calls.push(args.amount === 3 ? 'findJob' : 'other arguments')
-  return answer
+const chargeJob = defineJob('chargeJob', async ({ on }: Place & { amount: number }) => scenes[on].pay('job'))
+const findJob = defineJob('findJob', async ({ on, amount }: Place & { amount: number }) => {
+  scenes[on].calls.push(amount === 3 ? 'findJob' : 'other arguments')
+  return scenes[on].answer
 })
-const afterJob = defineJob('afterJob', async () => {
-  calls.push('after')
+const afterJob = defineJob('afterJob', async ({ on }: Place) => {
+  scenes[on].calls.push('after')
 })
 
-forEachDatabase('a step that is called once', database => {
+forEachDatabaseSideBySide('a step that is called once', database => {
   const jobs = [chargeJob, findJob, afterJob]
   const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing, Sides, Beside], jobs })
 
+  const input: Place = { on: database.name }
+  const scene = scenes[database.name]
+  const { calls } = scene
+
   beforeEach(() => {
     calls.length = 0
-    begun = gate()
-    over = gate()
-    hangs = true
+    scene.prepare()
   })
 
   /** The worker is told to stop while the step is in its call, and does not wait for it. */
   async function cutOff(): Promise<void> {
     const worker = await under.geneva.startWorker({ poll: 20, grace: 0 })
-    await begun.passed
+    await scene.begun.passed
     await worker.stop()
-    hangs = false
-    over.open()
+    scene.hangs = false
+    scene.over.open()
   }
 
   it('and was cut off is left to a person, and never called again by itself', async () => {
-    const wf = await under.geneva.start(Payment)
+    const wf = await under.geneva.start(Payment, { input })
     await cutOff()
     await under.runDue()
     expect((await wf.refresh()).state).toBe('paused')
@@ -144,8 +163,8 @@ forEachDatabase('a step that is called once', database => {
   })
 
   it('and can say that the lost call happened goes on without another one', async () => {
-    answer = { happened: true, output: 9 }
-    const wf = await under.geneva.start(Reconciled)
+    scene.answer = { happened: true, output: 9 }
+    const wf = await under.geneva.start(Reconciled, { input })
     await cutOff()
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
@@ -155,8 +174,8 @@ forEachDatabase('a step that is called once', database => {
   })
 
   it('and can say that the lost call did not happen is called then', async () => {
-    answer = { happened: false }
-    const wf = await under.geneva.start(Reconciled)
+    scene.answer = { happened: false }
+    const wf = await under.geneva.start(Reconciled, { input })
     await cutOff()
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
@@ -164,7 +183,7 @@ forEachDatabase('a step that is called once', database => {
   })
 
   it('in a branch that a join could do without is waited for until a person has settled it', async () => {
-    const wf = await under.geneva.start(Sides)
+    const wf = await under.geneva.start(Sides, { input })
     await cutOff()
     await under.runDue()
     expect((await wf.refresh()).state).toBe('paused')
@@ -172,10 +191,8 @@ forEachDatabase('a step that is called once', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
     expect(calls).toEqual(['charge', 'receipt'])
-    const again = await under.geneva.start(Sides)
-    begun = gate()
-    over = gate()
-    hangs = true
+    const again = await under.geneva.start(Sides, { input })
+    scene.prepare()
     await cutOff()
     await under.runDue()
     await again.resume()
@@ -186,7 +203,7 @@ forEachDatabase('a step that is called once', database => {
   })
 
   it('in a graph and was cut off as the last thing that went on pauses its workflow', async () => {
-    const wf = await under.geneva.start(Beside)
+    const wf = await under.geneva.start(Beside, { input })
     await cutOff()
     // By the worker itself: nobody has to take it over first.
     expect((await wf.refresh()).state).toBe('paused')
@@ -198,15 +215,15 @@ forEachDatabase('a step that is called once', database => {
   })
 
   it('and throws is not called again, whatever retries and policies say of others', async () => {
-    const wf = await under.geneva.start(Throwing)
+    const wf = await under.geneva.start(Throwing, { input })
     await under.runDue()
     expect((await wf.refresh()).state).toBe('paused')
     expect(calls).toEqual(['charge'])
   })
 
   it('is called by whoever takes it over when its worker died before the call', async () => {
-    hangs = false
-    const wf = await under.geneva.start(Payment)
+    scene.hangs = false
+    const wf = await under.geneva.start(Payment, { input })
     const store = await under.geneva.openedStore()
     await store.registerWorker({ id: 'lost', host: 'test', pid: 1, leaseMs: 1, handlers: ['payment'] })
     const source = { queue: 'default', handler: 'payment', generation: 1 }
@@ -223,10 +240,10 @@ forEachDatabase('a step that is called once', database => {
     [true, ['job', 'findJob', 'after']],
     [false, ['job', 'findJob', 'job', 'after']],
   ])('in a stored graph is asked about by its own job (happened: %s)', async (happened, expected) => {
-    answer = { happened, output: 9 }
+    scene.answer = { happened, output: 9 }
     const graph = under.geneva.build(w => {
-      w.node('charge', { job: chargeJob, args: { amount: 3 }, idempotent: false, reconcile: findJob })
-      w.node('after', { job: afterJob })
+      w.node('charge', { job: chargeJob, args: { amount: 3, ...input }, idempotent: false, reconcile: findJob })
+      w.node('after', { job: afterJob, args: input })
     })
     const wf = await under.geneva.startGraph(graph)
     await cutOff()

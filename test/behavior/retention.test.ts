@@ -1,7 +1,7 @@
 /** What has ended long ago is removed: with all that belongs to it, a family whole, and nothing that somebody still needs. */
 import { describe, expect, it } from 'vitest'
 import { type Child, defineJob, Workflow } from '../../src/index.ts'
-import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { forEachDatabaseSideBySide, type TestDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { type GenevaUnderTest, useGeneva } from '../support/use-geneva.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -68,7 +68,7 @@ async function countAll(database: TestDatabase, under: GenevaUnderTest): Promise
   return counts
 }
 
-forEachDatabase('retention', database => {
+forEachDatabaseSideBySide('retention', database => {
   const workflows = [Plain, Offspring, Parent, Onlooker]
 
   describe('prune', () => {

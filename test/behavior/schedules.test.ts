@@ -1,7 +1,7 @@
 /** Schedules: what is started when, what is made up for, and what people can do about it. */
 import { describe, expect, it } from 'vitest'
 import { defineHero, defineSchedule, type Geneva, type Schedule, type Tick, Workflow } from '../../src/index.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabaseSideBySide } from '../support/databases.ts'
 import { type GenevaUnderTest, useGeneva } from '../support/use-geneva.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -52,7 +52,7 @@ async function runAfter(under: GenevaUnderTest, name: string, ms: number): Promi
   await under.runDue()
 }
 
-forEachDatabase('schedules', database => {
+forEachDatabaseSideBySide('schedules', database => {
   describe('ticks', () => {
     const under = useGeneva(database, {
       workflows: [Report, Closing, Slow],

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Transaction, Workflow, type WorkflowHandle } from '../../src/index.ts'
-import { type DatabaseName, forEachDatabase } from '../support/databases.ts'
+import { type DatabaseName, forEachDatabaseSideBySide } from '../support/databases.ts'
 import { connectPlainly, countRows, type PlainConnection } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
@@ -58,7 +58,7 @@ const conflicts: Record<DatabaseName, object> = {
   sqlite: { errcode: 5, code: 'ERR_SQLITE_ERROR' },
 }
 
-forEachDatabase('a transactional step', database => {
+forEachDatabaseSideBySide('a transactional step', database => {
   const under = useGeneva(database, { workflows: [Booking, Hasty, Plain], worker: { lease: '20s', heartbeat: 50 } })
   let plain: PlainConnection
   beforeAll(async () => {
@@ -280,7 +280,7 @@ forEachDatabase('a transactional step', database => {
   })
 })
 
-forEachDatabase('a transactional step under a short lease', database => {
+forEachDatabaseSideBySide('a transactional step under a short lease', database => {
   const under = useGeneva(database, { workflows: [Booking, Plain], worker: { lease: 1000, heartbeat: 50 } })
   let plain: PlainConnection
   beforeAll(async () => {

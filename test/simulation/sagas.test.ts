@@ -3,7 +3,7 @@
  * `npm run simulate -- --sagas`. A seed that fails prints how to play it again.
  */
 import { expect, it } from 'vitest'
-import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { forEachDatabase, forEachDatabaseAtOnce, type TestDatabase } from '../support/databases.ts'
 import { spawnProgram } from '../support/spawn-program.ts'
 import { simulateSagas } from './simulate-sagas.ts'
 
@@ -18,13 +18,16 @@ async function play(database: TestDatabase, from: number, count: number): Promis
   return player.nextMessage(undefined, 60_000 + count * 300)
 }
 
-forEachDatabase('sagas', database => {
+// At once: each has its own process, and the servers leave theirs much time to wait in.
+forEachDatabaseAtOnce('sagas', database => {
   const count = seedCounts[database.name]
 
   it(`keep what they promise for ${count} seeds`, { timeout: 90_000 + count * 300 }, async () => {
     expect(await play(database, firstSeed, count)).toEqual({ played: count, lines: '' })
   })
+})
 
+forEachDatabase('sagas', database => {
   it('play the same again from the same seed', { timeout: 60_000 }, async () => {
     const { url } = await database.isolated()
     const logs: string[] = []

@@ -35,6 +35,18 @@ export function forEachDatabaseAtOnce(title: string, body: (database: TestDataba
   describeAtOnce(title, databases, body)
 }
 
+/**
+ * The same on all of them at once, but on each of them one test after the other: for tests that mostly wait and share what
+ * they have on a database, but nothing between the databases.
+ */
+export function forEachDatabaseSideBySide(title: string, body: (database: TestDatabase) => void): void {
+  for (const database of databases) {
+    describe.concurrent(title, () => {
+      describe.sequential(`on ${database.name}`, () => body(database))
+    })
+  }
+}
+
 /** The same for servers only: for what a file does not have, connections and more than one writer. */
 export function forEachServerAtOnce(title: string, body: (database: TestDatabase) => void): void {
   const servers = databases.filter(database => database.name !== 'sqlite')

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { Geneva } from '../../src/index.ts'
 import { openAccess } from '../programs/harness/plain-access.ts'
 import { Limited, limitedOptions, mostInQueue, mostOfKey } from '../programs/limited-worker.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { type Program, spawnProgram } from '../support/spawn-program.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -16,7 +16,7 @@ interface Seen {
   readonly ofKey?: number
 }
 
-forEachDatabase('limits, while workers are killed,', database => {
+forEachDatabaseAtOnce('limits, while workers are killed,', database => {
   it('are never exceeded, and all work gets done', { timeout: 90_000 }, async () => {
     const isolated = await database.isolated()
     const access = await openAccess(isolated.url)

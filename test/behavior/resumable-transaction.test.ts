@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Iteration, type Transaction, Workflow, type WorkflowHandle } from '../../src/index.ts'
-import { type DatabaseName, forEachDatabase } from '../support/databases.ts'
+import { type DatabaseName, forEachDatabaseSideBySide } from '../support/databases.ts'
 import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { Gates, gate, waitFor } from '../support/wait-for.ts'
@@ -25,7 +25,7 @@ class Booking extends Workflow<null, { work: string; outside?: boolean }> {
     if (this.input.outside) await iter.transaction(async () => {})
     for await (const item of iter.over([1, 2, 3])) {
       const result = await iter.transaction(async tx => work?.(tx, item, this))
-      results.set(this.id, result)
+      results.set(this.input.work, result)
     }
   }
 }
@@ -48,7 +48,7 @@ async function runOnHandle(name: DatabaseName, handle: any, statement: string): 
   else await handle.query(statement)
 }
 
-forEachDatabase('the transaction of an item', database => {
+forEachDatabaseSideBySide('the transaction of an item', database => {
   const under = useGeneva(database, {
     workflows: [Booking, Plain],
     worker: { lease: 1000, heartbeat: 50 },
@@ -93,7 +93,7 @@ forEachDatabase('the transaction of an item', database => {
       [[1], 1],
       [[1, 2], 2],
     ])
-    expect(results.get(wf.id)).toBe(2)
+    expect(results.get((await wf.input()).work)).toBe(2)
     expect(await itemsOf(wf)).toEqual([1, 2, 3])
   })
 
@@ -199,7 +199,7 @@ forEachDatabase('the transaction of an item', database => {
   })
 })
 
-forEachDatabase('the transaction of an item at which two are at once', database => {
+forEachDatabaseSideBySide('the transaction of an item at which two are at once', database => {
   const under = useGeneva(database, { workflows: [Booking] })
   const gates = new Gates()
 

@@ -1,39 +1,39 @@
 /** A compensation with `idempotent: false` that loses its worker in mid-call: nobody calls it again but a person. */
 import { beforeEach, expect, it } from 'vitest'
 import { type Compensation, Workflow } from '../../src/index.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabaseSideBySide } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
 
-const calls: string[] = []
-let begun = gate()
-let over = gate()
-let hangs = true
+forEachDatabaseSideBySide('a compensation that is called once', database => {
+  const calls: string[] = []
+  let begun = gate()
+  let over = gate()
+  let hangs = true
 
-class Trip extends Workflow {
-  static {
-    this.named('trip')
-    this.step('hotel', { compensate: 'leaveHotel' })
-    this.step('flight', { compensate: { step: 'refund', idempotent: false } })
-    this.step('visa', { onException: 'rollback' })
+  class Trip extends Workflow {
+    static {
+      this.named('trip')
+      this.step('hotel', { compensate: 'leaveHotel' })
+      this.step('flight', { compensate: { step: 'refund', idempotent: false } })
+      this.step('visa', { onException: 'rollback' })
+    }
+    async hotel() {}
+    async leaveHotel(_: Compensation) {
+      calls.push('leaveHotel')
+    }
+    async flight() {}
+    async refund(_: Compensation) {
+      calls.push('refund')
+      begun.open()
+      // Deaf to its signal, as code is that waits for somebody else's answer.
+      if (hangs) await over.passed
+    }
+    async visa() {
+      throw new Error('denied')
+    }
   }
-  async hotel() {}
-  async leaveHotel(_: Compensation) {
-    calls.push('leaveHotel')
-  }
-  async flight() {}
-  async refund(_: Compensation) {
-    calls.push('refund')
-    begun.open()
-    // Deaf to its signal, as code is that waits for somebody else's answer.
-    if (hangs) await over.passed
-  }
-  async visa() {
-    throw new Error('denied')
-  }
-}
 
-forEachDatabase('a compensation that is called once', database => {
   const under = useGeneva(database, { workflows: [Trip] })
   beforeEach(() => {
     calls.length = 0

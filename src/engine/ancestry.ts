@@ -22,13 +22,21 @@ export function ancestryOf(node: string, attempt: number, parents: readonly Pare
   }
 }
 
+/** Of workflows of one class most go the same way: node, attempt and way are the same again and again. */
+const known = new Map<string, string>()
+const mostKnown = 5000
+/** Longer ones have many parents, and hardly come again. */
+const longestKnown = 300
+
 /** The order in which parents ended says nothing about the way, so they are sorted. */
 export function ancestryHash(node: string, attempt: number, parentHashes: readonly string[]): string {
-  return hash(
-    'sha256',
-    `${node}:${attempt}${parentHashes
-      .toSorted()
-      .map(parent => `:${parent}`)
-      .join('')}`,
-  )
+  const parents = parentHashes.length > 1 ? parentHashes.toSorted() : parentHashes
+  const way = `${node}:${attempt}${parents.map(parent => `:${parent}`).join('')}`
+  const found = known.get(way)
+  if (found !== undefined) return found
+  const made = hash('sha256', way)
+  if (way.length > longestKnown) return made
+  if (known.size >= mostKnown) known.clear()
+  known.set(way, made)
+  return made
 }

@@ -1,8 +1,8 @@
 /**
  * Sets of rows in SQLite: bound values, filled up to a power of two with rows that do not count, so that there are few
- * different statements. What all rows share is bound once. Very large sets travel as JSON.
+ * different statements. What all rows share is bound once. Very large sets travel as JSON; a row that comes alone is just its values.
  */
-import type { RowSet } from '../sql/dialect.ts'
+import type { ColumnType, RowSet } from '../sql/dialect.ts'
 import { columnOf, KnownParts, type SplitSet, splitSet } from '../sql/row-set.ts'
 import { type Param, Sql } from '../sql/sql.ts'
 
@@ -10,6 +10,7 @@ import { type Param, Sql } from '../sql/sql.ts'
 const mostParams = 30_000
 
 export function valueRows(alias: string, set: RowSet): Sql {
+  if ((set.size ?? set.rows.length) === 1) return loneRow(alias, set)
   const { singles, shape } = splitSet(set)
   const columns = ownColumns(set, singles)
   const count = columns[0]?.length ?? set.rows.length
@@ -33,15 +34,32 @@ export function valueRows(alias: string, set: RowSet): Sql {
   )
 }
 
+/** Nothing but its values. */
+function loneRow(alias: string, set: RowSet): Sql {
+  const names = Object.keys(set.columns)
+  const shape = { names, isSingle: () => true, column: () => '', around: [''] }
+  const parts = knownParts.of(set, `${alias} lone`, () => makeParts(alias, shape))
+  const [row = []] = set.rows
+  return new Sql(
+    parts,
+    Object.values(set.columns).map((type, index) => inType(type, row[index] ?? null)),
+  )
+}
+
 type Value = string | number | null
 
-/** The columns that rows have values of their own in. Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. */
+/** Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. */
+function inType(type: ColumnType, value: Value): Value {
+  return type === 'id' && value !== null ? idValue(String(value)) : value
+}
+
+/** The columns that rows have values of their own in. */
 function ownColumns(set: RowSet, singles: SplitSet['singles']): (readonly Value[])[] {
   const columns: (readonly Value[])[] = []
   Object.values(set.columns).forEach((type, index) => {
     if (singles[index] !== undefined) return
     const column = columnOf(set, index)
-    columns.push(type === 'id' ? column.map(value => (value === null ? null : idValue(String(value)))) : column)
+    columns.push(type === 'id' ? column.map(value => inType(type, value)) : column)
   })
   return columns
 }

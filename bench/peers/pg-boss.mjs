@@ -1,7 +1,8 @@
 /**
  * pg-boss on PostgreSQL, a queue only: batches of 100 in four workers, NOTIFY and burst on. With PEER_VARIANT=batched the
  * handler sends the next steps of its whole batch in one call, and starts go in sets as well; otherwise one by one. There is no
- * join, so the steps of a fan are counted in memory, and the last is sent when all of them are recorded.
+ * join, so the steps of a fan are counted in memory, and the last is sent when all of them are recorded,
+ * which is looked for every 2 ms.
  */
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'

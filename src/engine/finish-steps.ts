@@ -11,7 +11,7 @@ import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds, isSameClaim } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
-import { closerLook, mostFollowers, needsHealing, targetFor } from './finish-targets.ts'
+import { closerLook, needsHealing, targetFor, usualFollowers } from './finish-targets.ts'
 import { type IdPool, withEnoughIds } from './id-pool.ts'
 import type { RunOn } from './plan.ts'
 import type { StepReport } from './step-report.ts'
@@ -30,7 +30,7 @@ export async function finishSteps(
     const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
     const { store } = engine
     const call = { engine, workerId, open, courses, results, store }
-    const moved = await withEnoughIds(engine.ids, () => finishGroups(call))
+    const moved = await finishGroups(call)
     open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
   return requests.map(request => results.get(request) ?? { kind: 'refused' })
@@ -80,15 +80,16 @@ export async function reserveFor(engine: Engine, claimed: ClaimedExecution, ids:
   const { workflow } = claimed
   const graph = (await engine.courses.of([workflow])).get(workflow.id)?.graph
   const restart: StepReport = { kind: 'restart', input: null, lane: '', waitMs: 0 }
-  const most = spareIds + (graph ? mostFollowers(graph, [{ claimed, report: restart }]) : 0)
+  const most = spareIds + (graph ? usualFollowers(graph, [{ claimed, report: restart }]) : 0)
   await ids.fill(ids.ranOut ? ids.ids.length * 4 : most)
   ids.ranOut = false
 }
 
 /** For what steps rarely lead to: timers, compensations. */
 const spareIds = 10
+const spareForOthers = 250
 
-/** Ids for what may follow the steps, so that the transaction need not be begun again for want of them. */
+/** Ids for what may follow the steps, so that the transaction is hardly ever begun again for want of them. */
 export async function reserveIds(
   engine: Engine,
   reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[],
@@ -98,9 +99,10 @@ export async function reserveIds(
   let count = 0
   for (const { workflow, requests } of groups) {
     const graph = courses.get(workflow.id)?.graph
-    if (graph) count += mostFollowers(graph, requests)
+    if (graph) count += usualFollowers(graph, requests)
   }
-  await engine.ids.ensure(count)
+  // Another group may be under way, and take some before this one does.
+  await engine.ids.ensure(count + Math.min(count, spareForOthers))
 }
 
 interface Group<Request = FinishRequest> {
@@ -120,10 +122,12 @@ interface FinishCall {
 
 /** Tells which workflows have taken another course meanwhile; nothing was written for those. */
 async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
-  const done = await finishKnown(call)
+  const { ids } = call.engine
+  // Each is made again by itself when it runs out of ids: what the first has recorded must not be reported once more.
+  const done = await withEnoughIds(ids, () => finishKnown(call))
   if (done.size === call.open.size) return []
   const open = new Map([...call.open].filter(([id]) => !done.has(id)))
-  const { moved, changes } = await finishLooking({ ...call, open })
+  const { moved, changes } = await withEnoughIds(ids, () => finishLooking({ ...call, open }))
   call.engine.ends.noteAll(changes)
   return moved
 }

@@ -46,8 +46,8 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   }
 }
 
-/** How many rows may follow the reports, of what they usually come to. A node follows once, however many of its parents have ended. */
-export function mostFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
+/** How many rows follow the reports at most, unless the workflow is rolled back meanwhile. A node follows once, however many of its parents have ended. */
+export function usualFollowers(graph: Graph, reports: readonly Pick<FinishRequest, 'claimed' | 'report'>[]): number {
   let others = 0
   const ended = new Set<string>()
   for (const { claimed, report } of reports) {

@@ -53,13 +53,17 @@ export class Batcher<Item, Result> {
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
-      if (this.#isPumping) return
-      this.#isPumping = true
-      // What one answer sets going goes out together, by however many promises each comes: only then is it the turn of a tick.
-      process.nextTick(() => {
-        this.#isPumping = false
-        this.#pump()
-      })
+      this.#pumpSoon()
+    })
+  }
+
+  /** What one answer sets going goes out together, by however many promises each comes: only then is it the turn of a tick. */
+  #pumpSoon(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    process.nextTick(() => {
+      this.#isPumping = false
+      this.#pump()
     })
   }
 
@@ -72,7 +76,7 @@ export class Batcher<Item, Result> {
     this.#writing++
     void this.#write(group, false).finally(() => {
       this.#writing--
-      this.#pump()
+      this.#pumpSoon()
     })
   }
 

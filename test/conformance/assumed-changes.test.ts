@@ -1,4 +1,5 @@
 /** Changes that are decided on without a look: written if everything is as the worker knows it, and not at all otherwise. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { factsOfClaim } from '../../src/engine/assume.ts'
 import type { WorkflowFacts } from '../../src/store/change.ts'
@@ -13,8 +14,10 @@ import {
   sampleSource,
   startSome,
 } from '../support/open-store.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
 
 forEachDatabase('assumed changes', database => {
+  let url = ''
   let store: Store
   /** As another process would have it. */
   let other: Store
@@ -23,7 +26,7 @@ forEachDatabase('assumed changes', database => {
   let revision = 0
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
+    url = (await database.isolated()).url
     store = await openSameStore(url)
     other = await openSameStore(url)
   })
@@ -113,6 +116,28 @@ forEachDatabase('assumed changes', database => {
     })
     expect(await late).toBeNull()
     await expectUntouched([facts])
+  })
+
+  /** In a file nobody can hold one row only. */
+  const ends = database.name === 'sqlite' ? [] : (['commit', 'rollback'] as const)
+  it.each(ends)('wait for whoever buries the worker, and go by its %s', async end => {
+    const facts = await claim()
+    const plain = await connectPlainly(database.name, url)
+    try {
+      await plain.query('begin')
+      await plain.query(`select id from geneva_drive_workers where id = '${worker}' for update`)
+      await plain.query(`update geneva_drive_workers set state = 'dead' where id = '${worker}'`)
+      const late = write(facts)
+      expect(await Promise.race([late, pause(100, 'waits')])).toBe('waits')
+      await plain.query(end)
+      if (end === 'rollback') expect(await late).not.toBeNull()
+      else {
+        expect(await late).toBeNull()
+        await expectUntouched(facts)
+      }
+    } finally {
+      await plain.close()
+    }
   })
 
   it('of one row win once, however many try', async () => {

@@ -36,8 +36,8 @@ export function forEachDatabaseAtOnce(title: string, body: (database: TestDataba
 }
 
 /**
- * The same on all of them at once, but on each of them one test after the other: for tests that mostly wait and share what
- * they have on a database, but nothing between the databases. Each has the same ids, and `onTestFinished` knows one test.
+ * The same on all of them at once, but on each of them the tests of a block one after the other: for tests that mostly wait and share what
+ * they have on a database, but nothing between the databases. Several blocks of a file run beside each other, too. Each has the same ids, and `onTestFinished` knows one test.
  */
 export function forEachDatabaseSideBySide(title: string, body: (database: TestDatabase) => void): void {
   for (const database of databases) {

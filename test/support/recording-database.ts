@@ -2,6 +2,8 @@
  * A database that remembers the statements sent through it, so that a test can ask the real one how it would carry each
  * of them out.
  */
+import { guardedStatements } from '../../src/store/postgres/guard-statements.ts'
+import { postgresDialect } from '../../src/store/postgres/postgres-dialect.ts'
 import type { Database, Executor, Transaction } from '../../src/store/sql/dialect.ts'
 import { Sql } from '../../src/store/sql/sql.ts'
 
@@ -28,7 +30,9 @@ export function recordingDatabase(inner: Database): Recording {
     commitIf: steps =>
       real.commitIf(now => {
         const all = steps(now)
-        for (const step of all) note(step instanceof Sql ? step : step.select)
+        // What is sent to PostgreSQL is put together of them.
+        const sent = inner.dialect === postgresDialect ? guardedStatements(all).statements : all
+        for (const step of sent) note(step instanceof Sql ? step : step.select)
         return all
       }),
   })

@@ -1,6 +1,6 @@
 /**
  * Sets of rows in PostgreSQL: a column travels as one array, or as one value where all rows have the same, and `unnest`
- * makes rows of them again. The text depends on the columns alone, so that a server plans it once.
+ * makes rows of them again. The text depends on the columns and on which of them are the same in all rows, so that a server plans it once.
  *
  * The planner cannot know how many rows there will be and takes ten, which on a table that it believes to be small makes it
  * read the table once instead of looking up each row; under load that is quadratic. Of a limit that it does not know it takes a
@@ -31,9 +31,9 @@ function literal(value: Value): string {
 
 const knownParts = new KnownParts()
 
-export function arrayRows(alias: string, set: RowSet, keyType: KeyType): Sql {
+export function arrayRows(alias: string, set: RowSet, keyType: KeyType, asSet: boolean): Sql {
   const size = set.size ?? set.rows.length
-  if (size === 1 || size === 2) return fewRows(alias, set, keyType)
+  if (!asSet && (size === 1 || size === 2)) return fewRows(alias, set, keyType)
   const { singles, shape } = splitSet(set)
   const values: Param[] = []
   let count = 0
@@ -58,7 +58,7 @@ interface Written {
 /** One is what the planner likes best: it sees through to the values. Two are a list of values. */
 function fewRows(alias: string, set: RowSet, keyType: KeyType): Sql {
   const { rows } = set
-  const parts = knownParts.of(set, `${alias} ${keyType} ${rows.length}`, () => {
+  const parts = knownParts.of(set, `${alias} ${keyType} ${rows.length === 1 ? 'lone' : 'pair'}`, () => {
     const columns = Object.entries(set.columns).map(([name, type]) => ({ name, type: typeOf(type, keyType) }))
     const written = rows.length === 1 ? loneParts(columns) : valueParts(columns, rows.length)
     return [...written.slice(0, -1), `${written.at(-1)} ${alias}`]

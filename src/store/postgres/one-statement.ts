@@ -1,6 +1,7 @@
 /**
  * Several statements in one: a statement costs more to begin than most of ours have to do. All parts see what was there before
- * it; the last one is the statement itself, and is carried out first.
+ * it. The last one is the statement itself. The server carries it out first, though it does not promise to: `committing.test.ts` would
+ * tell if it did not.
  */
 import { join, raw, type Sql, sql } from '../sql/sql.ts'
 

@@ -24,10 +24,10 @@ export async function changeAssumed(
   const slots = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row.slot] as const)))
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
-    transaction.commitIf(now => [
-      ...guards(context, facts, call),
-      ...changeStatements(context.at(now), changes, slots),
-    ]),
+    transaction.commitIf(now => {
+      const timed = context.at(now, { asSets: changes.length > 1 })
+      return [...guards(timed, facts, call), ...changeStatements(timed, changes, slots)]
+    }),
   )
   if (time === null) return null
   failpoint?.('finish.after-commit')
@@ -36,7 +36,10 @@ export async function changeAssumed(
   return now
 }
 
-/** In the order in which everybody locks: workflows, then the worker. */
+/**
+ * In the order in which everybody locks: workflows, then the worker. Whoever buries the worker may be waited for as well, but nothing that
+ * is written here goes by what changes meanwhile: the workflows are locked, and the worker's row is looked at again.
+ */
 function guards(context: SqlContext, facts: readonly WorkflowFacts[], call: AssumedCall): Guard[] {
   const rows = facts.flatMap(fact => fact.active)
   return [

@@ -68,7 +68,7 @@ export async function changeInside(
   const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
   if (changes.length > 0) {
     failpoint?.('finish.before-commit')
-    const at = context.at(context.dialect.timeParam(clock))
+    const at = context.at(context.dialect.timeParam(clock), { asSets: true })
     await transaction.commitWith(changeStatements(at, changes, reportedSlots(facts, changes, call.workerId)))
   }
   return { changes, facts, orders, now: clock + context.clockOffset }

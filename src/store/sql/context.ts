@@ -19,6 +19,7 @@ export class SqlContext {
   #aging = { weight: 2_000_000, ages: true }
   #keyType: KeyType | null = null
   #fixed: Sql | null = null
+  #asSets = false
   /** For as long as nothing changes that statements depend on. */
   #remembered = new Remembered()
 
@@ -55,9 +56,14 @@ export class SqlContext {
     this.#remembered = new Remembered()
   }
 
-  /** The same at a time that is fixed, in the database's clock. */
-  at(now: Sql): SqlContext {
-    return this.#pinned(this.#moved(now))
+  /**
+   * The same at a time that is fixed, in the database's clock. `asSets`: what is written of several workflows, or of a graph, is one
+   * statement of many sets; if each of them had forms for few rows, it would have more texts than a connection prepares.
+   */
+  at(now: Sql, { asSets }: { readonly asSets: boolean }): SqlContext {
+    const context = this.#pinned(this.#moved(now))
+    context.#asSets = asSets
+    return context
   }
 
   /** The time at which things fall due. */
@@ -137,7 +143,7 @@ export class SqlContext {
   }
 
   rows(alias: string, set: RowSet): Sql {
-    return this.dialect.rows(alias, set, this.keyType)
+    return this.dialect.rows(alias, set, this.keyType, this.#asSets)
   }
 
   among(column: Sql, ids: readonly string[]): Sql {

@@ -66,8 +66,8 @@ export interface StatementDialect {
 
   /** Binds encoded JSON for a column of that type. */
   jsonParam(text: string | null): Sql
-  /** A set of rows as a table expression, with its alias. */
-  rows(alias: string, set: RowSet, keyType: KeyType): Sql
+  /** A set of rows as a table expression, with its alias. `asSet`: in the same form, however few they are. */
+  rows(alias: string, set: RowSet, keyType: KeyType, asSet: boolean): Sql
   /** `column` is one of the ids. */
   among(column: Sql, ids: readonly string[], keyType: KeyType): Sql
   /** Inserts what breaks no uniqueness rule, and leaves the transaction usable either way. */

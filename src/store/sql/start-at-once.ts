@@ -19,7 +19,7 @@ export async function startAtOnce(
 ): Promise<StartResult[] | null> {
   const time = await context.database.transaction(transaction =>
     transaction.commitIf(now => {
-      const timed = context.at(now)
+      const timed = context.at(now, { asSets: orders.length > 1 })
       // All of it is undone if a guard does not hold, so it may as well be written first.
       return [
         ...startStatements(timed, orders),

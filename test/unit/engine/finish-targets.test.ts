@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
-import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
+import { closerLook, needsHealing, targetFor, usualFollowers } from '../../../src/engine/finish-targets.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { itemSlot } from '../../../src/engine/plan.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
@@ -197,5 +197,27 @@ describe('a closer look', () => {
   it('is not taken where the whole history is known, or the node is not', () => {
     expect(look(diamond, { latest: done('a', 'b'), fanIns: { d: 1 } }, reportOn('c'))).toBeNull()
     expect(look(diamond, {}, reportOn('lost'))).toBeNull()
+  })
+})
+
+describe('ids for what follows', () => {
+  const fan = graphOf({ a: '', b: 'a', c: 'a', d: 'b c' })
+
+  it('are as many as nodes may follow, each once, however many lead there', () => {
+    expect(usualFollowers(fan, [reportOn('a')])).toBe(2)
+    expect(usualFollowers(fan, [reportOn('b'), reportOn('c')])).toBe(1)
+    expect(usualFollowers(fan, [reportOn('d')])).toBe(0)
+    expect(usualFollowers(chain('one', 'two'), [reportOn('one')])).toBe(1)
+  })
+
+  it('are one more where a step may come again', () => {
+    expect(usualFollowers(fan, [reportOn('b', threw({ action: 'pause' })), reportOn('c')])).toBe(2)
+  })
+
+  it('are enough for items, once for all of them', () => {
+    expect(usualFollowers(each, [reportOn('all', { kind: 'items', items: [1, 2, 3].map(String) } as never)])).toBe(
+      3 + 1 + 2,
+    )
+    expect(usualFollowers(each, [reportOn('all/0'), reportOn('all/1')])).toBe(2)
   })
 })

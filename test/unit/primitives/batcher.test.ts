@@ -57,6 +57,23 @@ it('what one answer sets going goes out together, by however many promises it co
   expect(log.writes.map(write => write.items)).toEqual([['a', 'b', 'c']])
 })
 
+it('what an answer sets going goes out with what was waiting for it', async () => {
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  const next = batcher.add('a').then(async () => {
+    for (let i = 0; i < 5; i++) await null
+    return batcher.add('b')
+  })
+  await turns()
+  const waiting = batcher.add('c')
+  await turns()
+  log.release()
+  await turns()
+  log.release()
+  expect(await Promise.all([next, waiting])).toEqual(['B', 'C'])
+  expect(log.writes.map(write => write.items)).toEqual([['a'], ['c', 'b']])
+})
+
 it('a rejected group is halved until the culprit stands alone, and is told that it is written again', async () => {
   const log = recorder(items => items.includes('bad'))
   const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })

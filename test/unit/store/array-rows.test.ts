@@ -29,8 +29,8 @@ const item = (more: Partial<Item> = {}): Item => ({
   ...more,
 })
 
-function written(items: readonly Item[]) {
-  return render(arrayRows('r', rowSet(columns, items), 'bigint'), position => `$${position}`)
+function written(items: readonly Item[], asSet = false) {
+  return render(arrayRows('r', rowSet(columns, items), 'bigint', asSet), position => `$${position}`)
 }
 
 describe('a set of rows', () => {
@@ -66,6 +66,10 @@ describe('a set of rows', () => {
     })
   })
 
+  it('is a set all the same where it stands among others', () => {
+    expect(written([item()], true).text).toContain('from unnest(')
+  })
+
   it('is a list of values when there are two rows', () => {
     const set = {
       columns: { id: 'id', state: 'text' },
@@ -74,7 +78,7 @@ describe('a set of rows', () => {
         ['2', 'x'],
       ],
     } as const
-    expect(render(arrayRows('k', set, 'uuid'), position => `$${position}`)).toEqual({
+    expect(render(arrayRows('k', set, 'uuid', false), position => `$${position}`)).toEqual({
       text: '(select v.id, v.state from (values ($1::uuid, $2::text), ($3::uuid, $4::text)) v(id, state)) k',
       values: ['1', null, '2', 'x'],
     })

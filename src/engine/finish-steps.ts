@@ -101,8 +101,8 @@ export async function reserveIds(
     const graph = courses.get(workflow.id)?.graph
     if (graph) count += usualFollowers(graph, requests)
   }
-  // Another group may be under way, and take some before this one does.
-  await engine.ids.ensure(count + Math.min(count, spareForOthers))
+  // Another group may be under way, and take some before this one does; where reports come one by one there is none.
+  await engine.ids.ensure(reports.length > 1 ? count + Math.min(count, spareForOthers) : count)
 }
 
 interface Group<Request = FinishRequest> {

@@ -32,35 +32,6 @@ forEachDatabase('two workers at the same instant', database => {
   })
 })
 
-// The longest first: a few run at once, and the others then run beside it.
-forEachServerAtOnce('a worker that stands still inside a transaction', database => {
-  it('does not keep its work from others', async () => {
-    await using world = await CrashWorld.open(database)
-    // There before it stands still, so that it has all that time.
-    const other = await world.worker()
-    other.kill('SIGSTOP')
-    const worker = await world.worker({ stallMs: 9000, options: { ...shortLease, heartbeatThread: false } })
-    const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
-    await worker.nextMessage((message: { stalling?: string }) => message.stalling === wf.id)
-    other.kill('SIGCONT')
-    await wf.waitUntilFinished({ timeout: '8s' })
-    worker.kill('SIGTERM')
-    expect(await worker.exited).toEqual({ code: 0, signal: null })
-    const history = (await wf.history()).map(row => [row.step, row.attempt, row.outcome])
-    expect(history).toEqual([
-      ['linger', 1, 'recovered'],
-      ['linger', 2, 'success'],
-      ['after', 1, 'success'],
-    ])
-    const journal = (await world.journal()).map(entry => [entry.step, entry.attempt, entry.pid])
-    expect(journal).toEqual([
-      ['linger', 1, worker.pid],
-      ['linger', 2, other.pid],
-      ['after', 1, other.pid],
-    ])
-  })
-})
-
 forEachDatabaseAtOnce('two workers', database => {
   it('run every step of a load once, and both take part', async () => {
     await using world = await CrashWorld.open(database)
@@ -123,6 +94,34 @@ forEachDatabaseAtOnce('a worker that lost its lease', database => {
     expect(journal.map(entry => [entry.step, entry.attempt, entry.pid, entry.tooLate])).toEqual([
       ['linger', 2, other.pid, false],
       ['after', 1, other.pid, false],
+    ])
+  })
+})
+
+forEachServerAtOnce('a worker that stands still inside a transaction', database => {
+  it('does not keep its work from others', async () => {
+    await using world = await CrashWorld.open(database)
+    // There before it stands still, so that it has all that time.
+    const other = await world.worker()
+    other.kill('SIGSTOP')
+    const worker = await world.worker({ stallMs: 9000, options: { ...shortLease, heartbeatThread: false } })
+    const wf = await world.geneva.start(LongStep, { input: { ms: 0, onAbort: 'ignore' } })
+    await worker.nextMessage((message: { stalling?: string }) => message.stalling === wf.id)
+    other.kill('SIGCONT')
+    await wf.waitUntilFinished({ timeout: '8s' })
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toEqual({ code: 0, signal: null })
+    const history = (await wf.history()).map(row => [row.step, row.attempt, row.outcome])
+    expect(history).toEqual([
+      ['linger', 1, 'recovered'],
+      ['linger', 2, 'success'],
+      ['after', 1, 'success'],
+    ])
+    const journal = (await world.journal()).map(entry => [entry.step, entry.attempt, entry.pid])
+    expect(journal).toEqual([
+      ['linger', 1, worker.pid],
+      ['linger', 2, other.pid],
+      ['after', 1, other.pid],
     ])
   })
 })

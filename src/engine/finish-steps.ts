@@ -87,6 +87,7 @@ export async function reserveFor(engine: Engine, claimed: ClaimedExecution, ids:
 
 /** For what steps rarely lead to: timers, compensations. */
 const spareIds = 10
+/** No group is about more workflows than that. */
 const spareForOthers = 250
 
 /** Ids for what may follow the steps, so that the transaction is hardly ever begun again for want of them. */

@@ -31,8 +31,8 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
   steps.forEach((step, index) => {
     const next = steps[index + 1]
     if (step instanceof Sql) {
-      if (open.length === 0) statements.push(step)
-      else statements.push(guardedWrites(guardStatement(open, transactionTime), step))
+      const isGuarded = step instanceof Together && open.length > 0
+      statements.push(isGuarded ? guardedWrites(guardStatement(open, transactionTime), step) : step)
       open = []
       return
     }
@@ -48,15 +48,15 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
   return reads === null ? { statements: [selectTime, ...statements], reads: 0 } : { statements, reads }
 }
 
-function guardedWrites(guard: Sql, writes: Sql): Sql {
-  const all = [...(writes instanceof Together ? writes.statements : [writes]), guard]
-  return remembered.statement(guardedWrites, all, (...given) => oneStatement(given))
+function guardedWrites(guard: Sql, { statements }: Together): Sql {
+  return remembered.statement(guardedWrites, [...statements, guard], (...all) => oneStatement(all))
 }
 
 const one = raw('1')
 const selectTime = sql`select ${transactionTime} as now`
 
 const remembered = new Remembered()
+
 /** Fails unless each select finds so many rows; they are carried out in order. Else it tells `value`. */
 function guardStatement(guards: readonly Guard[], value: Sql): Sql {
   const fragments = guards.flatMap(({ select, count }) => [select, param(count)])

@@ -1,28 +1,45 @@
 /**
- * Reports that need no look before they are decided on: a step of a chain has simply completed, and its worker knows the
- * workflow and the row since it claimed them. Whatever else is the case has changed the workflow's version or the row.
+ * Reports that need no look before they are decided on: steps have simply completed, and their worker knows the workflow and
+ * the rows since it claimed them. Whatever else is the case has changed the workflow's version or a row. In a graph what other
+ * branches have counted down is not known, so the reports must be about all parents of whatever comes after them.
  */
-import type { WorkflowFacts } from '../store/change.ts'
+import type { Graph } from '../definition/graph.ts'
+import type { AssumedFacts } from '../store/change.ts'
 import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
-import { currentName } from './plan.ts'
+import { isSelective } from './joins.ts'
+import { isPassive } from './pass-node.ts'
+import { currentName, endNode } from './plan.ts'
 
-/** The facts of a report, if they can be taken as known. */
-export function assumedFacts(course: Course, requests: readonly FinishRequest[]): WorkflowFacts | null {
-  const [request] = requests
-  if (request === undefined || requests.length > 1 || !isSimple(course, request)) return null
-  return factsOfClaim(request.claimed)
+/** The facts of reports on one workflow, if they can be taken as known. */
+export function assumedFacts(course: Course, requests: readonly FinishRequest[]): AssumedFacts | null {
+  const [first, ...others] = requests
+  if (first === undefined || !mayBeKnown(course, first.claimed.workflow)) return null
+  if (course.graph.isChain) return others.length === 0 && isSimple(course, first) ? factsOfClaim(first.claimed) : null
+  const { version } = first.claimed.workflow
+  const isLike = (request: FinishRequest) =>
+    isSimple(course, request) && request.claimed.workflow.version === version && request.report.kind === 'completed'
+  if (!requests.every(isLike)) return null
+  const uncounted = countersOf(
+    course.graph,
+    requests.map(({ claimed }) => currentName(course.graph, claimed.execution.node)),
+  )
+  return uncounted === null ? null : factsOfClaims(requests, uncounted)
 }
 
-function isSimple({ graph, heals, isOwn }: Course, { claimed, report, progress, repeated }: FinishRequest): boolean {
-  const { execution, workflow } = claimed
-  if (repeated || heals || !isOwn || !graph.isChain || progress !== null) return false
-  if (report.kind !== 'completed' || execution.kind !== 'forward' || !goesItsWay(workflow)) return false
+/** Nothing is asked of it. A graph that was gone back in may have counters from before. */
+function mayBeKnown({ graph, heals, isOwn }: Course, workflow: WorkflowRecord): boolean {
+  if (heals || !isOwn || !goesItsWay(workflow)) return false
+  return graph.isChain || (workflow.rounds === null && !workflow.crooked && !isSelective(graph))
+}
+
+function isSimple({ graph }: Course, { claimed, report, progress, repeated }: FinishRequest): boolean {
+  const { execution } = claimed
+  if (repeated || progress !== null || report.kind !== 'completed' || execution.kind !== 'forward') return false
   return graph.find(currentName(graph, execution.node))?.kind === 'step'
 }
 
-/** Nothing is asked of it, and nothing but its one row stands for it. */
 function goesItsWay(workflow: WorkflowRecord): boolean {
   const { state, finishing, blockedBy, rollback, openLetters, continuation } = workflow
   return (
@@ -35,10 +52,36 @@ function goesItsWay(workflow: WorkflowRecord): boolean {
   )
 }
 
+/**
+ * Counters that the ends of these nodes count down from the beginning to zero, so that none of them can be there; `null` where
+ * a node behind them also waits for others, or for a condition.
+ */
+function countersOf(graph: Graph, nodes: readonly string[]): readonly string[] | null {
+  const open = new Map<string, number>()
+  const countDown = (id: string, parents: number) => {
+    const left = (open.get(id) ?? parents) - 1
+    open.set(id, left)
+    return left === 0
+  }
+  const ended = [...nodes]
+  // Grows while it is walked: what does nothing itself has ended as well.
+  for (const id of ended) {
+    const children = graph.childrenOf(id)
+    if (children.length === 0 && graph.leaves.length > 1) countDown(endNode, graph.leaves.length)
+    for (const child of children) {
+      if (child.guard !== undefined) return null
+      const isDue = child.dependsOn.length <= 1 || countDown(child.id, child.dependsOn.length)
+      if (isDue && isPassive(child)) ended.push(child.id)
+    }
+  }
+  for (const left of open.values()) if (left !== 0) return null
+  return [...open.keys()]
+}
+
 const none = { map: new Map<string, never>(), list: [] as never[] }
 
 /** What a worker knows of what it has claimed, without a look. */
-export function factsOfClaim({ workflow, execution }: ClaimedExecution): WorkflowFacts {
+export function factsOfClaim({ workflow, execution }: ClaimedExecution): AssumedFacts {
   return {
     workflow,
     active: [execution],
@@ -55,5 +98,14 @@ export function factsOfClaim({ workflow, execution }: ClaimedExecution): Workflo
     others: none.map,
     fanIns: none.map,
     endedBy: none.map,
+    uncounted: none.list,
   }
+}
+
+/** The same of several branches of a graph, beside which others may go on. */
+function factsOfClaims(requests: readonly FinishRequest[], uncounted: readonly string[]): AssumedFacts | null {
+  const [first] = requests
+  if (first === undefined) return null
+  const active = requests.map(({ claimed }) => claimed.execution)
+  return { ...factsOfClaim(first.claimed), active, complete: false, othersGoOn: null, uncounted }
 }

@@ -35,6 +35,7 @@ export class Courses {
   readonly #stored = new Map<string, Graph>()
 
   readonly #frozen: FrozenGraphCache
+  #lastFrozen: Course | null = null
   readonly #definitions = new Map<string, WorkflowDefinition>()
 
   constructor(store: Store, registry: Registry) {
@@ -95,14 +96,23 @@ export class Courses {
     return courses
   }
 
-  /** The course of a workflow that goes by the code of this process as it is now; `null`: `of` has to look. */
+  /** Of a workflow that goes by the code of this process as it is now, or by a stored graph that is here; `null`: `of` has to look. */
   known(workflow: WorkflowRecord): Course | null {
-    if (workflow.frozen !== null) return null
+    if (workflow.frozen !== null) return this.#knownFrozen(workflow)
     const definition = this.#definitions.get(workflow.type)
     const generation = this.generationOf(workflow.type)
     if (definition === undefined || workflow.generation !== generation) return null
     const { graph } = definition
     return { graph, generation, previous: null, isOwn: true, heals: workflow.crooked, frozen: null, workflow }
+  }
+
+  /** All steps of a large graph have the same workflow in their hands, so the last course is often the one. */
+  #knownFrozen(workflow: WorkflowRecord): Course | null {
+    if (this.#lastFrozen?.workflow === workflow) return this.#lastFrozen
+    const cached = this.#frozen.find(workflow)
+    if (cached === null) return null
+    this.#lastFrozen = frozenCourse(workflow, cached)
+    return this.#lastFrozen
   }
 
   /** The graph of a type: from the code of this process, else as other processes have registered it. */

@@ -58,9 +58,11 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const outcome = await outcomeOf(rules, async () => {
     const { input } = claimed.execution
     const isAsked = node.once?.job !== undefined && isReconciling(input)
-    const filled =
-      input === null || isAsked ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(input) ?? {})
-    const args = await validateArgs(job, filled, node.name)
+    const isFilled = node.args !== undefined && (input === null || isAsked)
+    const given = isFilled
+      ? await fillArgs(node.args, id => outputOf(execution, id))
+      : ((isAsked ? null : decodeValue(input)) ?? {})
+    const args = job.argsSchema === null ? given : await validateArgs(job, given, node.name)
     if (isAsked) {
       const { reconcileJob } = execution
       if (reconcileJob === null) throw missingReconcile(execution, node)
@@ -73,8 +75,8 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     if (job.transactional) context.transaction = await execution.transaction.begin()
     failpoint?.('step.before')
     execution.beforeCall()
-    const call = async () => job.body(args, new JobRun(context, jobNode(claimed, node)))
-    const output = await (job.transactional ? execution.transaction.inside(call) : call())
+    const call = () => job.body(args, new JobRun(context, jobNode(claimed, node)))
+    const output = await (job.transactional ? execution.transaction.inside(async () => call()) : call())
     failpoint?.('step.after')
     return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
   })

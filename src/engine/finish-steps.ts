@@ -2,7 +2,7 @@
  * Records what steps came to, many in one transaction. Fences are matched first; what follows a step is written only
  * where its claim still holds. A late report by a worker that lost its claim is refused.
  */
-import type { NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { AssumedFacts, NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
 import type { EndOfWorkflow, Store } from '../store/store.ts'
 import { assumedFacts } from './assume.ts'
@@ -137,7 +137,7 @@ async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
 async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   const { engine, workerId, open, courses, results } = call
   const revision = revisionOf(open)
-  const facts: WorkflowFacts[] = []
+  const facts: AssumedFacts[] = []
   const changes: WorkflowChange[] = []
   for (const group of revision === undefined ? [] : open.values()) {
     const course = courses.get(group.workflow.id)
@@ -157,15 +157,16 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   for (const id of done) {
     for (const request of open.get(id)?.requests ?? []) {
       const result = results.get(request)
-      // Nobody has seen the row yet.
-      if (result?.kind === 'recorded' && result.next !== null)
-        Object.assign(result.next.execution, { createdAt: now, dueAt: now, startedAt: now })
+      // Nobody has seen the rows yet.
+      if (result?.kind !== 'recorded' || result.next === null) continue
+      for (const { execution } of [result.next, ...result.also])
+        Object.assign(execution, { createdAt: now, dueAt: now, startedAt: now })
     }
   }
   return done
 }
 
-/** What is known of the workflows that have ended, each by a step that has just completed. */
+/** What is known of the workflows that have ended, each by one step that has just completed. */
 function endsIn(
   facts: readonly WorkflowFacts[],
   changes: readonly WorkflowChange[],
@@ -174,7 +175,7 @@ function endsIn(
   const ends = new Map<string, EndOfWorkflow>()
   changes.forEach(({ workflowId, update, endings, continuation }, index) => {
     const known = facts[index]
-    if (known === undefined || update?.state !== 'finished' || continuation !== null) return
+    if (known?.active.length !== 1 || update?.state !== 'finished' || continuation !== null) return
     const last = endings.find(({ execution }) => execution.id === known.active[0]?.id)
     const workflow = { ...known.workflow, ...update, endedAt, version: known.workflow.version + 1 }
     ends.set(workflowId, { workflow, output: last?.output ?? null })

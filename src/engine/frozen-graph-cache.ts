@@ -35,7 +35,7 @@ export class FrozenGraphCache {
     const found = new Map<string, CachedGraph>()
     const missing: WorkflowRecord[] = []
     for (const workflow of workflows) {
-      const known = this.#use(keyOf(workflow))
+      const known = this.find(workflow)
       if (known) found.set(workflow.id, known)
       else missing.push(workflow)
     }
@@ -44,6 +44,16 @@ export class FrozenGraphCache {
     const graphs = await Promise.all(missing.map(workflow => this.#coming.get(keyOf(workflow))))
     missing.forEach((workflow, index) => found.set(workflow.id, graphs[index] as CachedGraph))
     return found
+  }
+
+  /** One that is here. */
+  find(workflow: WorkflowRecord): CachedGraph | null {
+    const key = keyOf(workflow)
+    const known = this.#graphs.get(key)
+    if (known === undefined) return null
+    this.#graphs.delete(key)
+    this.#graphs.set(key, known)
+    return known
   }
 
   /** Under its own signature: it may have been replaced since the workflow was looked at. */
@@ -70,14 +80,6 @@ export class FrozenGraphCache {
         kept.finally(() => this.#coming.delete(keyOf(workflow))),
       )
     }
-  }
-
-  #use(key: string): CachedGraph | undefined {
-    const known = this.#graphs.get(key)
-    if (known === undefined) return undefined
-    this.#graphs.delete(key)
-    this.#graphs.set(key, known)
-    return known
   }
 
   #found({ id, type }: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {

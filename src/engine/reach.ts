@@ -18,7 +18,9 @@ export function reachOf(
   ended: Iterable<string>,
   isDue: (node: GraphNode, arrivals: number) => boolean = () => true,
 ): Reached {
-  const arrivals = new Map<GraphNode, number>()
+  // By id: a map of objects gives each of them a number first, which costs more than all the rest.
+  const arrivals = new Map<string, number>()
+  const reached: GraphNode[] = []
   const walked = new Set<string>()
   const open = [...ended].map(id => ({ id, leftOut: false }))
   let atEnd = false
@@ -28,8 +30,9 @@ export function reachOf(
     const children = graph.childrenOf(id)
     if (children.length === 0) atEnd = true
     for (const child of children) {
-      const count = (arrivals.get(child) ?? 0) + 1
-      arrivals.set(child, count)
+      const count = (arrivals.get(child.id) ?? 0) + 1
+      arrivals.set(child.id, count)
+      if (count === 1) reached.push(child)
       const mayBeLeftOut = leftOut || child.guard !== undefined
       if (child.guard?.condition === id) open.push({ id: child.id, leftOut: true })
       else if ((isPassive(child) || mayBeLeftOut) && isDue(child, count)) {
@@ -37,6 +40,6 @@ export function reachOf(
       }
     }
   }
-  const nodes = [...arrivals.keys()].filter(node => node.guard !== undefined || isDue(node, arrivals.get(node) ?? 0))
+  const nodes = reached.filter(node => node.guard !== undefined || isDue(node, arrivals.get(node.id) ?? 0))
   return { nodes, atEnd }
 }

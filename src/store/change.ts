@@ -228,6 +228,12 @@ export interface WorkflowFacts {
   readonly now?: number
 }
 
+/** Facts that nobody has looked at. */
+export interface AssumedFacts extends WorkflowFacts {
+  /** Nodes none of whose parents has been counted down, so that none of them has a counter. */
+  readonly uncounted: readonly string[]
+}
+
 export type StartResult =
   /** `claimedAt`: its first row, which was to begin in progress, does so since then. */
   | { readonly kind: 'started'; readonly workflow: WorkflowRecord; readonly claimedAt?: number }

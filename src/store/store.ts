@@ -2,7 +2,7 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { AssumedFacts, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
@@ -268,7 +268,7 @@ export interface Store extends EventStore {
    * owns. Answers the time of it, or `null`, and nothing is written, when one of them is not as the caller has it.
    */
   changeAssumed(
-    facts: readonly WorkflowFacts[],
+    facts: readonly AssumedFacts[],
     changes: readonly WorkflowChange[],
     call: AssumedCall,
   ): Promise<number | null>

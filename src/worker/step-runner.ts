@@ -100,11 +100,11 @@ export class StepRunner {
   }
 
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
-  async run(workerId: string, claimed: ClaimedExecution): Promise<void> {
+  run(workerId: string, claimed: ClaimedExecution): Promise<void> {
     const step = this.#parts.running.add(claimed)
     // Timers end what keeps others waiting, so they never stand in line.
-    if (claimed.execution.kind === 'timer') await this.#perform(workerId, step)
-    else await this.#parts.strategies.dispatch(() => this.#perform(workerId, step))
+    if (claimed.execution.kind === 'timer') return this.#perform(workerId, step)
+    return this.#parts.strategies.dispatch(() => this.#perform(workerId, step))
   }
 
   async #perform(workerId: string, step: RunningStep): Promise<void> {

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { factsOfClaim } from '../../src/engine/assume.ts'
-import type { WorkflowFacts } from '../../src/store/change.ts'
+import type { AssumedFacts } from '../../src/store/change.ts'
 import type { ClaimedExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
@@ -40,7 +40,7 @@ forEachDatabase('assumed changes', database => {
     await other.close()
   })
 
-  async function claim(count = 1): Promise<WorkflowFacts[]> {
+  async function claim(count = 1): Promise<AssumedFacts[]> {
     const ids = await startSome(store, count)
     const claimed = await store.claim({ workerId: worker, sources: [sampleSource], limit: count })
     expect(claimed.map(({ workflow }) => workflow.id).toSorted()).toEqual(ids.toSorted())
@@ -48,10 +48,10 @@ forEachDatabase('assumed changes', database => {
     return claimed.map(factsOfClaim)
   }
 
-  const write = (facts: readonly WorkflowFacts[], by: number | null = null) =>
+  const write = (facts: readonly AssumedFacts[], by: number | null = null) =>
     store.changeAssumed(facts, facts.map(finishedChange), { workerId: worker, revision: by })
 
-  async function expectUntouched(facts: readonly WorkflowFacts[]): Promise<void> {
+  async function expectUntouched(facts: readonly AssumedFacts[]): Promise<void> {
     for (const { workflow } of facts) {
       expect(await store.history(workflow.id)).toEqual([])
       expect((await store.findWorkflow(workflow.id))?.workflow.state).not.toBe('finished')
@@ -87,16 +87,28 @@ forEachDatabase('assumed changes', database => {
   })
 
   it.each([
-    ['the workflow has changed', async ({ workflow }: WorkflowFacts) => void (await rename(workflow.id))],
-    ['the claim is lost', async ({ workflow }: WorkflowFacts) => void (await release(workflow.id))],
-    ['the step is told to stop', async ({ workflow }: WorkflowFacts) => void (await tellToStop(workflow.id))],
-    ['somebody waits for the workflow', async ({ workflow }: WorkflowFacts) => void (await watch(workflow.id))],
+    ['the workflow has changed', async ({ workflow }: AssumedFacts) => void (await rename(workflow.id))],
+    ['the claim is lost', async ({ workflow }: AssumedFacts) => void (await release(workflow.id))],
+    ['the step is told to stop', async ({ workflow }: AssumedFacts) => void (await tellToStop(workflow.id))],
+    ['somebody waits for the workflow', async ({ workflow }: AssumedFacts) => void (await watch(workflow.id))],
     ['the worker was buried', async () => void (await other.retireWorker(worker))],
   ])('write nothing at all, not even for others, when %s', async (_, happen) => {
     const facts = await claim(3)
-    await happen(facts[1] as WorkflowFacts)
+    await happen(facts[1] as AssumedFacts)
     expect(await write(facts)).toBeNull()
     await expectUntouched(facts)
+  })
+
+  it('write nothing where a counter is there that nobody should have begun', async () => {
+    const facts = (await claim(2)).map(fact => ({ ...fact, complete: false, uncounted: ['join', 'other'] }))
+    const [first] = facts
+    const count = (open: number) => ({ inserted: [{ node: 'join', open }], updated: [], removed: [], cleared: false })
+    await other.change([{ workflowId: first?.workflow.id ?? '' }], ({ workflow: { id } }) =>
+      changeOf(id, { fanIns: count(1) }),
+    )
+    expect(await write(facts)).toBeNull()
+    await expectUntouched(facts)
+    expect(await write(facts.slice(1))).not.toBeNull()
   })
 
   it('write nothing where a step would begin by limits that have changed', async () => {

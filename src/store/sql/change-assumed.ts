@@ -4,11 +4,12 @@
  * they are not, nothing is written, and whoever asked has to look.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
-import type { WorkflowChange, WorkflowFacts } from '../change.ts'
+import type { AssumedFacts, WorkflowChange } from '../change.ts'
 import type { AssumedCall } from '../store.ts'
 import { eventsIn } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
+import { selectFanIns } from './fan-ins.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
@@ -17,7 +18,7 @@ import { changeStatements } from './write-changes.ts'
 /** The time of the change, or `null` when something is not as it was taken to be. */
 export async function changeAssumed(
   context: SqlContext,
-  facts: readonly WorkflowFacts[],
+  facts: readonly AssumedFacts[],
   changes: readonly WorkflowChange[],
   call: AssumedCall,
 ): Promise<number | null> {
@@ -25,7 +26,7 @@ export async function changeAssumed(
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
     transaction.commitIf(now => {
-      const timed = context.at(now, { asSets: changes.length > 1 })
+      const timed = context.at(now, { asSets: changes.length > 1 || facts.some(({ complete }) => !complete) })
       return [...guards(timed, facts, call), ...changeStatements(timed, changes, slots)]
     }),
   )
@@ -40,21 +41,25 @@ export async function changeAssumed(
  * In the order in which everybody locks: workflows, then the worker. Whoever buries the worker may be waited for as well, but nothing that
  * is written here goes by what changes meanwhile: the workflows are locked, and the worker's row is looked at again.
  */
-function guards(context: SqlContext, facts: readonly WorkflowFacts[], call: AssumedCall): Guard[] {
+function guards(context: SqlContext, facts: readonly AssumedFacts[], call: AssumedCall): Guard[] {
   const rows = facts.flatMap(fact => fact.active)
+  const uncounted = facts.flatMap(({ workflow, uncounted }) =>
+    uncounted.map(node => ({ workflowId: workflow.id, node })),
+  )
   return [
     { select: lockVersions(context, facts), count: facts.length, waits: true },
     { select: selectKnown(context, rows), count: rows.length },
+    ...(uncounted.length === 0 ? [] : [{ select: selectFanIns(context, uncounted), count: 0 }]),
     { select: lockAlive(context, call.workerId, call.revision), count: 1 },
   ]
 }
 
-const versionColumns: Columns<WorkflowFacts> = {
+const versionColumns: Columns<AssumedFacts> = {
   id: ['id', ({ workflow }) => workflow.id],
   version: ['int', ({ workflow }) => workflow.version],
 }
 
-function lockVersions(context: SqlContext, facts: readonly WorkflowFacts[]): Sql {
+function lockVersions(context: SqlContext, facts: readonly AssumedFacts[]): Sql {
   return context.statement(
     lockVersions,
     [context.rows('r', rowSet(versionColumns, facts))],
@@ -64,7 +69,7 @@ function lockVersions(context: SqlContext, facts: readonly WorkflowFacts[]): Sql
   )
 }
 
-const rowColumns: Columns<WorkflowFacts['active'][number]> = {
+const rowColumns: Columns<AssumedFacts['active'][number]> = {
   workflow_id: ['id', row => row.workflowId],
   slot: ['text', row => row.slot, 'slot'],
   id: ['id', row => row.id],
@@ -75,7 +80,7 @@ const rowColumns: Columns<WorkflowFacts['active'][number]> = {
  * The fence tells the owner. Named, it would be looked up by the index of owners, which finds all rows of the worker. And the
  * state is asked for through the fence: by itself it makes a planner that knows nothing of the table expect a single row.
  */
-function selectKnown(context: SqlContext, rows: readonly WorkflowFacts['active'][number][]): Sql {
+function selectKnown(context: SqlContext, rows: readonly AssumedFacts['active'][number][]): Sql {
   return context.statement(
     selectKnown,
     [context.rows('r', rowSet(rowColumns, rows))],

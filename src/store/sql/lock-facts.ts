@@ -8,6 +8,7 @@ import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, int, latestEnding, optionalText, text, workflowRecord } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
+import { selectFanIns } from './fan-ins.ts'
 import { HeldRows, type RowKey } from './held-rows.ts'
 import { letterRecord, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
@@ -26,7 +27,7 @@ export async function lockFacts(
     ask(selectRows(context, held.otherKeys())),
     ask(held.select(context)),
     ask(selectLatest(context, targets)),
-    ask(selectFanIns(context, targets)),
+    ask(selectCounters(context, targets)),
     ask(selectEnded(context, targets)),
   ])
   // Few workflows have any, and each says so itself.
@@ -99,22 +100,18 @@ function selectLatest(context: SqlContext, targets: readonly ChangeTarget[]): Sq
         and l.attempt = e.attempt + 1)`
 }
 
-function selectFanIns(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+function selectCounters(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
   const { fanIns } = context.tables
   const all = idsOf(targets.filter(target => target.withLatest))
   const keys = targets.flatMap(({ workflowId, fanIns: nodes, withLatest }) =>
-    withLatest ? [] : (nodes ?? []).map(node => [workflowId, node] as const),
+    withLatest ? [] : (nodes ?? []).map(node => ({ workflowId, node })),
   )
   const selects: Sql[] = []
   if (all.length > 0)
     selects.push(
       sql`select f.workflow_id, f.node, f.open_parents from ${fanIns} f where ${context.among(raw('f.workflow_id'), all)}`,
     )
-  if (keys.length > 0) {
-    const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
-    selects.push(sql`select f.workflow_id, f.node, f.open_parents from ${rows}
-      ${context.dialect.keyedJoin} ${fanIns} f on ${context.dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node`)
-  }
+  if (keys.length > 0) selects.push(selectFanIns(context, keys))
   return selects.length === 0 ? null : join(selects, ' union all ')
 }
 

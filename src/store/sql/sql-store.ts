@@ -2,7 +2,7 @@
  * The store on a SQL database: each verb in a file of its own, gathered here behind the interface.
  */
 
-import type { WorkflowChange, WorkflowFacts } from '../change.ts'
+import type { AssumedFacts, WorkflowChange } from '../change.ts'
 import type { DatabaseOptions } from '../database-options.ts'
 import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
 import type { Hints } from '../hints.ts'
@@ -150,7 +150,7 @@ export class SqlStore implements Store {
   markStarted(execution: ActiveExecution) {
     return markStarted(this.#context, execution)
   }
-  changeAssumed(facts: readonly WorkflowFacts[], changes: readonly WorkflowChange[], call: AssumedCall) {
+  changeAssumed(facts: readonly AssumedFacts[], changes: readonly WorkflowChange[], call: AssumedCall) {
     return changeAssumed(this.#context, facts, changes, call)
   }
 

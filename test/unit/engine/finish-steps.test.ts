@@ -56,7 +56,7 @@ it('what is recorded is not reported again when the rest runs out of ids', async
       },
     },
   } as unknown as Engine
-  const requests = [requestFor(ending, row({ node: 'one' })), requestFor(going, rowOf('a'))]
+  const requests = [requestFor(ending, row({ node: 'one' })), requestFor(going, rowOf('b'))]
   const [recorded] = await finishSteps(engine, 'worker', requests)
   expect(recorded).toMatchObject({ kind: 'recorded', next: null })
   expect(calls).toEqual(['known 1', 'looked 2', 'looked 2'])

@@ -1,5 +1,5 @@
 /**
- * Writes the counters of fan-ins: how many parents of a node are still open. The caller holds the lock on the workflow and
+ * Reads and writes the counters of fan-ins: how many parents of a node are still open. The caller holds the lock on the workflow and
  * knows which counters are there.
  */
 import type { FanIn } from '../change.ts'
@@ -15,6 +15,16 @@ const keyColumns: Columns<Key> = {
 }
 
 const columns: Columns<FanIn & Key> = { ...keyColumns, open_parents: ['int', fanIn => fanIn.open] }
+
+/** Those that are there. */
+export function selectFanIns(context: SqlContext, keys: readonly Key[]): Sql {
+  return context.statement(
+    selectFanIns,
+    [context.rows('r', rowSet(keyColumns, keys))],
+    ({ dialect, tables }, rows) => sql`select f.workflow_id, f.node, f.open_parents from ${rows}
+      ${dialect.keyedJoin} ${tables.fanIns} f on ${dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node`,
+  )
+}
 
 export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[], filter: Sql | null = null): Sql {
   return sql`insert into ${context.tables.fanIns} (workflow_id, node, open_parents)

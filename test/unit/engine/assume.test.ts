@@ -1,0 +1,124 @@
+/** What a worker may take as known of its reports, and where it has to look. */
+import { describe, expect, it } from 'vitest'
+import type { Graph } from '../../../src/definition/graph.ts'
+import { assumedFacts } from '../../../src/engine/assume.ts'
+import type { Course } from '../../../src/engine/courses.ts'
+import type { FinishRequest } from '../../../src/engine/finish-request.ts'
+import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
+import type { WorkflowRecord } from '../../../src/store/records.ts'
+import { chain, completed, diamond, facts, graphOf, row, rowOf } from './facts.ts'
+
+const ids = new IdReserve({ takeIds: async count => Array.from({ length: count }, String) })
+const { workflow } = facts({})
+
+function request(execution: ReturnType<typeof row>, more: Partial<FinishRequest> = {}): FinishRequest {
+  const claimed = { execution, workflow, input: null }
+  return {
+    claimed,
+    report: completed,
+    progress: null,
+    emitted: [],
+    runOn: null,
+    ids: new IdPool(ids),
+    repeated: false,
+    ...more,
+  }
+}
+
+function assumed(graph: Graph, requests: readonly FinishRequest[], more: Partial<Course> = {}) {
+  const course = { graph, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow, ...more }
+  return assumedFacts(course, requests)
+}
+
+const of = (graph: Graph, ...nodes: string[]) =>
+  assumed(
+    graph,
+    nodes.map(node => request(rowOf(node))),
+  )
+
+describe('a report on a chain', () => {
+  it('is known, with the one row that there is', () => {
+    const known = assumed(chain('a', 'b'), [request(row())])
+    expect(known).toMatchObject({ complete: true, othersGoOn: false, uncounted: [] })
+    expect(known?.active.map(({ id }) => id)).toEqual(['8'])
+  })
+})
+
+describe('reports on a graph', () => {
+  it('are known where what follows waits for nobody else', () => {
+    const known = of(diamond, 'a')
+    expect(known).toMatchObject({ complete: false, othersGoOn: null, uncounted: [] })
+    expect(of(diamond, 'd')).toMatchObject({ uncounted: [] })
+  })
+
+  it('are known where they are about all parents of what follows, which nobody has counted down', () => {
+    const known = of(diamond, 'b', 'c')
+    expect(known?.uncounted).toEqual(['d'])
+    expect(known?.active.map(({ node }) => node)).toEqual(['b', 'c'])
+  })
+
+  it('are looked at where another branch may have been counted', () => {
+    expect(of(diamond, 'b')).toBeNull()
+    expect(of(graphOf({ a: '', b: 'a', c: 'a', d: 'a', e: 'b c d' }), 'b', 'c')).toBeNull()
+  })
+
+  it('count the ends of all branches towards the end of the workflow', () => {
+    const leaves = graphOf({ a: '', b: 'a', c: 'a' })
+    expect(of(leaves, 'b', 'c')?.uncounted).toHaveLength(1)
+    expect(of(leaves, 'b')).toBeNull()
+  })
+
+  it('are followed past nodes that do nothing themselves', () => {
+    const joined = graphOf(
+      { a: '', f: 'a', b: 'f', c: 'f', j: 'b c', x: '', d: 'j x' },
+      { f: { kind: 'fork' }, j: { kind: 'savePoint' } },
+    )
+    expect(of(joined, 'a')?.uncounted).toEqual([])
+    // The node behind the two of them waits for `x` as well.
+    expect(of(joined, 'b', 'c')).toBeNull()
+    expect(of(joined, 'b', 'c', 'x')?.uncounted).toEqual(['j', 'd'])
+  })
+
+  it('are looked at where a condition decides what follows', () => {
+    const guarded = graphOf({ a: '', b: 'a' }, { b: { guard: { condition: 'a', when: true } } })
+    // One node behind another would be a chain, which knows its only way.
+    const wider = graphOf(
+      { a: '', b: 'a', c: 'a' },
+      { a: { kind: 'condition' }, b: { guard: { condition: 'a', when: true } } },
+    )
+    expect(guarded.isChain).toBe(false)
+    expect(of(guarded, 'a')).toBeNull()
+    expect(of(wider, 'a')).toBeNull()
+  })
+
+  it('are looked at where they speak of different states of the workflow', () => {
+    const later: WorkflowRecord = { ...workflow, version: workflow.version + 1 }
+    const claimed = { execution: rowOf('c'), workflow: later, input: null }
+    expect(assumed(diamond, [request(rowOf('b')), request(rowOf('c'), { claimed })])).toBeNull()
+  })
+
+  it.each([
+    ['one has failed', [request(rowOf('b')), request(rowOf('c'), { report: { kind: 'released' } })]],
+    ['one was reported before', [request(rowOf('b')), request(rowOf('c'), { repeated: true })]],
+    ['one undoes a step', [request(rowOf('b')), request(rowOf('c', { kind: 'compensate' }))]],
+  ] as const)('are looked at where %s', (_, requests) => {
+    expect(assumed(diamond, requests)).toBeNull()
+  })
+
+  it.each([
+    ['has gone back', { rounds: { a: 1 } }],
+    ['was mended', { crooked: true }],
+    ['is paused', { state: 'paused' }],
+    ['has a step that blocks it', { blockedBy: 'b' }],
+    ['has a dead letter', { openLetters: 1 }],
+    ['is told to finish', { finishing: true }],
+  ] as const)('are looked at where the workflow %s', (_, now) => {
+    const claimed = { execution: rowOf('a'), workflow: { ...workflow, ...now } as WorkflowRecord, input: null }
+    expect(assumed(diamond, [request(rowOf('a'), { claimed })])).toBeNull()
+  })
+
+  it('are looked at where the graph has changed, or other code is in charge', () => {
+    expect(assumed(diamond, [request(rowOf('a'))], { heals: true })).toBeNull()
+    expect(assumed(diamond, [request(rowOf('a'))], { isOwn: false })).toBeNull()
+  })
+})

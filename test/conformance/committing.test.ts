@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openMysql } from '../../src/store/mysql/mysql-database.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
-import { raw, sql, Together } from '../../src/store/sql/sql.ts'
+import { Counted, raw, sql, Together } from '../../src/store/sql/sql.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -72,6 +72,35 @@ forEachDatabase('transactions that go out together', ({ name, isolated }) => {
       expect(await write()).toBeNull()
     }
     expect(await notes()).toEqual([1, 2, 11, 12, 21, 22])
+  })
+
+  it('write nothing when a write is about other rows than it should be, alone or together with others', async () => {
+    const { together, countsWrites } = database.dialect
+    // Where it would take a round trip of its own to count them, nobody asks for it.
+    expect(countsWrites).toBe(name === 'mysql' ? undefined : true)
+    if (countsWrites === undefined) return
+    const copy = (count: number) =>
+      new Counted(sql`insert into notes (id) select id + ${10} from notes where id < ${10}`, count)
+    const writes = (count: number, id: number) => {
+      const all = [copy(count), insert(id)]
+      return together === undefined ? all : [new Together(together(all), all)]
+    }
+    await database.run(insert(1))
+    await database.run(insert(2))
+    for (let round = 0; round < 3; round++) {
+      for (const wrong of [0, 1, 3]) {
+        expect(await database.transaction(tx => tx.commitIf(() => [copy(wrong), insert(50)]))).toBeNull()
+        expect(await database.transaction(tx => tx.commitIf(() => [guard(1, 1), copy(wrong)]))).toBeNull()
+        expect(await database.transaction(tx => tx.commitIf(() => [guard(1, 1), ...writes(wrong, 50)]))).toBeNull()
+      }
+      expect(await database.transaction(tx => tx.commitIf(() => [guard(1, 0), ...writes(2, 50)]))).toBeNull()
+      expect(await notes()).toEqual([1, 2])
+    }
+    expect(await database.transaction(tx => tx.commitIf(() => [copy(2)]))).toBeGreaterThan(1e15)
+    expect(await notes()).toEqual([1, 2, 11, 12])
+    await database.run(raw('delete from notes where id > 10'))
+    expect(await database.transaction(tx => tx.commitIf(() => [guard(1, 1), ...writes(2, 50)]))).toBeGreaterThan(1e15)
+    expect(await notes()).toEqual([1, 2, 11, 12, 50])
   })
 
   it('write nothing when a statement fails, and say what has failed', async () => {

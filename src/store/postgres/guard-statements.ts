@@ -2,9 +2,10 @@
  * Guards in PostgreSQL, which has no statement that gives up on a condition: one that divides by zero fails, and what
  * comes behind it in the transaction with it.
  */
+import { InvariantError } from '../../errors.ts'
 import type { Guard } from '../sql/dialect.ts'
 import { Remembered } from '../sql/remembered.ts'
-import { param, raw, Sql, sql, Together } from '../sql/sql.ts'
+import { Counted, param, raw, Sql, sql, Together } from '../sql/sql.ts'
 import { oneStatement } from './one-statement.ts'
 
 /**
@@ -31,8 +32,7 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
   steps.forEach((step, index) => {
     const next = steps[index + 1]
     if (step instanceof Sql) {
-      const isGuarded = step instanceof Together && open.length > 0
-      statements.push(isGuarded ? guardedWrites(guardStatement(open, transactionTime), step) : step)
+      statements.push(guardedWrites(open, step))
       open = []
       return
     }
@@ -40,7 +40,7 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
     const isLast = index === lastGuard
     if (isLast) reads = statements.length
     // Its guards are asked before anything of it is written, and all of it goes by what was there when they were.
-    if (isLast && !step.waits && next instanceof Together) return
+    if (isLast && !step.waits && (next instanceof Together || next instanceof Counted)) return
     if (!isLast && !step.waits && !(next instanceof Sql)) return
     statements.push(guardStatement(open, isLast ? transactionTime : one))
     open = []
@@ -48,9 +48,22 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
   return reads === null ? { statements: [selectTime, ...statements], reads: 0 } : { statements, reads }
 }
 
-function guardedWrites(guard: Sql, { statements }: Together): Sql {
-  return remembered.statement(guardedWrites, [...statements, guard], (...all) => oneStatement(all))
+/** The last guards, and those of the writes themselves, are asked by the statement that they end with. */
+function guardedWrites(open: readonly Guard[], step: Sql): Sql {
+  const statements = step instanceof Together ? step.statements : [step]
+  const [first, ...others] = statements
+  const counted = first instanceof Counted ? first : null
+  if (others.some(other => other instanceof Counted))
+    throw new InvariantError('Only the first of several writes is counted.')
+  if (counted === null && (open.length === 0 || !(step instanceof Together))) return step
+  const guards = counted === null ? open : [...open, { select: firstWritten, count: counted.count }]
+  const guard = guardStatement(guards, open.length === 0 ? one : transactionTime)
+  return remembered.statement(counted === null ? oneStatement : Counted, [...statements, guard], (...all) =>
+    oneStatement(counted === null ? all : all.map((each, index) => (index === 0 ? sql`${each} returning 1` : each))),
+  )
 }
+
+const firstWritten = raw('select 1 from s0')
 
 const one = raw('1')
 const selectTime = sql`select ${transactionTime} as now`

@@ -92,6 +92,7 @@ export const postgresDialect: Dialect = {
   sameKey,
 
   together: oneStatement,
+  countsWrites: true,
 
   keyedJoin: raw('join'),
 

@@ -5,15 +5,17 @@
  */
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { AssumedFacts, WorkflowChange } from '../change.ts'
+import type { ActiveExecution } from '../records.ts'
 import type { AssumedCall } from '../store.ts'
 import { eventsIn } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
 import { selectFanIns } from './fan-ins.ts'
-import { type Columns, rowSet } from './row-set.ts'
+import { type Columns, maxRows, rowSet } from './row-set.ts'
 import { type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
+import { stillHeld } from './write-records.ts'
 
 /** The time of the change, or `null` when something is not as it was taken to be. */
 export async function changeAssumed(
@@ -22,12 +24,17 @@ export async function changeAssumed(
   changes: readonly WorkflowChange[],
   call: AssumedCall,
 ): Promise<number | null> {
-  const slots = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row.slot] as const)))
+  const known = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row] as const)))
+  const counts = context.dialect.countsWrites === true && known.size <= maxRows && allEnd(known, changes)
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
     transaction.commitIf(now => {
       const timed = context.at(now, { asSets: changes.length > 1 || facts.some(({ complete }) => !complete) })
-      return [...guards(timed, facts, call), ...changeStatements(timed, changes, slots)]
+      const asked = counts ? [] : [...known.values()]
+      return [
+        ...guards(timed, facts, { ...call, asked }),
+        ...changeStatements(timed, changes, { standing: known, counts }),
+      ]
     }),
   )
   if (time === null) return null
@@ -37,18 +44,30 @@ export async function changeAssumed(
   return now
 }
 
+/** Then what is written can tell whether the rows were as they are known, and they need not be looked up for that. */
+function allEnd(known: ReadonlyMap<string, ActiveExecution>, changes: readonly WorkflowChange[]): boolean {
+  let count = 0
+  for (const { endings } of changes) for (const { execution } of endings) if (known.has(execution.id)) count++
+  return count === known.size
+}
+
+interface GuardedCall extends AssumedCall {
+  /** Rows that must be asked for: no write says whether they are as they are known. */
+  readonly asked: readonly ActiveExecution[]
+}
+
 /**
  * In the order in which everybody locks: workflows, then the worker. Whoever buries the worker may be waited for as well, but nothing that
  * is written here goes by what changes meanwhile: the workflows are locked, and the worker's row is looked at again.
  */
-function guards(context: SqlContext, facts: readonly AssumedFacts[], call: AssumedCall): Guard[] {
-  const rows = facts.flatMap(fact => fact.active)
+function guards(context: SqlContext, facts: readonly AssumedFacts[], call: GuardedCall): Guard[] {
+  const { asked } = call
   const uncounted = facts.flatMap(({ workflow, uncounted }) =>
     uncounted.map(node => ({ workflowId: workflow.id, node })),
   )
   return [
     { select: lockVersions(context, facts), count: facts.length, waits: true },
-    { select: selectKnown(context, rows), count: rows.length },
+    ...(asked.length === 0 ? [] : [{ select: selectKnown(context, asked), count: asked.length }]),
     ...(uncounted.length === 0 ? [] : [{ select: selectFanIns(context, uncounted), count: 0 }]),
     { select: lockAlive(context, call.workerId, call.revision), count: 1 },
   ]
@@ -69,23 +88,19 @@ function lockVersions(context: SqlContext, facts: readonly AssumedFacts[]): Sql 
   )
 }
 
-const rowColumns: Columns<AssumedFacts['active'][number]> = {
+const rowColumns: Columns<ActiveExecution> = {
   workflow_id: ['id', row => row.workflowId],
   slot: ['text', row => row.slot, 'slot'],
   id: ['id', row => row.id],
   fence: ['int', row => row.fence],
 }
 
-/**
- * The fence tells the owner. Named, it would be looked up by the index of owners, which finds all rows of the worker. And the
- * state is asked for through the fence: by itself it makes a planner that knows nothing of the table expect a single row.
- */
-function selectKnown(context: SqlContext, rows: readonly AssumedFacts['active'][number][]): Sql {
+function selectKnown(context: SqlContext, rows: readonly ActiveExecution[]): Sql {
   return context.statement(
     selectKnown,
     [context.rows('r', rowSet(rowColumns, rows))],
     ({ dialect, tables, sameRow }, known) => sql`select a.id from ${known}
       ${dialect.keyedJoin} ${tables.active} a on ${sameRow}
-      where a.id = r.id and case when a.state = 'in_progress' and a.held_from is null then a.fence end = r.fence`,
+      where ${stillHeld('r.id', 'r.fence')}`,
   )
 }

@@ -6,6 +6,7 @@
 import { failpoint } from '../../primitives/failpoint.ts'
 import type { WorkflowChange, WorkflowFacts } from '../change.ts'
 import type { CommittedEvent } from '../event-store.ts'
+import type { ActiveExecution } from '../records.ts'
 import type { ChangeCall, ChangeTarget, StartOrder } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
@@ -69,30 +70,32 @@ export async function changeInside(
   if (changes.length > 0) {
     failpoint?.('finish.before-commit')
     const at = context.at(context.dialect.timeParam(clock), { asSets: true })
-    await transaction.commitWith(changeStatements(at, changes, reportedSlots(facts, changes, call.workerId)))
+    await transaction.commitWith(
+      changeStatements(at, changes, { standing: reportedRows(facts, changes, call.workerId) }),
+    )
   }
   return { changes, facts, orders, now: clock + context.clockOffset }
 }
 
 /** Rows of the worker that reports, as they stand: nobody else may change them, so most of what ends can be copied from them. */
-function reportedSlots(
+function reportedRows(
   facts: readonly WorkflowFacts[],
   changes: readonly WorkflowChange[],
   workerId: string | undefined,
-): ReadonlyMap<string, string> {
-  const slots = new Map<string, string>()
-  if (workerId === undefined) return slots
-  const standing = new Map<unknown, string>()
+): ReadonlyMap<string, ActiveExecution> {
+  const reported = new Map<string, ActiveExecution>()
+  if (workerId === undefined) return reported
+  const standing = new Map<unknown, ActiveExecution>()
   for (const { active } of facts) {
-    for (const row of active) if (row.owner === workerId && row.state === 'in_progress') standing.set(row, row.slot)
+    for (const row of active) if (row.owner === workerId && row.state === 'in_progress') standing.set(row, row)
   }
   for (const { endings } of changes) {
     for (const { execution } of endings) {
-      const slot = standing.get(execution)
-      if (slot !== undefined) slots.set(execution.id, slot)
+      const row = standing.get(execution)
+      if (row !== undefined) reported.set(row.id, row)
     }
   }
-  return slots
+  return reported
 }
 
 /** After the commit. */

@@ -87,6 +87,8 @@ export interface StatementDialect {
    * index has it in order.
    */
   readonly readInOrder?: Sql
+  /** Whether `commitIf` takes writes that must be about so many rows, and needs no round trip of its own to count them. */
+  readonly countsWrites?: true
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
   together?(statements: readonly Sql[]): Sql
 
@@ -193,7 +195,7 @@ export interface Transaction extends Executor {
   /** Runs the statements in order and commits, in as few round trips as the driver can. Nothing may follow it. */
   commitWith(statements: readonly Sql[]): Promise<void>
   /**
-   * Runs the statements in order and commits if every guard among them finds its rows; else undoes everything and answers
+   * Runs the statements in order and commits if every guard among them finds its rows, and every write that is counted; else undoes everything and answers
    * `null`. They get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
    */
   commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null>

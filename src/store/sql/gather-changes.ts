@@ -16,6 +16,8 @@ import type {
   WorkflowChange,
   WorkflowUpdate,
 } from '../change.ts'
+import type { ActiveExecution } from '../records.ts'
+import type { StandingEnding } from './write-records.ts'
 
 /** Says which workflow it belongs to, where the part of a change does not say it itself. */
 export type Of<T> = T & { readonly workflowId: string }
@@ -29,7 +31,7 @@ class Gathered {
    */
   isPlain = true
   /** Endings whose rows still stand as they have them. */
-  readonly standing: { readonly ending: Ending; readonly slot: string }[] = []
+  readonly standing: StandingEnding[] = []
   readonly endings: Ending[] = []
   readonly undone: WorkflowChange['undone'][number][] = []
   readonly dropped: string[] = []
@@ -57,9 +59,12 @@ class Gathered {
   readonly events: NewEvent[] = []
 }
 
-export function gatherChanges(changes: readonly WorkflowChange[], slots: ReadonlyMap<string, string>): Gathered {
+export function gatherChanges(
+  changes: readonly WorkflowChange[],
+  standing: ReadonlyMap<string, ActiveExecution>,
+): Gathered {
   const all = new Gathered()
-  for (const change of changes) gatherOne(all, change, slots)
+  for (const change of changes) gatherOne(all, change, standing)
   all.isPlain = changes.every(change => change.continuation === null) && isPlain(all)
   return all
 }
@@ -83,12 +88,12 @@ function isPlain({
   return [...others, ...more, ...said].every(list => list.length === 0)
 }
 
-function gatherOne(all: Gathered, change: WorkflowChange, slots: ReadonlyMap<string, string>): void {
+function gatherOne(all: Gathered, change: WorkflowChange, standing: ReadonlyMap<string, ActiveExecution>): void {
   const { workflowId, fanIns, letters, messages } = change
   for (const ending of change.endings) {
-    const slot = slots.get(ending.execution.id)
-    if (slot === undefined) all.endings.push(ending)
-    else all.standing.push({ ending, slot })
+    const row = standing.get(ending.execution.id)
+    if (row === undefined) all.endings.push(ending)
+    else all.standing.push({ ending, row })
   }
   add(all.undone, change.undone)
   add(all.dropped, change.dropped)

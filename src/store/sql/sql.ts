@@ -15,6 +15,15 @@ export class Sql {
   }
 }
 
+/** A write that must be about so many rows; else nothing of its transaction is committed. */
+export class Counted extends Sql {
+  readonly count: number
+  constructor({ parts, values }: Sql, count: number) {
+    super(parts, values)
+    this.count = count
+  }
+}
+
 /** Several statements in one, of which none goes by what another one writes. */
 export class Together extends Sql {
   readonly statements: readonly Sql[]

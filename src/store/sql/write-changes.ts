@@ -3,6 +3,7 @@
  * holds the locks on the workflows.
  */
 import type { WorkflowChange } from '../change.ts'
+import type { ActiveExecution } from '../records.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
@@ -16,20 +17,27 @@ import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
-import { copyHistory, deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
+import { copyHistory, copyKnown, deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
 
-/** `slots`: where rows of endings still stand as the endings have them, by the id of the row. */
+export interface RowsAtHand {
+  /** Rows that still stand as the endings have them, by their ids. */
+  readonly standing: ReadonlyMap<string, ActiveExecution>
+  /** Nobody has looked at them: whether they do is counted as they are written. */
+  readonly counts?: boolean
+}
+
 export function changeStatements(
   context: SqlContext,
   changes: readonly WorkflowChange[],
-  slots: ReadonlyMap<string, string> = new Map(),
+  { standing, counts = false }: RowsAtHand,
 ): readonly Sql[] {
-  const all = gatherChanges(changes, slots)
+  const all = gatherChanges(changes, standing)
+  const copy = counts ? copyKnown : copyHistory
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
   if (all.isPlain) {
     const plain = [
-      ...write(all.standing, copyHistory),
+      ...write(all.standing, copy),
       ...write(all.removals, deleteActive),
       ...write(all.replacements, replaceActive),
       ...write(all.fanIns.updated, updateFanIns),
@@ -43,7 +51,7 @@ export function changeStatements(
   }
   return [
     // What has ended is recorded before its row is given to another.
-    ...write(all.standing, copyHistory),
+    ...write(all.standing, copy),
     ...write(all.endings, insertHistory),
     ...write(all.undone, moveHistory),
     ...write(all.dropped, deleteHistory),

@@ -3,9 +3,10 @@
  * of a step that repeats itself go.
  */
 import type { Ending, NewEvent, WorkflowChange } from '../change.ts'
+import type { ActiveExecution } from '../records.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
-import { join, raw, type Sql, sql } from './sql.ts'
+import { Counted, join, raw, type Sql, sql } from './sql.ts'
 
 const historyColumns = {
   id: ['id', ({ execution }) => execution.id],
@@ -43,16 +44,16 @@ export function insertHistory(context: SqlContext, endings: readonly Ending[], f
     select ${join(names.map(value), ', ')}, ${context.now} from ${context.rows('r', rowSet(historyColumns, endings))}${filter ?? raw('')}`
 }
 
-interface KnownEnding {
+export interface StandingEnding {
   readonly ending: Ending
-  /** Where its row still stands. */
-  readonly slot: string
+  /** It still stands so. */
+  readonly row: ActiveExecution
 }
 
 /** Only what is new about a row that stands there. */
-const endColumns: Columns<KnownEnding> = {
-  workflow_id: ['id', ({ ending }) => ending.execution.workflowId],
-  slot: ['text', ({ slot }) => slot, 'slot'],
+const endColumns: Columns<StandingEnding> = {
+  workflow_id: ['id', ({ row }) => row.workflowId],
+  slot: ['text', ({ row }) => row.slot, 'slot'],
   state: ['text', ({ ending }) => ending.state, 'course'],
   outcome: ['text', ({ ending }) => ending.outcome, 'course'],
   error_class: ['text', ({ ending }) => ending.error?.className ?? null, 'course'],
@@ -69,14 +70,39 @@ const copiedValues = raw(
 )
 
 /** Of rows that still stand as the endings have them; the rest of what they are is copied. */
-export function copyHistory(context: SqlContext, endings: readonly KnownEnding[]): Sql {
-  return context.statement(
-    copyHistory,
-    [context.rows('r', rowSet(endColumns, endings))],
-    ({ tables, dialect, now, sameRow }, rows) => sql`insert into ${tables.history} (${copiedNames}, ended_at)
-      select ${copiedValues}, ${now} from ${rows}
-      ${dialect.keyedJoin} ${tables.active} a on ${sameRow}`,
+export function copyHistory(context: SqlContext, endings: readonly StandingEnding[]): Sql {
+  return context.statement(copyHistory, [context.rows('r', rowSet(endColumns, endings))], copyRows)
+}
+
+function copyRows({ tables, dialect, now, sameRow }: SqlContext, rows: Sql): Sql {
+  return sql`insert into ${tables.history} (${copiedNames}, ended_at)
+    select ${copiedValues}, ${now} from ${rows}
+    ${dialect.keyedJoin} ${tables.active} a on ${sameRow}`
+}
+
+const knownColumns: Columns<StandingEnding> = {
+  ...endColumns,
+  known_id: ['id', ({ row }) => row.id],
+  known_fence: ['int', ({ row }) => row.fence],
+}
+
+/** The same of rows that nobody has looked at: all of them must stand as they are known. */
+export function copyKnown(context: SqlContext, endings: readonly StandingEnding[]): Counted {
+  const statement = context.statement(
+    copyKnown,
+    [context.rows('r', rowSet(knownColumns, endings))],
+    (at, rows) => sql`${copyRows(at, rows)} where ${stillHeld('r.known_id', 'r.known_fence')}`,
   )
+  return new Counted(statement, endings.length)
+}
+
+/**
+ * The row `a` is in progress in the hands that it is known to be in. The fence tells the owner; named, it would be looked up by the
+ * index of owners, which finds all rows of the worker. And the state is asked for through the fence: by itself it makes a
+ * planner that knows nothing of the table expect a single row.
+ */
+export function stillHeld(id: string, fence: string): Sql {
+  return raw(`a.id = ${id} and case when a.state = 'in_progress' and a.held_from is null then a.fence end = ${fence}`)
 }
 
 /** A rollback moves ended rows on, in their state alone. */

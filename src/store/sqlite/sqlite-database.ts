@@ -19,7 +19,7 @@ import {
 } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
-import { param, raw, render, Sql, sql } from '../sql/sql.ts'
+import { Counted, param, raw, render, Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -311,14 +311,18 @@ class SqliteTransaction implements Transaction {
     const [row] = await this.#session.query(sql`select ${sqliteDialect.now} as now`)
     const now = Number(row?.now)
     for (const step of steps(param(now))) {
-      if (step instanceof Sql) await this.#session.run(step)
-      else if ((await this.#session.query(step.select)).length !== step.count) {
-        this.ended = true
-        await this.#session.run(raw('rollback'))
-        return null
-      }
+      if (await this.#holds(step)) continue
+      this.ended = true
+      await this.#session.run(raw('rollback'))
+      return null
     }
     await this.commitWith([])
     return now
+  }
+
+  async #holds(step: Sql | Guard): Promise<boolean> {
+    if (!(step instanceof Sql)) return (await this.#session.query(step.select)).length === step.count
+    const count = await this.#session.run(step)
+    return !(step instanceof Counted) || count === step.count
   }
 }

@@ -89,6 +89,7 @@ export const sqliteDialect: Dialect = {
   sameKey: (column, named) => raw(`${column} = ${named}`),
   // A cross join is carried out in the order in which it is written.
   keyedJoin: raw('cross join'),
+  countsWrites: true,
 
   byKey: raw(''),
   lock: raw(''),

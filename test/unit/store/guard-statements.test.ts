@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { guardedStatements } from '../../../src/store/postgres/guard-statements.ts'
 import { oneStatement } from '../../../src/store/postgres/one-statement.ts'
-import { raw, render, type Sql, sql, Together } from '../../../src/store/sql/sql.ts'
+import { Counted, raw, render, type Sql, sql, Together } from '../../../src/store/sql/sql.ts'
 
 const guard = (name: string, waits = false) => ({ select: raw(`select ${name}`), count: 1, waits })
 const written = [sql`insert ${1}`, sql`update ${2}`]
@@ -39,6 +39,25 @@ it('guards behind the writes see them, and a single write stands by itself', () 
     expect.stringMatching(/^select time .*row/),
     'delete',
   ])
+})
+
+it('a write that is counted is its own guard, asked last', () => {
+  const counted = [new Counted(sql`insert ${1}`, 3), sql`update ${2}`]
+  const together = new Together(oneStatement(counted), counted)
+  expect(texts([guard('lock', true), guard('worker'), together])).toEqual({
+    statements: [
+      expect.stringContaining('lock'),
+      'with s0 as (insert $1 returning 1), s1 as (update $2) select time / (case when (select count(*) from (select worker) g) = $3 then case when (select count(*) from (select 1 from s0) g) = $4 then 1 else 0 end else 0 end)',
+    ],
+    reads: 1,
+  })
+  expect(texts([guard('lock', true), new Counted(raw('delete'), 3), raw('insert')]).statements).toEqual([
+    expect.stringMatching(/^select time .*lock/),
+    'with s0 as (delete returning 1) select 1 / (case when (select count(*) from (select 1 from s0) g) = $1 then 1 else 0 end)',
+    'insert',
+  ])
+  const late = [raw('insert'), new Counted(raw('delete'), 3)]
+  expect(() => texts([new Together(oneStatement(late), late)])).toThrow('Only the first')
 })
 
 it('the time is told where there is no guard', () => {

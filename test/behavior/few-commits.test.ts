@@ -16,9 +16,27 @@ class Five extends Workflow {
   five() {}
 }
 
+class Diamond extends Workflow {
+  static {
+    this.step('first')
+    this.task('left', { dependsOn: ['first'] })
+    this.task('right', { dependsOn: ['first'] })
+    this.task('last', { dependsOn: ['left', 'right'] })
+  }
+  first() {}
+  left() {}
+  right() {}
+  last() {
+    return 'done'
+  }
+}
+
+/** Whoever reads first and writes then begins to look at the rows of the workflow. */
+const looks = (text: string) => /^select w\.id as w_id.* for no key update$/s.test(text)
+
 // Where the driver is asked for each statement in turn; what is sent is the same on all three.
 for (const database of databases.filter(({ name }) => name === 'postgres')) {
-  const under = useGeneva(database, { workflows: [Five], worker: { poll: 60_000 } })
+  const under = useGeneva(database, { workflows: [Five, Diamond], worker: { poll: 60_000 } })
 
   it('an idle workflow of five steps takes at most seven commits, and one round trip for each step', async () => {
     // Names of statements and ids are at hand after the first.
@@ -51,7 +69,26 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
     spy.mockRestore()
     expect(commits).toBeGreaterThan(4)
     expect(commits).toBeLessThanOrEqual(7)
-    // Whoever reads first and writes then would have begun to look at the rows of the workflow.
-    expect(texts.filter(text => /^select w\.id as w_id.* for no key update$/s.test(text))).toEqual([])
+    expect(texts.filter(looks)).toEqual([])
+  })
+
+  it('branches that end together are reported together, and nobody looks at what their worker knows', async () => {
+    const texts: string[] = []
+    const real = pg.Client.prototype.query
+    const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+      this: pg.Client,
+      ...args: unknown[]
+    ) {
+      const [given] = args as [string | { text: string }]
+      texts.push(...(typeof given === 'string' ? given : given.text).split(';\n'))
+      return Reflect.apply(real, this, args)
+    } as never)
+    const workflow = await under.geneva.start(Diamond)
+    expect(await workflow.waitUntilFinished()).toBe('done')
+    spy.mockRestore()
+    expect(texts.filter(looks)).toEqual([])
+    // One report for each of `first`, both branches, and `last`.
+    expect(texts.filter(text => /insert into geneva_drive_step_executions/.test(text))).toHaveLength(3)
+    expect(await workflow.verifyHistory()).toBeNull()
   })
 }

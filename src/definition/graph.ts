@@ -127,12 +127,15 @@ export class Graph {
   #names: ReadonlyMap<string, string> | null = null
   /** Nodes that depend on nothing, in order. */
   readonly entries: readonly GraphNode[]
-  /** Nodes that nothing depends on: the workflow has ended when all of them have. */
+  /** Nodes that no other is sure to wait for: the workflow has ended when all of them have. */
   readonly leaves: readonly GraphNode[]
+  readonly #leafIds: ReadonlySet<string>
   /** One node after the other: at most one can be active. */
   readonly isChain: boolean
   /** Something in it can be undone. */
   readonly isSaga: boolean
+  /** What runs of it may depend on what a condition comes to. */
+  readonly hasConditions: boolean
   /** Former names of nodes, each with the present one. */
   readonly renamed: ReadonlyMap<string, string>
 
@@ -147,9 +150,11 @@ export class Graph {
         else this.#children.set(parent, [node])
       }
     }
+    this.hasConditions = data.nodes.some(node => node.guard !== undefined)
     this.isSaga = data.nodes.some(node => node.compensation !== undefined)
     this.entries = data.nodes.filter(node => node.dependsOn.length === 0)
-    this.leaves = data.nodes.filter(node => !this.#children.has(node.id))
+    this.leaves = this.#leavesOf(data.nodes)
+    this.#leafIds = new Set(this.leaves.map(node => node.id))
     this.isChain =
       this.entries.length <= 1 &&
       this.leaves.length <= 1 &&
@@ -158,6 +163,23 @@ export class Graph {
 
   get type(): string | null {
     return this.data.type
+  }
+
+  /**
+   * A node that its condition keeps from running is left out at once, whatever else it depends on. Where all that comes after a node
+   * may be left out like that, only the end of the workflow is there to wait for it. A join that need not wait for all ends what
+   * it does without, and so does the end of a workflow that has one.
+   */
+  #leavesOf(nodes: readonly GraphNode[]): GraphNode[] {
+    const isSelective = nodes.some(({ join }) => join !== undefined && join.rule !== 'all')
+    const mayDoWithout = ({ guard }: GraphNode, parent: string) =>
+      !isSelective && guard !== undefined && guard.condition !== parent
+    return nodes.filter(({ id }) => this.childrenOf(id).every(child => mayDoWithout(child, id)))
+  }
+
+  /** Whether the end of the workflow waits for the node itself. */
+  isLeaf(id: string): boolean {
+    return this.#leafIds.has(id)
   }
 
   get size(): number {

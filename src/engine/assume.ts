@@ -18,14 +18,16 @@ export function assumedFacts(course: Course, requests: readonly FinishRequest[])
   if (first === undefined || !mayBeKnown(course, first.claimed.workflow)) return null
   if (course.graph.isChain) return others.length === 0 && isSimple(course, first) ? factsOfClaim(first.claimed) : null
   const { version } = first.claimed.workflow
-  const isLike = (request: FinishRequest) =>
-    isSimple(course, request) && request.claimed.workflow.version === version && request.report.kind === 'completed'
+  const isLike = (request: FinishRequest) => isSimple(course, request) && request.claimed.workflow.version === version
   if (!requests.every(isLike)) return null
   const uncounted = countersOf(
     course.graph,
     requests.map(({ claimed }) => currentName(course.graph, claimed.execution.node)),
   )
-  return uncounted === null ? null : factsOfClaims(requests, uncounted)
+  if (uncounted === null) return null
+  const active = requests.map(({ claimed }) => claimed.execution)
+  // Other branches may go on beside these.
+  return { ...factsOfClaim(first.claimed), active, complete: false, othersGoOn: null, uncounted }
 }
 
 /** Nothing is asked of it. A graph that was gone back in may have counters from before. */
@@ -66,9 +68,8 @@ function countersOf(graph: Graph, nodes: readonly string[]): readonly string[] |
   const ended = [...nodes]
   // Grows while it is walked: what does nothing itself has ended as well.
   for (const id of ended) {
-    const children = graph.childrenOf(id)
-    if (children.length === 0 && graph.leaves.length > 1) countDown(endNode, graph.leaves.length)
-    for (const child of children) {
+    if (graph.isLeaf(id) && graph.leaves.length > 1) countDown(endNode, graph.leaves.length)
+    for (const child of graph.childrenOf(id)) {
       if (child.guard !== undefined) return null
       const isDue = child.dependsOn.length <= 1 || countDown(child.id, child.dependsOn.length)
       if (isDue && isPassive(child)) ended.push(child.id)
@@ -100,12 +101,4 @@ export function factsOfClaim({ workflow, execution }: ClaimedExecution): Assumed
     endedBy: none.map,
     uncounted: none.list,
   }
-}
-
-/** The same of several branches of a graph, beside which others may go on. */
-function factsOfClaims(requests: readonly FinishRequest[], uncounted: readonly string[]): AssumedFacts | null {
-  const [first] = requests
-  if (first === undefined) return null
-  const active = requests.map(({ claimed }) => claimed.execution)
-  return { ...factsOfClaim(first.claimed), active, complete: false, othersGoOn: null, uncounted }
 }

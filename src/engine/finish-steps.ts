@@ -145,14 +145,20 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
     if (!course || !assumed) continue
     const change = decideGroup(call, assumed, { group, course, revision: revision ?? 0 })
     // Its timer stands in a row that nobody has looked at.
-    if (change === null || (assumed.workflow.deadlineAt !== null && change.update !== null)) continue
+    if (change === null || (assumed.workflow.deadlineAt !== null && change.update !== null)) {
+      forget(results, group)
+      continue
+    }
     facts.push(assumed)
     changes.push(change)
   }
   if (changes.length === 0) return new Set()
   const now = await engine.store.changeAssumed(facts, changes, { workerId, revision: revision ?? null })
-  if (now === null) return new Set()
-  engine.ends.noteAll(changes, endsIn(facts, changes, now))
+  if (now === null) {
+    for (const group of open.values()) forget(results, group)
+    return new Set()
+  }
+  engine.ends.noteAll(changes, endsIn(facts, changes, { courses, now }))
   const done = new Set(changes.map(change => change.workflowId))
   for (const id of done) {
     for (const request of open.get(id)?.requests ?? []) {
@@ -166,18 +172,28 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   return done
 }
 
-/** What is known of the workflows that have ended, each by one step that has just completed. */
+/** Nothing was written: if the workflow is gone, nobody decides on them again. */
+function forget(results: FinishCall['results'], { requests }: Group): void {
+  for (const request of requests) results.delete(request)
+}
+
+/**
+ * What is known of the workflows that have ended by one step. It is the last of all, unless a way that was not taken has kept it from
+ * coming after others: then whoever asks has to read which one is.
+ */
 function endsIn(
   facts: readonly WorkflowFacts[],
   changes: readonly WorkflowChange[],
-  endedAt: number,
+  { courses, now }: { readonly courses: FinishCall['courses']; readonly now: number },
 ): Map<string, EndOfWorkflow> {
   const ends = new Map<string, EndOfWorkflow>()
-  changes.forEach(({ workflowId, update, endings, continuation }, index) => {
+  changes.forEach((change, index) => {
+    const { workflowId, update, endings, continuation } = change
     const known = facts[index]
     if (known?.active.length !== 1 || update?.state !== 'finished' || continuation !== null) return
+    if (courses.get(workflowId)?.graph.hasConditions !== false) return
     const last = endings.find(({ execution }) => execution.id === known.active[0]?.id)
-    const workflow = { ...known.workflow, ...update, endedAt, version: known.workflow.version + 1 }
+    const workflow = { ...workflowAfter(known.workflow, change), endedAt: now }
     ends.set(workflowId, { workflow, output: last?.output ?? null })
   })
   return ends
@@ -241,7 +257,7 @@ function decideGroup(
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
   const rowWith = finderOf(facts.active)
-  let recorded = false
+  const decided: { readonly request: FinishRequest; readonly begun: readonly NewExecution[] }[] = []
   for (const request of group.requests) {
     const { execution } = request.claimed
     const found = rowWith(execution.id)
@@ -255,12 +271,21 @@ function decideGroup(
     const plan = planOf(course, request.ids, heals)
     const isCurrent = revision !== null && (request.runOn?.revision ?? 0) === revision
     const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: inTurn(request.runOn) } : null
-    const [next, ...also] = decideFinish(draft, row, request.report, { plan, runOn })
-    const claimed = (each: NewExecution) => claimedNext(request, draft, each, facts.now ?? 0)
-    results.set(request, { kind: 'recorded', next: next ? claimed(next) : null, also: also.map(claimed) })
-    recorded = true
+    decided.push({ request, begun: decideFinish(draft, row, request.report, { plan, runOn }) })
   }
-  return recorded ? draft.build() : null
+  if (decided.length === 0) return null
+  const change = draft.build()
+  const workflow = workflowAfter(facts.workflow, change)
+  for (const { request, begun } of decided) {
+    const [next, ...also] = begun.map(row => claimedNext(request, workflow, row, facts.now ?? 0))
+    results.set(request, { kind: 'recorded', next: next ?? null, also })
+  }
+  return change
+}
+
+/** What begins goes by the workflow as it is then, or all that it reports would be taken for known and found to be otherwise. */
+function workflowAfter(workflow: WorkflowRecord, { update }: WorkflowChange): WorkflowRecord {
+  return update === null ? workflow : { ...workflow, ...update, version: workflow.version + 1 }
 }
 
 /** What threw has no outcome that could vouch for what it has said. What was given back will say it again. */
@@ -306,21 +331,18 @@ function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string):
   const isEnded = facts.endedBy.get(request.claimed.execution.id) === workerId
   if (!isEnded && written.length === 0) return { kind: 'refused' }
   const mine = written.filter(row => row.state === 'in_progress' && row.owner === workerId)
-  const [next, ...also] = mine.map(execution => ({ ...request.claimed, execution }))
+  const [next, ...also] = mine.map(execution => ({ ...request.claimed, workflow: facts.workflow, execution }))
   return { kind: 'recorded', next: next ?? null, also }
 }
 
-/** What undoes a step has to know how its workflow stands now. */
 function claimedNext(
   { claimed }: FinishRequest,
-  draft: ChangeDraft,
+  workflow: WorkflowRecord,
   next: NewExecution,
   now: number,
 ): ClaimedExecution {
   const dueAt = 'at' in next.due ? next.due.at : now + Math.ceil(next.due.inMs * 1000)
-  const execution = startedRow(next, now, dueAt)
-  if (next.kind !== 'compensate') return { ...claimed, execution }
-  return { ...claimed, workflow: { ...claimed.workflow, ...draft.workflow }, execution }
+  return { ...claimed, workflow, execution: startedRow(next, now, dueAt) }
 }
 
 /** The row as it will stand there, begun at that time. Named one by one: every step comes through here. */

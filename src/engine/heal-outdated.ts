@@ -9,9 +9,14 @@ import type { Engine } from './engine.ts'
 import { heal, mustHeal } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
 
+/** Nothing goes by older code than the first, so nobody need look through what waits for it. */
+const firstGeneration = 1
+
 /** Tells how many were found. */
 export async function healOutdated(engine: Engine, types: readonly string[], limit: number): Promise<number> {
-  const generations = new Map(types.map(type => [type, engine.courses.generationOf(type)]))
+  const generations = new Map(types.map(type => [type, engine.courses.generationOf(type)] as const))
+  for (const [type, generation] of generations) if (generation <= firstGeneration) generations.delete(type)
+  if (generations.size === 0) return 0
   const outdated = await engine.store.findOutdated(generations, limit)
   if (outdated.length === 0) return 0
   const courses = await engine.courses.of(outdated)

@@ -8,7 +8,7 @@ import { isPassive } from './pass-node.ts'
 export interface Reached {
   /** Nodes that may fall due, or be left out, or only be counted down. */
   readonly nodes: readonly GraphNode[]
-  /** A node that nothing depends on may end. */
+  /** A node may end that the end of the workflow waits for. */
   readonly atEnd: boolean
 }
 
@@ -28,7 +28,7 @@ export function reachOf(
     if (walked.has(id)) continue
     walked.add(id)
     const children = graph.childrenOf(id)
-    if (children.length === 0) atEnd = true
+    if (graph.isLeaf(id)) atEnd = true
     for (const child of children) {
       const count = (arrivals.get(child.id) ?? 0) + 1
       arrivals.set(child.id, count)

@@ -48,7 +48,7 @@ export function arrive(draft: ChangeDraft, plan: Plan, before: Arrived, runOn: R
       if (fate === 'passed') decideJoin(draft, plan, child)
       else if (fate === 'left out') leaveOut(draft, plan, child, 'it lies on a way that was not taken')
     }
-    if (children.length === 0 && countDown(draft, endNode, graph.leaves.length)) isOver = true
+    if (graph.isLeaf(id) && countDown(draft, endNode, graph.leaves.length)) isOver = true
   }
   if (isOver) endWorkflow(draft, plan)
   return isSelective(graph) ? [...rows, ...passReadyJoins(draft, plan, runOn)] : rows

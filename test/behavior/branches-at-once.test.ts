@@ -1,5 +1,5 @@
 /** What follows a step in several branches begins at once in the worker that recorded it, as far as it has room. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { defineJob, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -40,9 +40,43 @@ class Items extends Workflow {
   last() {}
 }
 
+/** Two slow steps that only a step needs which is not taken. */
+class Needless extends Workflow {
+  static open = () => {}
+  static ran: string[] = []
+  static {
+    this.task('fetch', { dependsOn: [] })
+    this.task('convert', { dependsOn: ['fetch'] })
+    this.condition('asks', () => false, { then: b => b.task('attach', { dependsOn: ['convert'] }) })
+    this.step('send')
+  }
+  async fetch() {
+    await new Promise<void>(resolve => {
+      Needless.open = resolve
+      setTimeout(resolve, 10_000)
+    })
+    Needless.ran.push('fetch')
+  }
+  async convert() {
+    Needless.ran.push('convert')
+    return 'converted'
+  }
+  async attach() {
+    Needless.ran.push('attach')
+  }
+  async send() {
+    Needless.ran.push('send')
+    return 'sent'
+  }
+}
+
 forEachDatabase('branches', database => {
   const roomy = { poll: 60_000, concurrency: 4, grace: 0, queues: ['default', 'mail'] }
-  const under = useGeneva(database, { workflows: [Branches, Items], jobs: [work, idle, mailed], worker: roomy })
+  const under = useGeneva(database, {
+    workflows: [Branches, Items, Needless],
+    jobs: [work, idle, mailed],
+    worker: roomy,
+  })
 
   const eventsOf = async (id: string) => (await (await under.geneva.find(id))?.events()) ?? []
   const begun = async (id: string) =>
@@ -112,5 +146,23 @@ forEachDatabase('branches', database => {
     await under.geneva.queues.resume('mail')
     await workflow.waitUntilFinished({ timeout: '20s' })
     expect((await begun(workflow.id)).length).toBe(3)
+  })
+
+  it('that nobody needs any more are waited for all the same before the workflow has ended', async () => {
+    Needless.ran = []
+    const workflow = await under.geneva.start(Needless)
+    const stateOf = async (name: string) =>
+      (await under.geneva.nodesWithState(workflow.id)).find(node => node.name === name)?.state
+    await vi.waitFor(async () => expect(await stateOf('send')).toBe('completed'), { timeout: 8_000 })
+    expect(await stateOf('attach')).toBe('not_taken')
+    expect((await workflow.refresh()).state).toBe('performing')
+    Needless.open()
+    const told = await workflow.waitUntilFinished({ timeout: '20s' })
+    expect(Needless.ran).toEqual(['send', 'fetch', 'convert'])
+    expect(await stateOf('convert')).toBe('completed')
+    // Whoever asks again hears the same.
+    expect(await (await under.geneva.find(workflow.id))?.waitUntilFinished()).toBe(told)
+    expect((await under.geneva.doctor({ workflow: workflow.id })).findings).toEqual([])
+    expect(await workflow.verifyHistory()).toBeNull()
   })
 })

@@ -5,10 +5,11 @@
 import type { Socket } from 'node:net'
 import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
+import { invariant } from '../../primitives/invariant.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import type { Database, Dialect, Executor, Guard, OpenUserTransaction, Row, Transaction } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { raw, render, Sql, sql } from '../sql/sql.ts'
+import { Counted, raw, render, Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
@@ -322,6 +323,7 @@ class MysqlTransaction implements Transaction {
     const time = this.query(raw('select @geneva_now as now'))
     time.catch(() => {})
     const all = steps(raw('@geneva_now'))
+    invariant(!all.some(step => step instanceof Counted), 'What is written is not counted here.')
     for (let next = 0; next < all.length; ) {
       const answers: { readonly count: number; readonly rows: Promise<Row[]> }[] = []
       const written: Promise<unknown>[] = []

@@ -39,7 +39,7 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
     open.push(step)
     const isLast = index === lastGuard
     if (isLast) reads = statements.length
-    // Its guards are asked before anything of it is written, and all of it goes by what was there when they were.
+    // Its guards are asked before anything of it is written but what is counted, and all of it goes by what was there then.
     if (isLast && !step.waits && (next instanceof Together || next instanceof Counted)) return
     if (!isLast && !step.waits && !(next instanceof Sql)) return
     statements.push(guardStatement(open, isLast ? transactionTime : one))

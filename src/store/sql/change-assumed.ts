@@ -4,6 +4,7 @@
  * they are not, nothing is written, and whoever asked has to look.
  */
 import { failpoint } from '../../primitives/failpoint.ts'
+import { invariant } from '../../primitives/invariant.ts'
 import type { AssumedFacts, WorkflowChange } from '../change.ts'
 import type { ActiveExecution } from '../records.ts'
 import type { AssumedCall } from '../store.ts'
@@ -25,7 +26,8 @@ export async function changeAssumed(
   call: AssumedCall,
 ): Promise<number | null> {
   const known = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row] as const)))
-  const counts = context.dialect.countsWrites === true && known.size <= maxRows && allEnd(known, changes)
+  invariant(allEnd(known, changes), 'A row was taken as known of which no ending was decided.')
+  const counts = context.dialect.countsWrites === true && known.size <= maxRows
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
     transaction.commitIf(now => {
@@ -44,7 +46,7 @@ export async function changeAssumed(
   return now
 }
 
-/** Then what is written can tell whether the rows were as they are known, and they need not be looked up for that. */
+/** So that the copy of a row, where it is counted, tells whether it was as it is known. */
 function allEnd(known: ReadonlyMap<string, ActiveExecution>, changes: readonly WorkflowChange[]): boolean {
   let count = 0
   for (const { endings } of changes) for (const { execution } of endings) if (known.has(execution.id)) count++
@@ -52,7 +54,7 @@ function allEnd(known: ReadonlyMap<string, ActiveExecution>, changes: readonly W
 }
 
 interface GuardedCall extends AssumedCall {
-  /** Rows that must be asked for: no write says whether they are as they are known. */
+  /** Rows that must be asked for, because no write is counted. */
   readonly asked: readonly ActiveExecution[]
 }
 

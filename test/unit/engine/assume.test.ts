@@ -81,14 +81,11 @@ describe('reports on a graph', () => {
 
   it('are looked at where a condition decides what follows', () => {
     const guarded = graphOf({ a: '', b: 'a' }, { b: { guard: { condition: 'a', when: true } } })
-    // One node behind another would be a chain, which knows its only way.
-    const wider = graphOf(
-      { a: '', b: 'a', c: 'a' },
-      { a: { kind: 'condition' }, b: { guard: { condition: 'a', when: true } } },
-    )
+    const behind = graphOf({ x: '', a: '', b: 'a x' }, { b: { guard: { condition: 'a', when: true } } })
     expect(guarded.isChain).toBe(false)
     expect(of(guarded, 'a')).toBeNull()
-    expect(of(wider, 'a')).toBeNull()
+    expect(of(behind, 'x')).toBeNull()
+    expect(of(behind, 'a', 'x')).toBeNull()
   })
 
   it('are looked at where they speak of different states of the workflow', () => {
@@ -98,7 +95,7 @@ describe('reports on a graph', () => {
   })
 
   it.each([
-    ['one has failed', [request(rowOf('b')), request(rowOf('c'), { report: { kind: 'released' } })]],
+    ['one was given back', [request(rowOf('b')), request(rowOf('c'), { report: { kind: 'released' } })]],
     ['one was reported before', [request(rowOf('b')), request(rowOf('c'), { repeated: true })]],
     ['one undoes a step', [request(rowOf('b')), request(rowOf('c', { kind: 'compensate' }))]],
   ] as const)('are looked at where %s', (_, requests) => {
@@ -107,7 +104,7 @@ describe('reports on a graph', () => {
 
   it.each([
     ['has gone back', { rounds: { a: 1 } }],
-    ['was mended', { crooked: true }],
+    ['is out of line with its code', { crooked: true }],
     ['is paused', { state: 'paused' }],
     ['has a step that blocks it', { blockedBy: 'b' }],
     ['has a dead letter', { openLetters: 1 }],

@@ -75,6 +75,55 @@ describe('a condition', () => {
   })
 })
 
+describe('what only a node depends on that is not taken', () => {
+  const graph = graphOf(
+    { c: '', x1: '', x2: 'x1', yes: 'c x2', after: 'c yes' },
+    { c: { kind: 'condition' }, yes: when('c', true) },
+  )
+
+  it('is waited for by the end of the workflow, though by no step', () => {
+    const wf = new PlayedWorkflow(graph)
+    wf.report(['c', answers(false)])
+    wf.complete('after')
+    expect(wf.workflow.state).toBe('ready')
+    wf.complete('x1')
+    expect(wf.standing).toBe('x2 scheduled')
+    expect(wf.workflow.state).toBe('ready')
+    wf.complete('x2')
+    expect(wf.workflow.state).toBe('finished')
+    expect(wf.counters.size).toBe(0)
+  })
+
+  it('ends the workflow no earlier and no later when the node is taken', () => {
+    const wf = new PlayedWorkflow(graph)
+    wf.complete('x1')
+    wf.complete('x2')
+    wf.report(['c', answers(true)])
+    expect(wf.standing).toBe('yes scheduled')
+    wf.complete('yes')
+    wf.complete('after')
+    expect(wf.workflow.state).toBe('finished')
+    expect(wf.counters.size).toBe(0)
+  })
+
+  it('is waited for once where several nodes depend on it', () => {
+    const both = graphOf(
+      { c: '', x: '', yes: 'c x', no: 'c x', after: 'c yes no' },
+      { c: { kind: 'condition' }, yes: when('c', true), no: when('c', false) },
+    )
+    for (const result of [true, false]) {
+      const wf = new PlayedWorkflow(both)
+      wf.report(['c', answers(result)])
+      expect(wf.standing).toBe('x scheduled')
+      wf.complete('x')
+      wf.complete(result ? 'yes' : 'no')
+      wf.complete('after')
+      expect(wf.workflow.state).toBe('finished')
+      expect(wf.counters.size).toBe(0)
+    }
+  })
+})
+
 describe('a fork', () => {
   const graph = graphOf(
     { a: '', f: 'a', b1: 'f', c: 'f', b2: 'c', 'f#join': 'b1 c b2', after: 'f#join' },

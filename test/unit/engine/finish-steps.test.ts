@@ -1,5 +1,5 @@
 /** Reports that are recorded in two halves: what is known is written without a look, and the rest after one. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
@@ -7,7 +7,7 @@ import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { finishSteps } from '../../../src/engine/finish-steps.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import type { WorkflowRecord } from '../../../src/store/records.ts'
-import { chain, completed, diamond, facts, row, rowOf } from './facts.ts'
+import { chain, completed, diamond, facts, graphOf, row, rowOf } from './facts.ts'
 
 const reserve = new IdReserve({
   takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)),
@@ -60,4 +60,65 @@ it('what is recorded is not reported again when the rest runs out of ids', async
   const [recorded] = await finishSteps(engine, 'worker', requests)
   expect(recorded).toMatchObject({ kind: 'recorded', next: null })
   expect(calls).toEqual(['known 1', 'looked 2', 'looked 2'])
+})
+
+describe('reports that are taken as known', () => {
+  const { workflow } = facts({})
+  const runOn = { serves: () => true, servesAlso: () => true, revision: 0 }
+  const known = { graph: diamond, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow }
+
+  function engineWith(store: object): { readonly engine: Engine; readonly told: unknown[] } {
+    const told: unknown[] = []
+    const ends = {
+      noteAll: (_: unknown, ends: ReadonlyMap<string, unknown> = new Map()) => told.push(...ends.values()),
+    }
+    const courses = { of: async () => new Map([[workflow.id, { ...known, ...store }]]) }
+    return { engine: { ids: reserve, courses, ends, store } as unknown as Engine, told }
+  }
+
+  const reportOn = (execution: ReturnType<typeof row>) => ({ ...requestFor(workflow, execution), runOn })
+
+  it('give all that begins the time at which it was written', async () => {
+    await reserve.ensure(20)
+    const { engine } = engineWith({ changeAssumed: async () => 77 })
+    const [result] = await finishSteps(engine, 'worker', [reportOn(rowOf('a'))])
+    if (result?.kind !== 'recorded') throw new Error('it was refused')
+    const begun = [result.next, ...result.also].map(each => each?.execution)
+    expect(begun.map(each => each?.node)).toEqual(['b', 'c'])
+    for (const each of begun) expect(each).toMatchObject({ createdAt: 77, dueAt: 77, startedAt: 77 })
+  })
+
+  it('are refused where the workflow is gone, and nothing begins', async () => {
+    await reserve.ensure(20)
+    const { engine } = engineWith({ changeAssumed: async () => null, change: async () => [] })
+    expect(await finishSteps(engine, 'worker', [reportOn(rowOf('a'))])).toEqual([{ kind: 'refused' }])
+  })
+
+  it('hand on the workflow as it was found when somebody has changed it, so that the next are not tried in vain', async () => {
+    await reserve.ensure(20)
+    const now = { ...workflow, version: workflow.version + 3, blockedBy: 'elsewhere' }
+    const found = { ...facts({ active: [rowOf('a')] }), workflow: now, now: 5 }
+    const { engine } = engineWith({
+      changeAssumed: async () => null,
+      change: async (_: unknown, decide: (facts: unknown, revision: number) => unknown) => [decide(found, 0)],
+    })
+    const [result] = await finishSteps(engine, 'worker', [reportOn(rowOf('a'))])
+    expect(result).toMatchObject({ kind: 'recorded', next: { workflow: now }, also: [{ workflow: now }] })
+  })
+
+  it('tell the end of a workflow with what comes last in it, unless a condition decides what that is', async () => {
+    const open = graphOf({ x: '', c: '', y: 'x c', d: 'c y' })
+    const asks = graphOf({ c: '', y: 'c', d: 'c y' }, { y: { guard: { condition: 'c', when: true } } })
+    for (const [graph, ends] of [
+      [open, 1],
+      [asks, 0],
+      [diamond, 1],
+    ] as const) {
+      const { engine, told } = engineWith({ changeAssumed: async () => 9, graph })
+      const ending = { ...requestFor(workflow, rowOf('d')), report: { ...completed, output: '"last"' } }
+      expect(await finishSteps(engine, 'worker', [ending])).toMatchObject([{ kind: 'recorded', next: null }])
+      expect(told).toHaveLength(ends)
+      if (ends === 1) expect(told).toMatchObject([{ output: '"last"', workflow: { state: 'finished', endedAt: 9 } }])
+    }
+  })
 })

@@ -77,10 +77,26 @@ class Binder {
 
   #step({ scope, named }: FlowNode): Bound {
     const isFirst = scope !== null && !named.some(id => this.#isInside(id, scope))
-    const opener = isFirst ? [scope.opener] : []
-    const dependsOn = this.#isPlain(named) && !isFirst ? named : distinct([...opener, ...this.#parents(named, scope)])
-    const isGuarded = isFirst && this.#byId.get(scope.opener)?.kind === 'condition'
-    return isGuarded ? { dependsOn, guard: { condition: scope.opener, when: scope.name === 'then' } } : { dependsOn }
+    const asked = this.#conditionAround(scope)
+    // What comes from inside alone is left out with all of it; anything else would let the node run.
+    const isGuarded = asked !== null && ((isFirst && asked === scope) || this.#reachesOut(named, asked) !== null)
+    const openers = [...(isGuarded ? [asked.opener] : []), ...(isFirst ? [scope.opener] : [])]
+    const isPlain = openers.length === 0 && this.#isPlain(named)
+    const dependsOn = isPlain ? named : distinct([...openers, ...this.#parents(named, scope)])
+    return isGuarded ? { dependsOn, guard: { condition: asked.opener, when: asked.name === 'then' } } : { dependsOn }
+  }
+
+  /** The innermost branch of a condition that a branch is, or stands in. */
+  #conditionAround(branch: FlowScope | null): FlowScope | null {
+    for (let scope = branch; scope !== null; scope = this.#scopeOf(scope.opener)) {
+      if (this.#byId.get(scope.opener)?.kind === 'condition') return scope
+    }
+    return null
+  }
+
+  /** What is named that does not stand in the branch, nor opens it. */
+  #reachesOut(named: readonly string[], branch: FlowScope): string | null {
+    return named.find(id => id !== branch.opener && !this.#isInside(id, branch)) ?? null
   }
 
   /** One branch for each dependency. What stands in two branches would count twice. */
@@ -89,6 +105,13 @@ class Binder {
     if (scope !== null && !named.some(id => this.#isInside(id, scope))) {
       const branch = `branch ${scope.name} of ${this.#nameOf(scope.opener)}`
       throw this.#refuse(node, `it stands in ${branch}, yet waits for nothing in it. Declare it outside.`)
+    }
+    const asked = this.#conditionAround(scope)
+    const outside = asked === null ? null : this.#reachesOut(named, asked)
+    if (asked !== null && outside !== null) {
+      const branch = `branch ${asked.name} of ${this.#nameOf(asked.opener)}`
+      const remedy = 'Let a step of the branch depend on that, or declare it outside.'
+      throw this.#refuse(node, `it stands in ${branch}, yet waits for ${this.#nameOf(outside)} outside. ${remedy}`)
     }
     if (typeof node.rule === 'object' && (node.rule?.atLeast ?? 0) > named.length) {
       throw this.#refuse(node, `it waits for ${node.rule?.atLeast} branches, but names only ${named.length}.`)

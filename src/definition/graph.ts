@@ -31,7 +31,7 @@ export interface Join {
   readonly branches: readonly (readonly string[])[]
 }
 
-/** A node in a branch of a condition that no other node of the branch comes before. */
+/** A node in a branch of a condition that no other node of the branch comes before, or that also depends on something outside of it. */
 export interface Guard {
   /** The id of the condition, which the node depends on. */
   readonly condition: string

@@ -187,14 +187,44 @@ describe('a condition', () => {
     expect(free).toMatchObject({ name: 'large', body: test })
   })
 
-  test('adds the condition to what a first member depends on outside of the branch', () => {
+  test('guards whatever also depends on something outside of the branch, which would let it run', () => {
     const edges = edgesOf(w => {
       w.task('a')
       w.condition('yes', {
-        then: (b: any) => [b.step('b', { dependsOn: 'a' }), b.task('c', { dependsOn: ['b', 'a'] })],
+        then: (b: any) => [
+          b.step('b', { dependsOn: 'a' }),
+          b.task('c', { dependsOn: ['b', 'a'] }),
+          b.step('d', { alsoDependsOn: 'a' }),
+          b.step('e'),
+        ],
       })
     })
-    expect(edges).toMatchObject({ b: '+yes a', c: 'b a' })
+    expect(edges).toMatchObject({ b: '+yes a', c: '+yes b a', d: '+yes b a', e: 'd' })
+  })
+
+  test('guards such members also where they stand in a fork of the branch, or by the innermost condition', () => {
+    const edges = edgesOf(w => {
+      w.task('a')
+      w.condition('yes', {
+        then: (b: any) => {
+          b.step('b')
+          b.fork('both', {
+            left: (b: any) => [b.step('c', { alsoDependsOn: 'a' }), b.step('d', { alsoDependsOn: 'b' })],
+            right: (b: any) =>
+              b.condition('no', { else: (b: any) => [b.step('e'), b.step('f', { alsoDependsOn: ['a', 'b'] })] }),
+          })
+        },
+      })
+    })
+    expect(edges).toMatchObject({ c: '+yes both a', d: 'c b', e: '-no', f: '-no e a b' })
+  })
+
+  test('refuses a join in a branch that waits for something outside of it', () => {
+    const join = (w: any) => {
+      w.task('a')
+      w.condition('yes', { then: (b: any) => [b.step('b'), b.join('j', { dependsOn: ['b', 'a'] })] })
+    }
+    expect(mistakeIn(join)).toMatch(/j: it stands in branch then of yes, yet waits for a outside/)
   })
 
   test('in a condition in a fork in a condition leads on from what was taken', () => {

@@ -1,6 +1,8 @@
 /** Ways that are taken and ways that are not: conditions, forks, joins and save points, as the engine walks them. */
 import { describe, expect, it } from 'vitest'
+import { definitionOf } from '../../../src/definition/compile.ts'
 import type { GraphNode } from '../../../src/definition/graph.ts'
+import { Workflow } from '../../../src/index.ts'
 import { graphOf } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
@@ -72,6 +74,37 @@ describe('a condition', () => {
     wf.complete('after')
     expect(wf.workflow.state).toBe('finished')
     expect(wf.attemptsAt('yes')).toHaveLength(1)
+  })
+})
+
+describe('a branch of a class that is not taken', () => {
+  class Order extends Workflow {
+    static {
+      this.task('quote', { dependsOn: [] })
+      this.condition('asks', () => false, {
+        then: b => {
+          b.inline('pack', () => {})
+          b.inline('ship', { alsoDependsOn: 'quote' }, () => {})
+          b.inline('track', () => {})
+        },
+      })
+      this.step('close')
+    }
+    quote() {}
+    close() {}
+  }
+
+  it.each(['before', 'after'])('is left out whole, also what depends on a step outside that ends %s', when => {
+    const wf = new PlayedWorkflow(definitionOf(Order).graph)
+    if (when === 'before') wf.complete('quote')
+    wf.report(['asks', answers(false)])
+    if (when === 'after') wf.complete('quote')
+    expect(wf.standing).toBe('close scheduled')
+    for (const node of ['pack', 'ship', 'track']) {
+      expect(wf.attemptsAt(node)).toMatchObject([{ state: 'skipped', outcome: 'not_taken' }])
+    }
+    wf.complete('close')
+    expect(wf.workflow.state).toBe('finished')
   })
 })
 

@@ -6,23 +6,13 @@ import type { Course } from '../../../src/engine/courses.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import type { WorkflowRecord } from '../../../src/store/records.ts'
-import { chain, completed, diamond, facts, graphOf, row, rowOf } from './facts.ts'
+import { chain, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
 
 const ids = new IdReserve({ takeIds: async count => Array.from({ length: count }, String) })
 const { workflow } = facts({})
 
 function request(execution: ReturnType<typeof row>, more: Partial<FinishRequest> = {}): FinishRequest {
-  const claimed = { execution, workflow, input: null }
-  return {
-    claimed,
-    report: completed,
-    progress: null,
-    emitted: [],
-    runOn: null,
-    ids: new IdPool(ids),
-    repeated: false,
-    ...more,
-  }
+  return requestOn(execution, workflow, { ids: new IdPool(ids), ...more })
 }
 
 function assumed(graph: Graph, requests: readonly FinishRequest[], more: Partial<Course> = {}) {

@@ -4,6 +4,7 @@ import type { ExceptionPolicy } from '../../../src/definition/workflow-definitio
 import { ancestryOf } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
+import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import type { Plan, RunOn } from '../../../src/engine/plan.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import type { LatestEnding, NewExecution, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
@@ -253,4 +254,14 @@ export function begun(change: WorkflowChange): string[] {
 
 export function eventsOf(change: WorkflowChange): string[] {
   return change.events.map(({ type, node }) => (node === undefined || node === null ? type : `${type} ${node}`))
+}
+
+/** A report on a row: it has completed, unless it is told otherwise. */
+export function requestOn(
+  execution: ActiveExecution,
+  workflow: WorkflowRecord,
+  more: Partial<FinishRequest> & Pick<FinishRequest, 'ids'>,
+): FinishRequest {
+  const claimed = { execution, workflow, input: null }
+  return { claimed, report: completed, progress: null, emitted: [], runOn: null, repeated: false, ...more }
 }

@@ -7,23 +7,14 @@ import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { finishSteps } from '../../../src/engine/finish-steps.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import type { WorkflowRecord } from '../../../src/store/records.ts'
-import { chain, completed, diamond, facts, graphOf, row, rowOf } from './facts.ts'
+import { chain, completed, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
 
 const reserve = new IdReserve({
   takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)),
 })
 
 function requestFor(workflow: WorkflowRecord, execution: ReturnType<typeof row>): FinishRequest {
-  const claimed = { execution: { ...execution, workflowId: workflow.id }, workflow, input: null }
-  return {
-    claimed,
-    report: completed,
-    progress: null,
-    emitted: [],
-    runOn: null,
-    ids: new IdPool(reserve),
-    repeated: false,
-  }
+  return requestOn({ ...execution, workflowId: workflow.id }, workflow, { ids: new IdPool(reserve) })
 }
 
 it('what is recorded is not reported again when the rest runs out of ids', async () => {

@@ -31,6 +31,11 @@ export interface Join {
   readonly branches: readonly (readonly string[])[]
 }
 
+/** A join that goes on before all of its branches have ended well, and ends what it does without. */
+export function isSelectiveJoin({ join }: Pick<GraphNode, 'join'>): boolean {
+  return join !== undefined && join.rule !== 'all'
+}
+
 /** A node in a branch of a condition that no other node of the branch comes before, or that also depends on something outside of it. */
 export interface Guard {
   /** The id of the condition, which the node depends on. */
@@ -171,7 +176,7 @@ export class Graph {
    * it does without, and so does the end of a workflow that has one.
    */
   #leavesOf(nodes: readonly GraphNode[]): GraphNode[] {
-    const isSelective = nodes.some(({ join }) => join !== undefined && join.rule !== 'all')
+    const isSelective = nodes.some(isSelectiveJoin)
     const mayDoWithout = ({ guard }: GraphNode, parent: string) =>
       !isSelective && guard !== undefined && guard.condition !== parent
     return nodes.filter(({ id }) => this.childrenOf(id).every(child => mayDoWithout(child, id)))

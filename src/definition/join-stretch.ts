@@ -2,7 +2,7 @@
  * What leads to a join and to nothing else: the stretch of each of its branches. A join that need not wait for all of its
  * branches answers for what happens there. Derived from the graph, however its branches were written.
  */
-import type { Graph, GraphNode } from './graph.ts'
+import { type Graph, type GraphNode, isSelectiveJoin } from './graph.ts'
 
 export interface JoinStretch {
   readonly join: GraphNode
@@ -18,7 +18,7 @@ const known = new WeakMap<Graph, readonly JoinStretch[]>()
 export function selectiveJoins(graph: Graph): readonly JoinStretch[] {
   const found = known.get(graph)
   if (found) return found
-  const joins = graph.nodes.filter(node => node.join !== undefined && node.join.rule !== 'all')
+  const joins = graph.nodes.filter(isSelectiveJoin)
   const stretches = joins.map(join => stretchOf(graph, join)).sort((a, b) => a.branchOf.size - b.branchOf.size)
   known.set(graph, stretches)
   return stretches

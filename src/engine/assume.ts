@@ -33,7 +33,7 @@ export function assumedFacts(course: Course, requests: readonly FinishRequest[])
 /** Nothing is asked of it. A graph that was gone back in may have counters from before. */
 function mayBeKnown({ graph, heals, isOwn }: Course, workflow: WorkflowRecord): boolean {
   if (heals || !isOwn || !goesItsWay(workflow)) return false
-  return graph.isChain || (workflow.rounds === null && !workflow.crooked && !isSelective(graph))
+  return graph.isChain || (workflow.rounds === null && !isSelective(graph))
 }
 
 function isSimple({ graph }: Course, { claimed, report, progress, repeated }: FinishRequest): boolean {

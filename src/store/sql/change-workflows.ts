@@ -85,14 +85,11 @@ function reportedRows(
 ): ReadonlyMap<string, ActiveExecution> {
   const reported = new Map<string, ActiveExecution>()
   if (workerId === undefined) return reported
-  const standing = new Map<unknown, ActiveExecution>()
+  const ended = new Set<object>()
+  for (const { endings } of changes) for (const { execution } of endings) ended.add(execution)
   for (const { active } of facts) {
-    for (const row of active) if (row.owner === workerId && row.state === 'in_progress') standing.set(row, row)
-  }
-  for (const { endings } of changes) {
-    for (const { execution } of endings) {
-      const row = standing.get(execution)
-      if (row !== undefined) reported.set(row.id, row)
+    for (const row of active) {
+      if (row.owner === workerId && row.state === 'in_progress' && ended.has(row)) reported.set(row.id, row)
     }
   }
   return reported

@@ -195,8 +195,8 @@ export interface Transaction extends Executor {
   /** Runs the statements in order and commits, in as few round trips as the driver can. Nothing may follow it. */
   commitWith(statements: readonly Sql[]): Promise<void>
   /**
-   * Runs the statements in order and commits if every guard among them finds its rows, and every write that is counted; else undoes everything and answers
-   * `null`. They get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
+   * Runs the statements in order and commits if every guard among them, and every write that is counted, finds its rows; else
+   * undoes everything and answers `null`. They get the time by the database's clock, which is the answer. Nothing may come before it or follow it.
    */
   commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null>
 }

@@ -94,7 +94,6 @@ describe('reports on a graph', () => {
 
   it.each([
     ['has gone back', { rounds: { a: 1 } }],
-    ['is out of line with its code', { crooked: true }],
     ['is paused', { state: 'paused' }],
     ['has a step that blocks it', { blockedBy: 'b' }],
     ['has a dead letter', { openLetters: 1 }],

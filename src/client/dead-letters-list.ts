@@ -14,7 +14,10 @@ export interface DeadLetter {
   /** The stored name of the class; empty for a graph that was built at run time. */
   readonly workflowType: string
   readonly executionId: string
+  /** What people call the step. */
   readonly step: string
+  /** The id of its node: the same as the name, but in graphs that were built at run time. */
+  readonly node: string
   readonly attempt: number
   readonly reason: LetterReason
   readonly error: ErrorRecord | null
@@ -29,6 +32,7 @@ export interface DeadLetterOptions {
   /** Default: `open`. */
   readonly state?: LetterState | 'all'
   readonly workflowId?: string
+  /** By its name, or the id of its node. */
   readonly step?: string
   readonly reason?: LetterReason
   /** How many at most, 1 to 1,000. Default 100. */
@@ -69,10 +73,11 @@ export async function listDeadLetters(
   return letters.map(deadLetterFrom)
 }
 
-export function deadLetterFrom({ node, kind: _, ...letter }: LetterRecord): DeadLetter {
+export function deadLetterFrom({ node, nodeName, kind: _, ...letter }: LetterRecord): DeadLetter {
   return {
     ...letter,
-    step: node,
+    step: nodeName ?? node,
+    node,
     createdAt: toDate(letter.createdAt),
     handledAt: toOptionalDate(letter.handledAt),
   }

@@ -10,7 +10,10 @@ import { progressOf, type StepProgress } from './step-progress.ts'
 
 export interface Execution {
   readonly id: string
+  /** What people call the step. */
   readonly step: string
+  /** The id of its node: the same as the name, but in graphs that were built at run time. */
+  readonly node: string
   readonly attempt: number
   /** How many attempts before this one are no longer kept, because the step reattempts itself again and again. */
   readonly dropped: number
@@ -36,7 +39,9 @@ export interface ProgressFacts {
 }
 
 /** A line of the record of one workflow. */
-export interface WorkflowEvent extends Omit<EventRecord, 'at' | 'since' | 'payload'> {
+export interface WorkflowEvent extends Omit<EventRecord, 'nodeName' | 'at' | 'since' | 'payload'> {
+  /** What people call the node. */
+  readonly name: string | null
   readonly at: Date
   /** What a step has emitted; the class and message of the error that it ended with. */
   readonly payload: unknown
@@ -67,7 +72,8 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress' | 'dropped'> {
   const end = 'endedAt' in row ? row : null
   return {
     id: row.id,
-    step: row.node,
+    step: row.nodeName ?? row.node,
+    node: row.node,
     attempt: row.attempt,
     state: row.state,
     outcome: end?.outcome ?? null,
@@ -80,6 +86,6 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress' | 'dropped'> {
 }
 
 export function fromEvent(row: EventRecord): WorkflowEvent {
-  const { since: _since, payload, at, ...rest } = row
-  return { ...rest, at: toDate(at), payload: decodeValue(payload) ?? null }
+  const { since: _since, nodeName, payload, at, ...rest } = row
+  return { ...rest, name: nodeName ?? row.node, at: toDate(at), payload: decodeValue(payload) ?? null }
 }

@@ -33,14 +33,14 @@ export type Rounds = Readonly<Record<string, number>> | null
 export function nodesWithState(graph: Graph, history: readonly Execution[], rounds: Rounds = null): NodeWithState[] {
   const latest = new Map<string, Execution>()
   for (const execution of history) {
-    const name = currentName(graph, execution.step)
+    const name = currentName(graph, execution.node)
     const known = latest.get(name)
     if (!known || known.attempt <= execution.attempt) latest.set(name, execution)
   }
   const items = itemsByNode(graph, [...latest.keys()])
   const stateOf = (node: GraphNode) => {
     const found = latest.get(node.id)
-    const isOver = found !== undefined && found.attempt <= (rounds?.[found.step] ?? 0)
+    const isOver = found !== undefined && found.attempt <= (rounds?.[found.node] ?? 0)
     return isOver ? { ...withState(node, undefined), attempt: found.attempt } : withState(node, found)
   }
   return graph.nodes.flatMap(node => [

@@ -28,7 +28,7 @@ export async function requeueLetter(engine: Engine, letterId: string, options: R
 async function checked(engine: Engine, letter: LetterRecord, input: unknown): Promise<string> {
   const workflow = await engine.find(letter.workflowId)
   const course = (await engine.courses.of([workflow])).get(workflow.id)
-  const what = `The input for step ${letter.node} of workflow ${workflow.id}`
+  const what = `The input for step ${letter.nodeName ?? letter.node} of workflow ${workflow.id}`
   if (course !== undefined) await checkFor(engine, course, letter, input)
   return encodeValue(input, { what, maxBytes }) ?? 'null'
 }
@@ -43,7 +43,7 @@ async function checkFor(
   const node = graph.find(currentName(graph, letter.node))
   if (node?.kind === 'child' || node?.kind === 'each') {
     throw new InvalidArgumentError(
-      `Step ${letter.node} of workflow ${letter.workflowId} asks for its ${node.kind === 'each' ? 'items' : 'child'} when it runs, so it has no input to be replaced. Requeue it as it is.`,
+      `Step ${letter.nodeName ?? letter.node} of workflow ${letter.workflowId} asks for its ${node.kind === 'each' ? 'items' : 'child'} when it runs, so it has no input to be replaced. Requeue it as it is.`,
     )
   }
   const job = frozen?.nodes[letter.node]?.job

@@ -63,6 +63,13 @@ function claimedFrom(
   revision: number,
 ): ClaimedExecution {
   const times = { createdAt: claimedAt, dueAt: claimedAt, startedAt: claimedAt }
-  const execution: ActiveExecution = { ...row, ...times, lane: row.lane ?? '', startMark: false, heldFrom: null }
+  const execution: ActiveExecution = {
+    ...row,
+    ...times,
+    nodeName: row.nodeName ?? null,
+    lane: row.lane ?? '',
+    startMark: false,
+    heldFrom: null,
+  }
   return { workflow, execution, input, trace, revision }
 }

@@ -184,7 +184,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     const { graph } = await this.#course(engine)
     if (last === undefined) return graph.entries[0]?.name ?? null
     if (last.state === 'failed' || last.state === 'canceled') return last.step
-    return graph.childrenOf(last.step)[0]?.name ?? null
+    return graph.childrenOf(last.node)[0]?.name ?? null
   }
 
   /** Every node of the graph with the state of its latest attempt. */

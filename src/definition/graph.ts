@@ -222,6 +222,11 @@ export class Graph {
     return each?.kind === 'each' && /^\d+$/.test(id.slice(end + 1)) ? each : null
   }
 
+  /** What people call a node, or its id where there is none. */
+  nameOf(id: string): string {
+    return this.find(id)?.name ?? id
+  }
+
   node(id: string): GraphNode {
     const found = this.find(id)
     if (found === null) throw new InvariantError(`The graph of ${this.type ?? 'a workflow'} has no node ${id}.`)

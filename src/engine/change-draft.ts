@@ -20,7 +20,7 @@ import type {
   WorkflowFacts,
   WorkflowUpdate,
 } from '../store/change.ts'
-import type { ActiveExecution, EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
+import type { EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
@@ -30,7 +30,7 @@ import { isEnd } from './end-watch.ts'
 import { errorFacts, eventName, moveName, pauseFacts, rowEvent } from './event-names.ts'
 import type { LiveRow, NextExecution } from './live-row.ts'
 import { LiveRows } from './live-rows.ts'
-import { newEvent } from './new-event.ts'
+import { type About, newEvent } from './new-event.ts'
 import { deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
@@ -239,7 +239,7 @@ export class ChangeDraft {
     if (row.node === next.node) return
     this.#event(
       'step.renamed',
-      { ...row, node: next.node },
+      { ...row, node: next.node, nodeName: next.nodeName ?? null },
       { from: row.state, to: next.state, reason: `it was ${row.node}` },
     )
   }
@@ -308,16 +308,16 @@ export class ChangeDraft {
     this.#letters ??= { opened: [], closed: [] }
     this.#letters.opened.push(letter)
     this.setWorkflow({ openLetters: this.workflow.openLetters + 1 })
-    const { node, executionId, attempt, reason } = letter
-    this.note('letter.opened', { node, executionId, attempt, reason })
+    const { node, nodeName, executionId, attempt, reason } = letter
+    this.note('letter.opened', { node, nodeName, executionId, attempt, reason })
   }
 
   closeLetter(letter: NewLetter, state: ClosedLetter['state'], request: Request): void {
     this.#letters ??= { opened: [], closed: [] }
     this.#letters.closed.push({ id: letter.id, state, ...request })
     this.setWorkflow({ openLetters: Math.max(0, this.workflow.openLetters - 1) })
-    const { node, executionId, attempt } = letter
-    this.note(`letter.${state}`, { node, executionId, attempt, ...request })
+    const { node, nodeName, executionId, attempt } = letter
+    this.note(`letter.${state}`, { node, nodeName, executionId, attempt, ...request })
   }
 
   /** From now on this graph counts, whatever the class says. */
@@ -378,7 +378,7 @@ export class ChangeDraft {
     }
   }
 
-  #event(type: NewEvent['type'], row: Pick<ActiveExecution, 'id' | 'node' | 'attempt'>, rest: Partial<NewEvent>): void {
+  #event(type: NewEvent['type'], row: About, rest: Partial<NewEvent>): void {
     this.#events.push(newEvent(this.workflowId, type, row, rest))
   }
 }

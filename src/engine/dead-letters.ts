@@ -26,8 +26,8 @@ export function deadLetter(
     // Who has paused it is remembered: it is held again when the letter has been handled.
     draft.moveWorkflow('dlq', { by: null, reason: error?.message ?? reason }, draft.workflow.pauseCause)
   }
-  const { id: executionId, node, kind, attempt } = row
-  draft.openLetter({ id: plan.takeId(), executionId, node, kind, attempt, reason, error })
+  const { id: executionId, node, nodeName, kind, attempt } = row
+  draft.openLetter({ id: plan.takeId(), executionId, node, nodeName, kind, attempt, reason, error })
   repeat(draft, plan, row, { due: { inMs: 0 }, failures: 0, crashes: 0, keepsInput: true })
 }
 

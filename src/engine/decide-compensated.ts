@@ -104,8 +104,8 @@ interface GivenUp {
 function giveUp(draft: ChangeDraft, plan: Plan, row: ActiveExecution, { error, reason }: GivenUp): void {
   draft.end(row, 'failed', reason === 'unknown_outcome' ? 'unknown' : 'compensation_failed', { error })
   settle(draft, row, 'failed')
-  const { id: executionId, node, kind, attempt } = row
-  draft.openLetter({ id: plan.takeId(), executionId, node, kind, attempt, reason, error })
+  const { id: executionId, node, nodeName, kind, attempt } = row
+  draft.openLetter({ id: plan.takeId(), executionId, node, nodeName, kind, attempt, reason, error })
   const { rollback } = draft.workflow
   if (rollback !== null && !isEnd(draft.state)) draft.setWorkflow({ rollback: { ...rollback, givenUp: true } })
 }

@@ -10,7 +10,7 @@ import { closeAllLetters } from './dead-letters.ts'
 import { decidedOutput } from './decided-output.ts'
 import { goBack } from './go-back.ts'
 import { latestUnder } from './parents.ts'
-import { currentName, type Plan } from './plan.ts'
+import { currentName, nameBeside, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { endWait } from './waits.ts'
 import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
@@ -25,20 +25,25 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, { o
   const row = waitingRow(draft, plan, node, 'decide on')
   // Somebody has sent the workflow back since: what was decided on is not what waits now.
   if (on !== undefined && on !== row.id) {
-    throw new AlreadyDecidedError(draft.workflowId, `Execution ${on} of step ${node} has been decided already.`)
+    throw new AlreadyDecidedError(
+      draft.workflowId,
+      `Execution ${on} of step ${plan.graph.nameOf(node)} has been decided already.`,
+    )
   }
   const known = plan.graph.find(currentName(plan, node))
-  if (known?.kind !== 'human') throw refusal(draft, 'decide on', `Step ${node} does not wait for people.`)
+  if (known?.kind !== 'human')
+    throw refusal(draft, 'decide on', `Step ${plan.graph.nameOf(node)} does not wait for people.`)
   const earlier = draft.facts.decisions.filter(decision => decision.executionId === row.id)
   if (earlier.some(({ by }) => by === given.by)) {
     throw new AlreadyDecidedError(
       draft.workflowId,
-      `${given.by} has decided on step ${node} already. A decision stands.`,
+      `${given.by} has decided on step ${plan.graph.nameOf(node)} already. A decision stands.`,
     )
   }
   draft.messages.decisions.push({ id: plan.takeId(), executionId: row.id, node: row.node, ...given })
   draft.note(`decision.${given.decision}`, {
     node: row.node,
+    nodeName: row.nodeName,
     executionId: row.id,
     attempt: row.attempt,
     by: given.by,
@@ -54,7 +59,7 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, { o
 }
 
 function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {
-  const request = { by, reason: comment ?? `step ${row.node} was rejected` }
+  const request = { by, reason: comment ?? `step ${row.nodeName ?? row.node} was rejected` }
   const { onReject = 'abort' } = plan.graph.find(currentName(plan, row.node))?.human ?? {}
   draft.end(row, 'canceled', 'rejected', { ...request })
   if (onReject === 'abort') {
@@ -85,36 +90,44 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
     const remedy = names.length === 0 ? 'It waits for none.' : `It waits for: ${names.join(', ')}.`
     throw refusal(draft, `signal ${node} to`, `There is no step that waits for it. ${remedy}`)
   }
-  refuseUnlessOpen(draft, `signal ${node} to`)
+  const what = `signal ${known.name} to`
+  refuseUnlessOpen(draft, what)
   // Sent again, perhaps because the answer to the first was lost.
   if (given.key !== null && draft.facts.signals.some(signal => signal.node === name && signal.key === given.key)) return
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
   if (row === undefined && latestUnder(draft, plan, name) !== null) {
-    throw refusal(draft, `signal ${node} to`, `Step ${node} has ended, and waits for nothing any more.`)
+    throw refusal(draft, what, `Step ${known.name} has ended, and waits for nothing any more.`)
   }
   const id = plan.takeId()
   const takes = row?.state === 'waiting'
   const { reason = null, ...message } = given
   draft.messages.signals.push({ id, node: name, ...message, takenBy: takes ? row.id : null })
   const { by } = given
-  draft.note('signal.received', { node: name, by, reason, ...(row === undefined ? {} : { executionId: row.id }) })
+  draft.note('signal.received', {
+    node: name,
+    nodeName: nameBeside(known),
+    by,
+    reason,
+    ...(row === undefined ? {} : { executionId: row.id }),
+  })
   if (takes) endWait(draft, plan, row, { came: 'signal', id, output: given.payload })
   pauseIfStuck(draft)
 }
 
 function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string): LiveRow {
   const name = currentName(plan, node)
+  const step = `step ${plan.graph.nameOf(name)}`
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
   // Before anything else: who comes second is to hear of the first, also if that has ended the workflow.
   if (row?.state !== 'waiting' && isDecided(latestUnder(draft, plan, name), row)) {
-    throw new AlreadyDecidedError(draft.workflowId, `Step ${node} has been decided already.`)
+    throw new AlreadyDecidedError(draft.workflowId, `S${step.slice(1)} has been decided already.`)
   }
-  refuseUnlessOpen(draft, `${verb} step ${node} of`)
+  refuseUnlessOpen(draft, `${verb} ${step} of`)
   if (row?.state === 'waiting') return row
   if (latestUnder(draft, plan, name) !== null) {
-    throw new AlreadyDecidedError(draft.workflowId, `Step ${node} has ended already.`)
+    throw new AlreadyDecidedError(draft.workflowId, `S${step.slice(1)} has ended already.`)
   }
-  throw refusal(draft, `${verb} step ${node} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
+  throw refusal(draft, `${verb} ${step} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
 }
 
 /** By people: not by who canceled the workflow, nor by a deadline that nobody has met. */

@@ -15,7 +15,7 @@ import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
-import { currentName, ownerOf, type Plan } from './plan.ts'
+import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
 import { arrive, repeat } from './schedule.ts'
 import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
@@ -118,7 +118,8 @@ interface ByHand {
 }
 
 function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
-  refuseUnlessOpen(draft, `${hand.verb} step ${hand.node} of`)
+  const what = `${hand.verb} step ${plan.graph.nameOf(hand.node)} of`
+  refuseUnlessOpen(draft, what)
   const row = rowOf(draft, plan, hand.node)
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
   const details = { ...hand.request, output: hand.output ?? null }
@@ -127,7 +128,7 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   if (running) {
     throw refusal(
       draft.facts,
-      `${hand.verb} step ${hand.node} of`,
+      what,
       `${running === row ? 'The step' : `Item ${running.node}`} is running; wait for it, or cancel the workflow.`,
     )
   }
@@ -188,7 +189,7 @@ function isDeclaredFinished({ workflow }: ChangeDraft): boolean {
 
 /** A new attempt at a node that failed. Only the latest one, and only while nothing behind it has started. */
 export function decideReattempt(draft: ChangeDraft, node: string, request: Request, plan: Plan): void {
-  const what = `reattempt step ${node} of`
+  const what = `reattempt step ${plan.graph.nameOf(node)} of`
   refuseUnlessOpen(draft, what)
   const letters = lettersOf(draft, plan, currentName(plan, node))
   if (letters.length > 0) {
@@ -201,7 +202,11 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
   const failed = failedNode(draft, plan, node, 'reattempt')
   const started = [...plan.graph.descendantsOf(currentName(plan, node))].find(id => hasStarted(draft, plan, id))
   if (started !== undefined) {
-    throw refusal(draft.facts, what, `Step ${started}, which comes after it, has started. Use \`rerun\` instead.`)
+    throw refusal(
+      draft.facts,
+      what,
+      `Step ${plan.graph.nameOf(started)}, which comes after it, has started. Use \`rerun\` instead.`,
+    )
   }
   goOnIfFree(draft, plan, request, failed.node)
   tryAgain(draft, plan, failed, new FreePlaces(draft, plan))
@@ -243,10 +248,10 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   if (found) return found
   const latest = latestUnder(draft, plan, name)
   const known = latest !== null || plan.graph.find(name) !== null
-  const where = draft.rows().map(row => `${row.node} (${row.state})`)
+  const where = draft.rows().map(row => `${row.nodeName ?? row.node} (${row.state})`)
   throw refusal(
     draft.facts,
-    `${verb} step ${node} of`,
+    `${verb} step ${plan.graph.nameOf(name)} of`,
     !known
       ? `There is no step of that name.`
       : `It is ${latest === null ? 'not due yet' : latest.state}${where.length > 0 ? `; the workflow stands at ${where.slice(0, 5).join(', ')}` : ''}.`,
@@ -269,6 +274,7 @@ function endedAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding) {
     workflowId: draft.workflowId,
     id: plan.takeId(),
     node,
+    nodeName: known === null ? null : nameBeside(known),
     kind: 'forward' as const,
     attempt,
     ordinal: failed.ordinal + 1,

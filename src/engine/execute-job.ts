@@ -94,13 +94,17 @@ function missingReconcile({ claimed, frozen }: JobExecution, node: FrozenNode): 
   })
 }
 
-export async function outputOf(execution: Pick<JobExecution, 'claimed' | 'readOutput'>, id: string): Promise<unknown> {
+/** What an argument refers to. */
+export async function outputOf(
+  execution: Pick<JobExecution, 'claimed' | 'readOutput'> & { readonly frozen: FrozenGraph | null },
+  id: string,
+): Promise<unknown> {
   const found = await execution.readOutput(id)
-  if (found === null) {
-    const { workflow } = execution.claimed
-    throw new OutputMissingError(workflow.id, id, 'it was skipped or has not completed')
-  }
-  return found.value
+  if (found !== null) return found.value
+  const { claimed, frozen } = execution
+  const name = frozen?.nodes[id]?.name ?? id
+  const call = `\`job.output(${JSON.stringify(name)}, null)\``
+  throw new OutputMissingError(claimed.workflow.id, name, `Ask for it in the job instead, with a fallback: ${call}`)
 }
 
 export function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {

@@ -252,7 +252,7 @@ async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkf
   return given.map(
     (item, index) =>
       encodeValue(item, {
-        what: `Item ${index} of ${execution.node} of workflow ${execution.workflowId}`,
+        what: `Item ${index} of ${execution.nodeName ?? execution.node} of workflow ${execution.workflowId}`,
         maxBytes: job.maxOutputBytes,
       }) ?? 'null',
   )
@@ -265,7 +265,7 @@ async function runChild(
   workflow: AnyWorkflow,
 ): Promise<StepReport | { readonly argument: Child }> {
   if (cameIn(execution.input)?.came === 'nothing')
-    throw new NothingCameError(execution.workflowId, execution.node, describeSpan(timeoutMs ?? 0))
+    throw new NothingCameError(execution.workflowId, execution.nodeName ?? execution.node, describeSpan(timeoutMs ?? 0))
   const key = execution.input === null ? null : childKey(execution.input)
   if (key !== null) {
     const { workflow: ended, child } = await children.read(key.workflowId)
@@ -297,7 +297,7 @@ function whyCanceled(test: Test): string {
 function encodeOutput(job: StepJob, output: unknown): string | null {
   const { execution } = job.claimed
   return encodeValue(output, {
-    what: `The output of step ${execution.node} of workflow ${execution.workflowId}`,
+    what: `The output of step ${execution.nodeName ?? execution.node} of workflow ${execution.workflowId}`,
     maxBytes: job.maxOutputBytes,
   })
 }

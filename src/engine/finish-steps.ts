@@ -291,9 +291,9 @@ function workflowAfter(workflow: WorkflowRecord, { update }: WorkflowChange): Wo
 /** What threw has no outcome that could vouch for what it has said. What was given back will say it again. */
 function noteEmitted(draft: ChangeDraft, { claimed, report, emitted }: FinishRequest): void {
   if (report.kind === 'threw' || report.kind === 'released') return
-  const { id: executionId, node, attempt } = claimed.execution
+  const { id: executionId, node, nodeName, attempt } = claimed.execution
   for (const { type, payload } of emitted) {
-    draft.note(type as CustomEventType, { executionId, node, attempt, payload })
+    draft.note(type as CustomEventType, { executionId, node, nodeName, attempt, payload })
   }
 }
 
@@ -352,6 +352,7 @@ function startedRow(row: NewExecution, now: number, dueAt: number): ActiveExecut
     slot: row.slot,
     id: row.id,
     node: row.node,
+    nodeName: row.nodeName ?? null,
     kind: row.kind,
     attempt: row.attempt,
     ordinal: row.ordinal,

@@ -5,7 +5,7 @@
 import type { Graph } from '../definition/graph.ts'
 import type { ChangeDraft, Request } from './change-draft.ts'
 import { heal } from './heal.ts'
-import { currentName, ownerOf, type Plan } from './plan.ts'
+import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
 
 export interface Return {
   /** The node that sends the workflow back, which has ended. */
@@ -25,7 +25,8 @@ export function goBack(draft: ChangeDraft, plan: Plan, { from, to, request }: Re
   const rounds: Record<string, number> = { ...draft.workflow.rounds }
   for (const node of ended) rounds[node] = draft.lastAttemptAt(node)
   draft.setWorkflow({ rounds })
-  draft.note('workflow.went_back', { node: target, by: request.by, reason: request.reason })
+  const nodeName = nameBeside(plan.graph.node(target))
+  draft.note('workflow.went_back', { node: target, nodeName, by: request.by, reason: request.reason })
   // Where every node stands is clear from what has ended in this round: the rest follows from the graph.
   heal(draft, plan)
 }

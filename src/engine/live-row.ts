@@ -20,6 +20,7 @@ export function freshRow(workflowId: string, execution: NextExecution): NewExecu
     slot: execution.slot,
     id: execution.id,
     node: execution.node,
+    nodeName: execution.nodeName ?? null,
     kind: execution.kind,
     attempt: execution.attempt,
     ordinal: execution.ordinal,

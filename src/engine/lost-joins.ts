@@ -20,11 +20,11 @@ export function actOnLostJoins(draft: ChangeDraft, plan: Plan): void {
   const [canceling] = failed.filter(({ outcome }) => outcome === 'canceled_by_exception')
   const [undoing] = failed.filter(({ outcome }) => outcome === 'rolled_back_by_exception')
   const [first] = failed
-  if (canceling) rollBack(draft, plan, rollbackOf('cancel', whyLost(canceling)))
-  else if (undoing) rollBack(draft, plan, rollbackOf('failure', whyLost(undoing)))
+  if (canceling) rollBack(draft, plan, rollbackOf('cancel', whyLost(plan, canceling)))
+  else if (undoing) rollBack(draft, plan, rollbackOf('failure', whyLost(plan, undoing)))
   else if (first) draft.setWorkflow({ blockedBy: first.node })
 }
 
-function whyLost({ node }: LatestEnding): string {
-  return `step ${node} has failed, and no join can do without it any more`
+function whyLost({ graph }: Plan, { node }: LatestEnding): string {
+  return `step ${graph.nameOf(node)} has failed, and no join can do without it any more`
 }

@@ -106,7 +106,7 @@ class EngineContext implements StepContext {
     const found = await this.#source.readOutput(node)
     if (found !== null) return found.value
     if (fallback !== null) return fallback.value
-    throw new OutputMissingError(this.workflowId, node, 'it was skipped or has not completed')
+    throw new OutputMissingError(this.workflowId, node)
   }
 }
 

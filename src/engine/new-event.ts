@@ -7,9 +7,10 @@ import type { NewEvent } from '../store/change.ts'
 type Details = Partial<Omit<NewEvent, 'workflowId' | 'type'>>
 
 /** The row that an event is about. */
-interface About {
+export interface About {
   readonly id: string
   readonly node: string
+  readonly nodeName?: string | null
   readonly attempt: number
 }
 
@@ -19,6 +20,7 @@ export function newEvent(workflowId: string, type: NewEvent['type'], row: About 
     type,
     executionId: row === null ? (details.executionId ?? null) : row.id,
     node: row === null ? (details.node ?? null) : row.node,
+    nodeName: (row === null ? details.nodeName : row.nodeName) ?? null,
     attempt: row === null ? (details.attempt ?? null) : row.attempt,
     from: details.from ?? null,
     to: details.to ?? null,

@@ -8,7 +8,7 @@ import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { latestUnder, parentsOf } from './parents.ts'
-import type { Plan } from './plan.ts'
+import { nameBeside, type Plan } from './plan.ts'
 
 /** Nobody has to run it. */
 export function isPassive({ kind }: Pick<GraphNode, 'kind'>): boolean {
@@ -49,6 +49,7 @@ function rowFor(draft: ChangeDraft, plan: Plan, node: GraphNode) {
     workflowId: draft.workflowId,
     id: plan.takeId(),
     node: node.id,
+    nodeName: nameBeside(node),
     kind: 'forward' as const,
     attempt,
     ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), 0) + 1,

@@ -80,6 +80,11 @@ export function itemSlots(each: string): string {
   return `${each}${itemSeparator}`
 }
 
+/** What people call a node where that is not its id: nodes of graphs that were built at run time have generated ids. */
+export function nameBeside({ id, name }: Pick<GraphNode, 'id' | 'name'>): string | null {
+  return name === id ? null : name
+}
+
 /** The name of the `each` node that an item belongs to, whether the code still has it or not. */
 export function ownerOf(node: string): string | null {
   const end = node.lastIndexOf(itemSeparator)

@@ -8,7 +8,7 @@ import type { NewExecution, UndoRow } from '../store/change.ts'
 import { noProgress, type Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { currentName, hasCode, type Plan, type RunOn } from './plan.ts'
+import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
 
 /** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
 export const undoSlot = '#undo'
@@ -108,6 +108,7 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
     slot: undoSlot,
     id: plan.takeId(),
     node: row.node,
+    nodeName: nameBeside(node),
     kind: 'compensate',
     attempt,
     ordinal: row.ordinal + 1,

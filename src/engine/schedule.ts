@@ -12,7 +12,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
-import { currentName, endNode, type Plan, queueOf, type RunOn, slotOf, timerQueue } from './plan.ts'
+import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf, timerQueue } from './plan.ts'
 import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
@@ -220,6 +220,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     slot: freeSlot(draft, plan, node),
     id: plan.takeId(),
     node: node.id,
+    nodeName: nameBeside(node),
     kind: 'forward',
     attempt: forward.attempt,
     ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), after) + 1,

@@ -18,7 +18,7 @@ import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
 import { deadlineOf, deadlineRow, type GivenDeadline } from './deadlines.ts'
 import { laneFor } from './lane-for.ts'
-import { queueOf, slotOf } from './plan.ts'
+import { nameBeside, queueOf, slotOf } from './plan.ts'
 
 export interface StartOptions {
   /** A transaction of the application: the workflow exists if and only if it commits. */
@@ -239,6 +239,7 @@ function firstRow(
     slot: slotOf(graph, node.id),
     id,
     node: node.id,
+    nodeName: nameBeside(node),
     kind: 'forward',
     attempt: 1,
     ordinal: 1,

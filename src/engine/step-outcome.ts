@@ -40,7 +40,7 @@ export interface OutcomeRules {
 export interface Timeout {
   readonly ms: number
   /** The workflow and the step, for the error. */
-  readonly where: { readonly workflowId: string; readonly node: string }
+  readonly where: { readonly workflowId: string; readonly node: string; readonly nodeName?: string | null }
   /** Tells the code that its time is over. */
   abort(): void
 }
@@ -56,7 +56,7 @@ async function untilTimeout<T>({ ms, where, abort }: Timeout, run: () => Promise
   const over = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       abort()
-      reject(new StepTimeoutError(where.workflowId, where.node, ms))
+      reject(new StepTimeoutError(where.workflowId, where.nodeName ?? where.node, ms))
     }, ms)
   })
   const running = run()

@@ -98,10 +98,10 @@ function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Fi
   const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
   const [letter, ...more] = letters
   if (letter === undefined) return [`it is in the dead letter queue${at}`, ...running.map(textOf)]
-  const { id, node, attempt, reason, error } = letter
+  const { id, node, nodeName, attempt, reason, error } = letter
   const others = more.length === 0 ? '' : `, and ${more.length} more like it`
   return [
-    `it is in the dead letter queue${at}: step ${node} was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`,
+    `it is in the dead letter queue${at}: step ${nodeName ?? node} was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`,
     ...running.map(textOf),
     `requeue or discard letter ${id}, or skip or resolve the step`,
   ]

@@ -76,11 +76,21 @@ export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecu
   // The code has changed meanwhile, and there is nothing to do at this time any more.
   if (now === undefined) return
   if (now.tell === null) {
-    stopChild(draft, row, { by: null, reason: `${row.node}, which waited for it, has waited long enough` }, plan)
+    stopChild(
+      draft,
+      row,
+      { by: null, reason: `${row.nodeName ?? row.node}, which waited for it, has waited long enough` },
+      plan,
+    )
     endWait(draft, plan, row, { came: 'nothing' })
     return
   }
-  draft.note('decision.escalated', { node: row.node, executionId: row.id, reason: `to ${now.tell.join(', ')}` })
+  draft.note('decision.escalated', {
+    node: row.node,
+    nodeName: row.nodeName,
+    executionId: row.id,
+    reason: `to ${now.tell.join(', ')}`,
+  })
   if (next === undefined) return
   const at = timer.dueAt + (next.afterMs - now.afterMs) * 1000
   insertWaitTimer(draft, plan, row, { index: index + 1, due: { at } })

@@ -122,7 +122,11 @@ export function pauseIfStuck(draft: ChangeDraft): void {
   if (state !== 'ready' || blockedBy === null || finishing || draft.goesOn()) return
   const failure = draft.failureOf(blockedBy)
   if (draft.workflow.openLetters > 0) {
-    draft.moveWorkflow('dlq', { by: null, reason: `step ${blockedBy} waits for its dead letter to be handled` })
+    const letter = draft.letters().find(({ node }) => node === blockedBy)
+    draft.moveWorkflow('dlq', {
+      by: null,
+      reason: `step ${letter?.nodeName ?? blockedBy} waits for its dead letter to be handled`,
+    })
     return
   }
   draft.moveWorkflow('paused', { by: null, reason: failure ?? `step ${blockedBy} has failed` }, 'exception')
@@ -176,7 +180,7 @@ export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest
   const why =
     draft.state === 'rolling_back'
       ? 'the workflow that waited for it was canceled'
-      : `${row.node}, which waited for it, was left out`
+      : `${row.nodeName ?? row.node}, which waited for it, was left out`
   const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why, how })
   insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, due: { inMs: 0 }, node: row.node, input })
 }

@@ -1,3 +1,6 @@
+/** What is recorded with a step, or thrown into one. */
+import { GenevaError } from './geneva-error.ts'
+
 /** A node that waited for people, for a message or for a child has waited long enough. */
 export class NothingCameError extends GenevaError {
   constructor(workflowId: string, node: string, waited: string) {
@@ -5,15 +8,16 @@ export class NothingCameError extends GenevaError {
   }
 }
 
-/** What is recorded with a step, or thrown into one. */
-import { GenevaError } from './geneva-error.ts'
-
 /** The output of a step was asked for that has none: it was skipped, or has not completed. */
 export class OutputMissingError extends GenevaError {
-  constructor(workflowId: string, node: string, state: string) {
+  constructor(
+    workflowId: string,
+    step: string,
+    remedy = 'Give `output` a fallback as its second argument, to be taken then',
+  ) {
     super(
       'OUTPUT_MISSING',
-      `Step ${node} of workflow ${workflowId} has no output (${state}). Give a fallback: \`this.output(this.${node}, null)\`.`,
+      `Step ${step} of workflow ${workflowId} has no output: it was skipped or has not completed. ${remedy}.`,
     )
   }
 }

@@ -74,7 +74,7 @@ export const workflowDetail = z.strictObject({
     .nullable(),
   partial: z.boolean(),
   generation: count,
-  deadLetters: z.array(z.strictObject({ id: text, node: text, reason: text })),
+  deadLetters: z.array(z.strictObject({ id: text, node: text, name: text, reason: text })),
   decisions: z.array(decision),
   actions: z.array(z.enum(['pause', 'resume', 'cancel', 'abort'])),
 })
@@ -112,6 +112,7 @@ export const graph = z.strictObject({
 export const attempt = z.strictObject({
   id: text,
   node: text,
+  name: text,
   kind: z.enum(['forward', 'compensate', 'timer']),
   attempt: count,
   state: text,
@@ -139,6 +140,7 @@ export const event = z.strictObject({
   type: text,
   executionId: text.nullable(),
   node: text.nullable(),
+  name: text.nullable(),
   attempt: count.nullable(),
   from: text.nullable(),
   to: text.nullable(),
@@ -214,6 +216,7 @@ const letterShape = {
   workflowType: text,
   executionId: text,
   node: text,
+  name: text,
   attempt: count,
   reason: text,
   error: z.strictObject({ name: text, message: text, stack: text.nullable() }).nullable(),

@@ -40,5 +40,5 @@ export function wireError(error: ErrorRecord | null) {
 
 export function wireLetter(letter: DeadLetter) {
   const { step, error, ...rest } = letter
-  return { ...rest, node: step, error: wireError(error) }
+  return { ...rest, name: step, error: wireError(error) }
 }

@@ -29,6 +29,7 @@ export function fromStored(event: EventWithType): GenevaEvent {
 const nothing = {
   executionId: null,
   node: null,
+  nodeName: null,
   attempt: null,
   from: null,
   to: null,
@@ -84,7 +85,7 @@ function aboutWorkflow(source: Source): object {
 function aboutRows(source: Source): object {
   const { type, from, to, executionId, outcome } = source
   const moved = { from, to }
-  const step = { executionId, step: source.node, attempt: source.attempt }
+  const step = { executionId, step: source.nodeName ?? source.node, attempt: source.attempt }
   switch (type as EngineEventType) {
     case 'step.scheduled':
     case 'step.held':
@@ -119,7 +120,7 @@ function aboutRows(source: Source): object {
     case 'timer.canceled':
       return { executionId, ...moved }
     case 'signal.received':
-      return { signal: source.node, executionId }
+      return { signal: source.nodeName ?? source.node, executionId }
     case 'decision.confirmed':
     case 'decision.rejected':
     case 'decision.escalated':

@@ -33,6 +33,8 @@ export interface NewExecution {
   readonly slot: string
   readonly id: string
   readonly node: string
+  /** Only where it is not the id. */
+  readonly nodeName?: string | null
   readonly kind: ExecutionKind
   readonly attempt: number
   readonly ordinal: number
@@ -59,6 +61,7 @@ export type EndingRow = Pick<
   | 'workflowId'
   | 'id'
   | 'node'
+  | 'nodeName'
   | 'kind'
   | 'attempt'
   | 'ordinal'
@@ -105,7 +108,10 @@ export interface FanIn {
   readonly open: number
 }
 
-export type NewLetter = Pick<LetterRecord, 'id' | 'executionId' | 'node' | 'kind' | 'attempt' | 'reason' | 'error'>
+export type NewLetter = Pick<
+  LetterRecord,
+  'id' | 'executionId' | 'node' | 'nodeName' | 'kind' | 'attempt' | 'reason' | 'error'
+>
 
 export interface ClosedLetter {
   readonly id: string
@@ -260,7 +266,7 @@ export interface LatestEnding {
 export type UndoRow = Pick<
   LatestEnding,
   'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
-> & { readonly startedAt: number | null }
+> & { readonly startedAt: number | null; readonly nodeName?: string | null }
 
 /** A compensation that has ended, and the execution that it was to undo. */
 export interface TriedUndo {

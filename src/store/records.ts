@@ -160,6 +160,8 @@ export interface ActiveExecution {
   readonly slot: string
   readonly id: string
   readonly node: string
+  /** What people call the node; `null` where that is its id, as it is in classes. */
+  readonly nodeName: string | null
   readonly kind: ExecutionKind
   readonly attempt: number
   /** How many executions came before this one on its path: the order of history. */
@@ -197,6 +199,8 @@ export interface EndedExecution {
   readonly workflowId: string
   readonly id: string
   readonly node: string
+  /** What people call the node; `null` where that is its id, as it is in classes. */
+  readonly nodeName: string | null
   readonly kind: ExecutionKind
   readonly attempt: number
   readonly ordinal: number
@@ -289,6 +293,8 @@ export interface EventRecord {
   readonly type: string
   readonly executionId: string | null
   readonly node: string | null
+  /** What people call the node; `null` where that is its id, as it is in classes. */
+  readonly nodeName: string | null
   readonly attempt: number | null
   readonly from: string | null
   readonly to: string | null
@@ -331,6 +337,8 @@ export interface LetterRecord {
   readonly workflowType: string
   readonly executionId: string
   readonly node: string
+  /** What people call the node; `null` where that is its id, as it is in classes. */
+  readonly nodeName: string | null
   readonly kind: ExecutionKind
   readonly attempt: number
   readonly reason: LetterReason

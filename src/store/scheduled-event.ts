@@ -2,8 +2,9 @@
 import type { NewEvent, NewExecution } from './change.ts'
 
 export function scheduledEvent(row: NewExecution): NewEvent {
-  const { workflowId, id: executionId, node, attempt, state, kind, owner } = row
-  if (owner !== null) return { workflowId, type: 'step.started', executionId, node, attempt, to: state, by: owner }
+  const { workflowId, id: executionId, node, nodeName = null, attempt, state, kind, owner } = row
+  if (owner !== null)
+    return { workflowId, type: 'step.started', executionId, node, nodeName, attempt, to: state, by: owner }
   const type = kind === 'timer' ? 'timer.scheduled' : 'step.scheduled'
-  return { workflowId, type, executionId, node, attempt, to: state }
+  return { workflowId, type, executionId, node, nodeName, attempt, to: state }
 }

@@ -40,12 +40,15 @@ export interface WorkflowAside {
   readonly updatedAt: number
   /** Up to five of its active rows, in the order of the graph's slots. */
   readonly active: readonly AsideRow[]
+  /** What people call the node that keeps others waiting, where that is not its id. */
+  readonly blockedByName: string | null
   /** The newest failed attempt. */
-  readonly error: { readonly node: string; readonly className: string; readonly message: string } | null
+  readonly error: { readonly name: string; readonly className: string; readonly message: string } | null
 }
 
 export interface AsideRow {
-  readonly node: string
+  /** What people call the node. */
+  readonly name: string
   readonly queue: string
   readonly priority: number
   readonly dueAt: number
@@ -57,6 +60,7 @@ export interface AsideRow {
 export interface AttemptRecord {
   readonly id: string
   readonly node: string
+  readonly nodeName: string | null
   readonly kind: ExecutionKind
   readonly attempt: number
   readonly state: ExecutionState

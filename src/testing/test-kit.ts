@@ -270,7 +270,7 @@ export class TestKit {
     return {
       workflow,
       history: await workflow.history(),
-      declared: graph?.nodes.map(node => node.name) ?? [],
+      declared: (graph?.nodes ?? (await workflow.nodesWithState())).map(node => node.name),
       lastError: this.#parts.errors.lastOf(workflow.id),
     }
   }

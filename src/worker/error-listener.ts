@@ -57,7 +57,7 @@ function contextOf({ workflow, execution }: ClaimedExecution): ErrorContext {
   return {
     workflowId: workflow.id,
     workflow: workflow.type,
-    step: execution.node,
+    step: execution.nodeName ?? execution.node,
     attempt: execution.attempt,
     executionId: execution.id,
   }

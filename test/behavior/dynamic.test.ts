@@ -76,7 +76,7 @@ forEachDatabase('a graph that is built at run time', database => {
     expect((await wf.refresh()).state).toBe('ready')
     await under.runDue()
     expect(await wf.waitUntilFinished({ timeout: '5s' })).toBe(10)
-    expect((await wf.history()).filter(row => row.step === b?.id).map(row => [row.attempt, row.state])).toEqual([
+    expect((await wf.history()).filter(row => row.node === b?.id).map(row => [row.attempt, row.state])).toEqual([
       [1, 'failed'],
       [2, 'completed'],
     ])

@@ -47,6 +47,7 @@ const stored = {
   workflowType: 'Order',
   executionId: '3',
   node: 'ship',
+  nodeName: null,
   attempt: 1,
   from: null,
   to: null,

@@ -9,11 +9,11 @@ import { Time, Took } from '../ui/time.tsx'
 import { words } from '../ui/wording.ts'
 
 export function AttemptCard({ attempt }: { readonly attempt: Attempt }) {
-  const { node, kind, state, outcome, scheduledFor, startedAt, endedAt, error, reason } = attempt
+  const { name, kind, state, outcome, scheduledFor, startedAt, endedAt, error, reason } = attempt
   return (
     <li className="attempt">
       <div className="attempt-head">
-        <strong>{kind === 'compensate' ? `undo ${node}` : plainName(node)}</strong>
+        <strong>{kind === 'compensate' ? `undo ${name}` : plainName(name)}</strong>
         <span className="muted">attempt {attempt.attempt}</span>
         <StateBadge state={state} />
         {outcome && <span className="muted">{words(outcome)}</span>}
@@ -40,7 +40,7 @@ export function AttemptCard({ attempt }: { readonly attempt: Attempt }) {
       </dl>
       {error && <ErrorText error={error} />}
       {attempt.completed > 0 && (
-        <ProgressBar done={attempt.completed} total={attempt.total} label={`Progress of ${node}`} />
+        <ProgressBar done={attempt.completed} total={attempt.total} label={`Progress of ${name}`} />
       )}
       <Payload name="Input" value={attempt.input} />
       <Payload name="Output" value={attempt.output} />

@@ -19,7 +19,7 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
   const letter = useDeadLetter(id)
   return (
     <Page
-      title={letter.data ? `Dead letter: ${letter.data.node}` : 'Dead letter'}
+      title={letter.data ? `Dead letter: ${letter.data.name}` : 'Dead letter'}
       lead={letter.data && <Facts letter={letter.data} />}
     >
       <Answer query={letter} what="the dead letter">
@@ -117,7 +117,7 @@ interface DialogProps {
 function RequeueDialog({ letter, input, close }: DialogProps & { readonly input: string | null }) {
   return (
     <ActionDialog
-      title={`Requeue ${letter.node}?`}
+      title={`Requeue ${letter.name}?`}
       confirm="Requeue"
       close={close}
       deed={reason => {
@@ -125,7 +125,7 @@ function RequeueDialog({ letter, input, close }: DialogProps & { readonly input:
         return {
           path: `${pathOf(letter)}/requeue`,
           body: { ...reasonOf(reason), ...(value === undefined ? {} : { input: value }) },
-          done: `${letter.node} is requeued.`,
+          done: `${letter.name} is requeued.`,
         }
       }}
     >
@@ -140,7 +140,7 @@ function DiscardDialog({ letter, close }: DialogProps) {
   const [then, setThen] = useState<keyof typeof thens>('cancel')
   return (
     <ActionDialog
-      title={`Discard the dead letter of ${letter.node}?`}
+      title={`Discard the dead letter of ${letter.name}?`}
       confirm="Discard"
       grave
       close={close}

@@ -15,9 +15,9 @@ import { letterReason } from '../ui/wording.ts'
 const columns: readonly Column<DeadLetter>[] = [
   {
     name: 'Step',
-    cell: ({ id, node, workflowType }) => (
+    cell: ({ id, name, workflowType }) => (
       <a href={href('dead-letters', id)}>
-        <strong>{node}</strong> of {typeName(workflowType)}
+        <strong>{name}</strong> of {typeName(workflowType)}
       </a>
     ),
   },

@@ -16,14 +16,14 @@ export function EventList({ events, withWorkflow = false }: Props) {
   return (
     <ol className="events">
       {events.map(event => {
-        const { position, type, at, workflowId, node, attempt, to, by, reason, payload } = event
+        const { position, type, at, workflowId, name, attempt, to, by, reason, payload } = event
         const wrong = errorIn(event)
         return (
           <li key={position}>
             <Moment at={at} />
             <code className="event-type">{type}</code>
             <span className="event-text">
-              {node && <strong>{plainName(node)}</strong>}{' '}
+              {name && <strong>{plainName(name)}</strong>}{' '}
               {attempt !== null && attempt > 1 && <span className="muted">attempt {attempt}</span>}{' '}
               {to !== null && words(event.outcome ?? to)}
               {by && <span className="muted"> by {shortOwner(by)}</span>}

@@ -47,7 +47,7 @@ function Bars({ attempts }: { readonly attempts: readonly Attempt[] }) {
         {bars.map(({ attempt, from, began, to }) => (
           <li key={attempt.id}>
             <span className="timeline-name">
-              {attempt.kind === 'compensate' ? `undo ${attempt.node}` : plainName(attempt.node)}
+              {attempt.kind === 'compensate' ? `undo ${attempt.name}` : plainName(attempt.name)}
               {attempt.attempt > 1 && <span className="muted"> #{attempt.attempt}</span>}
             </span>
             <svg width="100%" height="16" aria-hidden="true" focusable="false">

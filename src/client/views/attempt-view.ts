@@ -10,8 +10,10 @@ import { foundWorkflow } from './workflow-detail.ts'
 export interface AttemptView
   extends Omit<
     AttemptRecord,
-    'createdAt' | 'dueAt' | 'startedAt' | 'endedAt' | 'input' | 'output' | 'cursor' | 'error'
+    'nodeName' | 'createdAt' | 'dueAt' | 'startedAt' | 'endedAt' | 'input' | 'output' | 'cursor' | 'error'
   > {
+  /** What people call the node. */
+  readonly name: string
   readonly createdAt: Date
   readonly scheduledFor: Date
   readonly startedAt: Date | null
@@ -22,14 +24,16 @@ export interface AttemptView
   readonly cursor: unknown
 }
 
-export interface EventView extends Omit<EventRecord, 'id' | 'at' | 'since' | 'payload'> {
+export interface EventView extends Omit<EventRecord, 'id' | 'nodeName' | 'at' | 'since' | 'payload'> {
   readonly position: string
+  /** What people call the node. */
+  readonly name: string | null
   readonly at: Date
   readonly payload: unknown
 }
 
 export interface AttemptOptions extends PageOptions {
-  /** Only attempts at this node. */
+  /** Only attempts at this node, by its name or its id. */
   readonly node?: string
 }
 
@@ -49,7 +53,22 @@ function attemptView(record: AttemptRecord): AttemptView {
   const { id, node, kind, attempt, state, outcome, owner, reason, completed, total, runs, ancestry, parents } = record
   const { error } = record
   return {
-    ...{ id, node, kind, attempt, state, outcome, owner, reason, completed, total, runs, ancestry, parents },
+    ...{
+      id,
+      node,
+      name: record.nodeName ?? node,
+      kind,
+      attempt,
+      state,
+      outcome,
+      owner,
+      reason,
+      completed,
+      total,
+      runs,
+      ancestry,
+      parents,
+    },
     createdAt: toDate(record.createdAt),
     scheduledFor: toDate(record.dueAt),
     startedAt: toOptionalDate(record.startedAt),
@@ -123,7 +142,7 @@ export function eventView(record: EventRecord): EventView {
   const { workflowId, type, executionId, node, attempt, from, to, by, reason, outcome } = record
   return {
     position: record.id,
-    ...{ workflowId, type, executionId, node, attempt, from, to, by, reason, outcome },
+    ...{ workflowId, type, executionId, node, name: record.nodeName ?? node, attempt, from, to, by, reason, outcome },
     at: toDate(record.at),
     payload: encodedJson(record.payload),
   }

@@ -27,6 +27,7 @@ function executionsOf(briefs: readonly AttemptBrief[], now: number | null): Exec
     return {
       id: brief.id,
       step: brief.node,
+      node: brief.node,
       attempt: brief.attempt,
       dropped: 0,
       state: brief.state,

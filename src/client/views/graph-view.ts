@@ -97,7 +97,7 @@ class GraphViewMaker {
       const { completed: done, total, remainingMs: etaMs } = progress
       this.#progress.set(step, { done, total, etaMs })
     }
-    for (const execution of states?.compensations ?? []) this.#undone.set(execution.step, execution)
+    for (const execution of states?.compensations ?? []) this.#undone.set(execution.node, execution)
   }
 
   make({ foldAt = defaultFoldAt, expand }: FoldOptions): GraphView {

@@ -32,7 +32,7 @@ export interface WorkflowDetail extends WorkflowSummary {
   } | null
   readonly partial: boolean
   readonly generation: number
-  readonly deadLetters: readonly Pick<LetterRecord, 'id' | 'node' | 'reason'>[]
+  readonly deadLetters: readonly (Pick<LetterRecord, 'id' | 'node' | 'reason'> & { readonly name: string })[]
   readonly decisions: readonly DecisionView[]
   /** What may be asked of it in its state. */
   readonly actions: readonly WorkflowAction[]
@@ -92,7 +92,7 @@ export async function workflowDetail(engine: Engine, id: string): Promise<Workfl
     },
     partial: workflow.partial,
     generation: workflow.generation,
-    deadLetters: letters.map(({ id, node, reason }) => ({ id, node, reason })),
+    deadLetters: letters.map(({ id, node, nodeName, reason }) => ({ id, node, name: nodeName ?? node, reason })),
     decisions: decisions.map(decisionView),
     actions: actionsIn(stateOf(snapshot)),
   }

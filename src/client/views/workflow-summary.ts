@@ -17,7 +17,7 @@ export interface WorkflowSummary {
   readonly type: string
   readonly hero: HeroName | null
   readonly state: WorkflowState
-  /** The nodes at which it stands, five at most; for one that has stopped, the node that has failed. */
+  /** The names of the nodes at which it stands, five at most; for one that has stopped, the node that has failed. */
   readonly at: readonly string[]
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -111,20 +111,21 @@ function summaryOf(snapshot: WorkflowSnapshot, aside: WorkflowAside | null): Wor
   const active = aside?.active ?? []
   const [first = null] = active
   const counting = active.find(({ total }) => total !== null)
-  const stoppedAt = workflow.blockedBy === null || isEnd(workflow.state) ? [] : [workflow.blockedBy]
+  const stoppedAt =
+    workflow.blockedBy === null || isEnd(workflow.state) ? [] : [aside?.blockedByName ?? workflow.blockedBy]
   const error = aside?.error ?? null
   return {
     id: workflow.id,
     type: workflow.type,
     hero: heroNameOf(workflow.hero),
     state: stateOf(snapshot),
-    at: active.length === 0 ? stoppedAt : [...new Set(active.map(({ node }) => node))],
+    at: active.length === 0 ? stoppedAt : [...new Set(active.map(({ name }) => name))],
     createdAt: toDate(workflow.createdAt),
     updatedAt: toDate(aside?.updatedAt ?? workflow.createdAt),
     endedAt: toOptionalDate(workflow.endedAt),
     priority: first?.priority ?? null,
     queue: first?.queue ?? null,
-    error: error === null ? null : `${error.node}: ${error.className}: ${error.message}`.slice(0, 500),
+    error: error === null ? null : `${error.name}: ${error.className}: ${error.message}`.slice(0, 500),
     progress: counting === undefined ? null : { done: counting.completed, total: counting.total ?? 0 },
     frozen: workflow.frozen !== null,
   }

@@ -56,7 +56,8 @@ function noticeLine(notice: WorkerNotice): readonly [Level, string, object?] {
       return ['warn', 'worker lost its lease and goes on anew', { nextWorkerId: notice.nextId }]
     case 'claim lost': {
       const { workflow, execution } = notice.claimed
-      const { id: executionId, node: step, attempt } = execution
+      const { id: executionId, attempt } = execution
+      const step = execution.nodeName ?? execution.node
       const ids = { workflowId: workflow.id, workflow: workflow.type, executionId, step, attempt }
       return ['warn', 'claim lost: what the step came to was not recorded', ids]
     }
@@ -103,7 +104,7 @@ function wordsOf(type: string): string {
 }
 
 function eventFacts({ event, workflowType }: CommittedEvent): object {
-  const { workflowId, executionId, node, attempt, outcome, reason, by } = event
-  const all = { workflowId, workflow: workflowType, executionId, step: node, attempt, outcome, reason, by }
+  const { workflowId, executionId, node, nodeName, attempt, outcome, reason, by } = event
+  const all = { workflowId, workflow: workflowType, executionId, step: nodeName ?? node, attempt, outcome, reason, by }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined))
 }

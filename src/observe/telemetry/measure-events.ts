@@ -1,5 +1,6 @@
 /** Turns events, as they are committed, into measurements. Pure but for the meters. */
 import { ownerOf } from '../../engine/plan.ts'
+import type { NewEvent } from '../../store/change.ts'
 import type { CommittedEvent } from '../../store/event-store.ts'
 import type { Labels, Meters } from './metric-table.ts'
 
@@ -14,7 +15,7 @@ export function measureEvents(events: readonly CommittedEvent[], meters: Meters)
 function measure(committed: CommittedEvent, meters: Meters, together: readonly CommittedEvent[]): void {
   const { event } = committed
   const workflow = workflowLabel(committed.workflowType)
-  const step = { workflow, step: stepLabel(event.node) }
+  const step = { workflow, step: stepLabel(event) }
   switch (event.type) {
     case 'workflow.started':
       meters.count('geneva.workflows.started', { workflow })
@@ -105,6 +106,6 @@ export function workflowLabel(type: string): string {
 }
 
 /** Items go by the name of the node that they belong to: there may be any number of them. */
-export function stepLabel(node: string | null | undefined): string {
-  return node ? (ownerOf(node) ?? node) : ''
+export function stepLabel({ node, nodeName }: Pick<NewEvent, 'node' | 'nodeName'>): string {
+  return nodeName ?? (node ? (ownerOf(node) ?? node) : '')
 }

@@ -82,7 +82,7 @@ export class OpenTelemetryTraces implements Tracing {
   #startAttempt(claimed: ClaimedExecution): Span {
     const { workflow, execution, trace } = claimed
     const { trace: traces, ROOT_CONTEXT: root, SpanKind } = this.#api
-    const name = `${workflowLabel(workflow.type)} ${stepLabel(execution.node)}`
+    const name = `${workflowLabel(workflow.type)} ${stepLabel(execution)}`
     const started = readTrace(trace)
     const startedAt = Math.max(execution.startedAt ?? 0, execution.dueAt)
     // What goes on as a new workflow again and again would have a trace without an end.
@@ -124,7 +124,7 @@ function attributesOf({ workflow, execution }: ClaimedExecution): Attributes {
     'geneva.workflow.id': workflow.id,
     'geneva.workflow.type': workflowLabel(workflow.type),
     'geneva.execution.id': execution.id,
-    'geneva.step': execution.node,
+    'geneva.step': execution.nodeName ?? execution.node,
     'geneva.attempt': execution.attempt,
     'geneva.queue': execution.queue,
     ...(execution.owner === null ? {} : { 'geneva.worker.id': execution.owner }),

@@ -141,7 +141,7 @@ function measureNotice(notice: WorkerNotice, meters: Meters): void {
   if (notice.kind === 'lease lost') meters.count('geneva.leases.lost', {})
   if (notice.kind !== 'claim lost') return
   const { workflow, execution } = notice.claimed
-  meters.count('geneva.claims.lost', { workflow: workflowLabel(workflow.type), step: stepLabel(execution.node) })
+  meters.count('geneva.claims.lost', { workflow: workflowLabel(workflow.type), step: stepLabel(execution) })
 }
 
 function checked(options: TelemetryOptions = {}): TelemetryOptions {

@@ -22,7 +22,7 @@ const knownParts = new KnownParts()
 
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
   // Slots are compared, byte by byte, which a value by itself would have to be told.
-  const { singles, shape } = splitSet(set, ['course', 'code', 'time'])
+  const { singles, shape } = splitSet(set, ['course', 'code', 'time', 'name'])
   const columns: (readonly (string | number | null)[])[] = []
   Object.values(set.columns).forEach((type, index) => {
     if (singles[index] !== undefined) return

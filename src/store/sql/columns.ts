@@ -12,7 +12,7 @@ export const workflowColumns: Sql = raw(
 
 /** An active execution under alias `a`. */
 export const activeColumns: Sql = raw(
-  'a.workflow_id, a.slot, a.id, a.node, a.kind, a.attempt, a.ordinal, a.state, a.queue, a.handler, a.lane, a.generation, ' +
+  'a.workflow_id, a.slot, a.id, a.node, a.node_name, a.kind, a.attempt, a.ordinal, a.state, a.queue, a.handler, a.lane, a.generation, ' +
     'a.priority, a.created_at, a.due_at, a.started_at, a.owner, a.fence, a.failures, a.crashes, a.start_mark, ' +
     'a.held_from, a.cursor_value, a.completed_iterations, a.total_iterations, a.runs, a.input as a_input, ' +
     'a.ancestry_hash, a.parents',
@@ -26,13 +26,13 @@ export const latestColumns: Sql = raw(
 
 /** An event under alias `v`. */
 export const eventColumns: Sql = raw(
-  'v.id, v.workflow_id, v.type, v.execution_id, v.node, v.attempt, v.from_state, v.to_state, v.at, v.requested_by, ' +
+  'v.id, v.workflow_id, v.type, v.execution_id, v.node, v.node_name, v.attempt, v.from_state, v.to_state, v.at, v.requested_by, ' +
     'v.reason, v.outcome, v.since, v.payload',
 )
 
 /** An ended execution under alias `e`. */
 export const endedColumns: Sql = raw(
-  'e.workflow_id, e.id, e.node, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.created_at, e.due_at, ' +
+  'e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.created_at, e.due_at, ' +
     'e.started_at, e.ended_at, e.owner, e.error_class, e.error_message, e.error_stack, e.reason, ' +
     'e.cursor_value, e.completed_iterations, e.total_iterations, e.runs, e.ancestry_hash, e.parents',
 )

@@ -16,10 +16,10 @@ export type ColumnType = 'id' | 'text' | 'int' | 'json'
 
 /**
  * Columns that are mostly the same in all rows of a set: those that tell how an attempt went, since most go well the first
- * time, those that tell which code or kind of event it belongs to, the slot, which is one for all chains, and times. A dialect may then send one
+ * time, those that tell which code or kind of event it belongs to, the slot, which is one for all chains, times, and names that only nodes of stored graphs have. A dialect may then send one
  * value instead of many, for all columns that are named so or for none, so that there are few statements to prepare.
  */
-export type Alike = 'course' | 'code' | 'slot' | 'time'
+export type Alike = 'course' | 'code' | 'slot' | 'time' | 'name'
 
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>

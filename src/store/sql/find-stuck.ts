@@ -16,8 +16,8 @@ export async function findStuck(
   forMs: number,
   limit: number,
 ): Promise<{ readonly now: number; readonly rows: readonly StuckRow[] }> {
-  const { active, letters, limits, workers, workflows } = context.tables
-  const columns = raw('a.workflow_id, w.type, a.node, a.queue, a.handler, a.owner')
+  const { active, history, letters, limits, workers, workflows } = context.tables
+  const columns = raw('a.workflow_id, w.type, coalesce(a.node_name, a.node) as node, a.queue, a.handler, a.owner')
   const before = sql`${context.now} - ${forMs * 1000}`
   const read = async (kind: StuckKind, statement: Sql) =>
     (await context.read(statement)).map(row => stuckRow(kind, row))
@@ -45,8 +45,8 @@ export async function findStuck(
   )
   const paused = await read(
     'paused',
-    sql`select w.state as standing, w.id as workflow_id, w.type, coalesce(w.blocked_by, (select min(l.node) from ${letters} l
-        where l.workflow_id = w.id and l.state = 'open')) as node, coalesce(w.paused_at, w.created_at) as since
+    sql`select w.state as standing, w.id as workflow_id, w.type, coalesce((select max(h.node_name) from ${history} h where h.workflow_id = w.id and h.node = w.blocked_by), w.blocked_by,
+        (select min(coalesce(l.node_name, l.node)) from ${letters} l where l.workflow_id = w.id and l.state = 'open')) as node, coalesce(w.paused_at, w.created_at) as since
       from ${workflows} w where w.${raw(rareStateCondition)} and w.state in ('paused', 'dlq') and coalesce(w.paused_at, w.created_at) <= ${before}
       order by w.id limit ${limit}`,
   )

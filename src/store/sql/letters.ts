@@ -18,6 +18,7 @@ const columns: Columns<Letter> = {
   workflow_id: ['id', letter => letter.workflowId],
   execution_id: ['id', letter => letter.executionId],
   node: ['text', letter => letter.node],
+  node_name: ['text', letter => letter.nodeName],
   kind: ['text', letter => letter.kind],
   attempt: ['int', letter => letter.attempt],
   reason: ['text', letter => letter.reason],
@@ -57,7 +58,7 @@ export function closeLetters(context: SqlContext, letters: readonly ClosedLetter
 }
 
 const letterColumns = raw(
-  'd.id, d.workflow_id, d.execution_id, d.node, d.kind, d.attempt, d.reason, d.error_class, d.error_message, d.error_stack, ' +
+  'd.id, d.workflow_id, d.execution_id, d.node, d.node_name, d.kind, d.attempt, d.reason, d.error_class, d.error_message, d.error_stack, ' +
     'd.state, d.created_at, d.handled_at, d.handled_by, d.handled_reason, w.type',
 )
 
@@ -80,7 +81,7 @@ export async function listLetters(context: SqlContext, filter: LetterFilter): Pr
   // Written out: an index over open letters serves only a condition that is known beforehand.
   if (filter.state !== undefined) all.push(raw(`d.state = '${filter.state.replace(/[^a-z]/g, '')}'`))
   if (filter.workflowId !== undefined) all.push(sql`d.workflow_id = ${context.id(filter.workflowId)}`)
-  if (filter.node !== undefined) all.push(sql`d.node = ${filter.node}`)
+  if (filter.node !== undefined) all.push(sql`(d.node = ${filter.node} or d.node_name = ${filter.node})`)
   if (filter.reason !== undefined) all.push(sql`d.reason = ${filter.reason}`)
   if (filter.types !== undefined) all.push(oneOf(raw('w.type'), filter.types))
   if (filter.before !== undefined) all.push(sql`d.id < ${context.id(filter.before)}`)
@@ -99,6 +100,7 @@ export function letterRecord(row: Row): LetterRecord {
     workflowType: text(row, 'type'),
     executionId: text(row, 'execution_id'),
     node: text(row, 'node'),
+    nodeName: optionalText(row, 'node_name'),
     kind: text(row, 'kind') as LetterRecord['kind'],
     attempt: int(row, 'attempt'),
     reason: text(row, 'reason') as LetterRecord['reason'],

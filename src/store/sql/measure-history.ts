@@ -9,7 +9,7 @@ import type { Row } from './dialect.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 function newest(context: SqlContext, since: number, limit: number): Sql {
-  return sql`(select e.workflow_id, e.node, e.state, e.outcome, e.error_class, e.due_at, e.started_at, e.ended_at
+  return sql`(select e.workflow_id, coalesce(e.node_name, e.node) as node, e.state, e.outcome, e.error_class, e.due_at, e.started_at, e.ended_at
     from ${context.tables.history} e where e.ended_at >= ${since} and e.kind = 'forward' and e.started_at is not null
     order by e.ended_at desc limit ${limit}) h`
 }

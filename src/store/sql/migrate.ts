@@ -10,9 +10,10 @@ import type { Executor, KeyType } from './dialect.ts'
 import { detectKeyType } from './key-type.ts'
 import { foundation } from './migrations/foundation.ts'
 import type { Migration } from './migrations/migration.ts'
+import { nodeNames } from './migrations/node-names.ts'
 import { raw, render, type Sql, sql } from './sql.ts'
 
-const migrations: readonly Migration[] = [foundation]
+const migrations: readonly Migration[] = [foundation, nodeNames]
 
 interface SchemaStatus {
   readonly version: number

@@ -82,9 +82,11 @@ export function workflowConditions(context: SqlContext, filter: Omit<WorkflowFil
 /** A workflow stands at its active nodes and at the one that has failed; a paused one without any at the node that ended last. */
 function standsAt(context: SqlContext, node: string, active: Sql): Sql {
   const { history } = context.tables
-  return sql`exists (select 1 from ${active} n where n.workflow_id = w.id and n.node = ${node}) or w.blocked_by = ${node}
+  const named = (alias: string) => sql`(${raw(`${alias}.node`)} = ${node} or ${raw(`${alias}.node_name`)} = ${node})`
+  return sql`exists (select 1 from ${active} n where n.workflow_id = w.id and ${named('n')}) or w.blocked_by = ${node}
+    or exists (select 1 from ${history} b where b.workflow_id = w.id and b.node = w.blocked_by and b.node_name = ${node})
     or (w.state = 'paused' and not exists (select 1 from ${active} n where n.workflow_id = w.id and n.kind <> 'timer')
-      and exists (select 1 from ${history} e where e.workflow_id = w.id and e.node = ${node} and e.ordinal =
+      and exists (select 1 from ${history} e where e.workflow_id = w.id and ${named('e')} and e.ordinal =
         (select max(l.ordinal) from ${history} l where l.workflow_id = w.id)))`
 }
 

@@ -97,7 +97,7 @@ export interface SplitSet {
 }
 
 /** Parts a set into what is the same in all rows and what is not. Columns of one kind go together. */
-export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code', 'slot', 'time']): SplitSet {
+export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code', 'slot', 'time', 'name']): SplitSet {
   const alike = (set.alike ?? []).map(kind => (kind !== null && kinds.includes(kind) ? kind : null))
   const singles: (Value | undefined)[] = alike.map(() => undefined)
   const uneven = new Set<Alike>()

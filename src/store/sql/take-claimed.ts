@@ -197,6 +197,7 @@ function startedEvent({ before, after }: Take): NewEvent {
     type: startedEvents[before.kind],
     executionId: before.id,
     node: before.node,
+    nodeName: before.nodeName,
     attempt: before.attempt,
     from: before.state,
     to: 'in_progress',

@@ -33,7 +33,7 @@ function factsFrom(rows: readonly Row[], place: ReadonlyMap<string, number>): Un
 }
 
 function selectEnded(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select e.workflow_id, e.id, e.node, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at,
+  return sql`select e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at,
       e.ancestry_hash, e.parents from ${context.tables.history} e
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind in ('forward', 'compensate')`
 }
@@ -48,6 +48,7 @@ function undoRow(row: Row): UndoRow {
   return {
     id: text(row, 'id'),
     node: text(row, 'node'),
+    nodeName: optionalText(row, 'node_name'),
     attempt: int(row, 'attempt'),
     ordinal: int(row, 'ordinal'),
     state: text(row, 'state') as EndedState,

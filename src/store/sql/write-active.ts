@@ -25,6 +25,7 @@ const copiedColumns: Columns<NewExecution> = {
   ...keyColumns,
   id: ['id', row => row.id],
   node: ['text', row => row.node],
+  node_name: ['text', row => row.nodeName ?? null, 'name'],
   kind: ['text', row => row.kind, 'course'],
   attempt: ['int', row => row.attempt, 'course'],
   ordinal: ['int', row => row.ordinal],

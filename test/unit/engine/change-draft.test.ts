@@ -99,6 +99,7 @@ describe('a draft', () => {
         type: 'step.completed',
         executionId: '8',
         node: 'a',
+        nodeName: null,
         attempt: 1,
         from: 'in_progress',
         to: 'completed',

@@ -91,6 +91,7 @@ export function row(more: Partial<ActiveExecution> = {}): ActiveExecution {
     slot: '',
     id: '8',
     node: 'a',
+    nodeName: null,
     kind: 'forward',
     attempt: 1,
     ordinal: 1,

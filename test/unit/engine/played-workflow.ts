@@ -384,9 +384,10 @@ export class PlayedWorkflow {
   }
 
   #write(next: NewExecution): void {
-    const { due, lane = '', ...rest } = next
+    const { due, lane = '', nodeName = null, ...rest } = next
     this.rows.set(next.slot, {
       ...rest,
+      nodeName,
       lane,
       createdAt: 1000,
       dueAt: 'at' in due ? due.at : 1000 + due.inMs * 1000,

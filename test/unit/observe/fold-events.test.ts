@@ -13,6 +13,7 @@ function fold(...lines: readonly Line[]) {
       type,
       executionId: type.startsWith('workflow.') ? null : '8',
       node: 'charge',
+      nodeName: null,
       attempt: 1,
       from,
       to,

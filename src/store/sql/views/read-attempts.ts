@@ -11,7 +11,9 @@ export async function readAttempts(context: SqlContext, read: AttemptRead): Prom
   const { active, history } = context.tables
   const of = (alias: string): Sql => {
     const own = sql`${raw(`${alias}.workflow_id`)} = ${context.id(read.workflowId)} and ${raw(`${alias}.kind`)} <> 'timer'`
-    return read.node === undefined ? own : sql`${own} and ${raw(`${alias}.node`)} = ${read.node}`
+    return read.node === undefined
+      ? own
+      : sql`${own} and (${raw(`${alias}.node`)} = ${read.node} or ${raw(`${alias}.node_name`)} = ${read.node})`
   }
   const [ended = [], count = []] = await context.snapshot([
     sql`select ${endedColumns}, e.input, e.output from ${history} e where ${of('e')}

@@ -489,9 +489,12 @@ export class Model {
       return
     }
     if (this.isOver) return
-    // Once a step has declared it finished, nothing new is due.
-    while (this.#endJoined() || (this.cause !== 'finishing' && this.#scheduleDue()));
-    for (const node of this.all()) if (node.state === 'waiting' && node.each === null) this.#fillPlaces(node)
+    // Once a step has declared it finished, nothing new is due, and no place goes to the next.
+    const isDeclared = this.cause === 'finishing'
+    while (this.#endJoined() || (!isDeclared && this.#scheduleDue()));
+    for (const node of this.all()) {
+      if (!isDeclared && node.state === 'waiting' && node.each === null) this.#fillPlaces(node)
+    }
     if (this.state !== 'ready') return
     if (this.all().every(isSatisfied)) this.#become('finished')
     else if (this.all().some(goesOn)) return

@@ -12,6 +12,7 @@ import { currentName, type Plan } from './plan.ts'
 import { requeueCompensation } from './requeue-compensation.ts'
 import { rollbackOf } from './rollback.ts'
 import { repeat } from './schedule.ts'
+import { giving } from './stored-input.ts'
 import { abortWorkflow, cancelWorkflow, holdRows, letGoDeadline, rollBack } from './wind-down.ts'
 
 export function deadLetter(
@@ -47,7 +48,7 @@ export function decideRequeue(draft: ChangeDraft, { letterId, request, input }: 
   }
   const name = currentName(plan, letter.node)
   const row = draft.rows().find(each => each.state === 'paused' && currentName(plan, each.node) === name)
-  if (input !== null && row) draft.giveInput(row, input)
+  if (input !== null && row) draft.giveInput(row, giving(row.input, input))
   draft.closeLetter(letter, 'requeued', request)
   goOnFromLetters(draft, plan, request)
 }

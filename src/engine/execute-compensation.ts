@@ -14,10 +14,10 @@ import type { ClaimedExecution } from '../store/records.ts'
 import { nodeOf, type StepJob, type StepRun, timeoutFor } from './execute-step.ts'
 import { loadHero } from './load-hero.ts'
 import { stepContext } from './make-context.ts'
-import { undoneBy } from './rollback.ts'
 import { runBody } from './run-body.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { undoneBy } from './stored-input.ts'
 
 /** What is known of the execution that is undone. */
 export interface UndoneExecution {
@@ -52,7 +52,6 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
   }
   const context = stepContext(job, {
     mayOutliveHero: definition.mayOutliveHero,
-    showsInput: false,
     undoes: undoneBy(execution.input),
   })
   const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)

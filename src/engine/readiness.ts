@@ -15,8 +15,9 @@ import { isSatisfied } from './is-satisfied.ts'
 import { type NodeStanding, nodeStandings } from './node-standings.ts'
 import type { NodeState } from './node-state.ts'
 import type { QueueHolds } from './queue-holds.ts'
+import { childIn } from './stored-input.ts'
 import type { FailureCause, WaitReason } from './wait-reason.ts'
-import { childKey, stopTimerSlot } from './wind-down.ts'
+import { stopTimerSlot } from './wind-down.ts'
 import type { Workforce } from './workforce.ts'
 
 export interface NodeReadiness {
@@ -192,7 +193,7 @@ class Conditions {
       const { prompt = null, assignTo = [], quorum = 1 } = node.human ?? {}
       return { kind: 'people', prompt, assignTo, quorum }
     }
-    const child = row.input === null ? null : childKey(row.input)
+    const child = childIn(row.input)
     if (child !== null) {
       const { type = null, state = null } = this.#standing.children.get(child.workflowId) ?? {}
       return { kind: 'child', workflowId: child.workflowId, type, state }

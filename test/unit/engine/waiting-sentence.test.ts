@@ -1,5 +1,7 @@
 /** One sentence for every way in which a workflow can stand. */
+
 import { expect, it } from 'vitest'
+import { markChild } from '../../../src/engine/stored-input.ts'
 import { waitingSentence } from '../../../src/engine/waiting-sentence.ts'
 import { diamond, graphOf, idleRowOf, rowOf, stopTimer } from './facts.ts'
 import { ableWorker, doneEnd, endOf, minute, noon, readiness, type Standing, standingOf } from './standings.ts'
@@ -34,14 +36,14 @@ const sentences: readonly (readonly [string, Standing, string])[] = [
   [
     'waits for a child',
     {
-      active: [idleRowOf('a', { state: 'waiting', input: '{"child":"12"}' })],
+      active: [idleRowOf('a', { state: 'waiting', input: markChild({ workflowId: '12', isOwn: true }) })],
       children: new Map([['12', { id: '12', type: 'Shipping', state: 'paused' }]]),
     },
     'Step a waits for workflow 12 (Shipping, paused).',
   ],
   [
     'waits for another workflow',
-    { active: [idleRowOf('a', { state: 'waiting', input: '{"existing":"13"}' })] },
+    { active: [idleRowOf('a', { state: 'waiting', input: markChild({ workflowId: '13', isOwn: false }) })] },
     'Step a waits for workflow 13.',
   ],
   [

@@ -122,9 +122,21 @@ class People extends Workflow<null, Place> {
 class Part extends Workflow<null, Place> {
   static {
     this.named('part-of-letters')
-    this.step('only')
+    this.step('only', { onException: 'cancel' })
   }
-  async only() {}
+  async only() {
+    sceneOf(this).failIfToldTo()
+  }
+}
+
+class Family extends Workflow<null, Place> {
+  static {
+    this.named('family')
+    this.child('part', { workflow: Part, start: wf => ({ input: wf.input }), onException: 'dlq' })
+  }
+  async part(child: Child<typeof Part>) {
+    sceneOf(this).seen.push(child.id)
+  }
 }
 
 class Letters extends Workflow<null, Place> {
@@ -158,7 +170,7 @@ const lookalikes = [
 ]
 
 forEachDatabaseSideBySide('what an execution is given', database => {
-  const workflows = [JobInClass, PlainStep, People, Letters, Part]
+  const workflows = [JobInClass, PlainStep, People, Letters, Part, Family]
   const under = useGeneva(database, { workflows, jobs: [charge, find, refund, breaks] })
 
   const input: Place = { on: database.name }
@@ -295,6 +307,19 @@ forEachDatabaseSideBySide('what an execution is given', database => {
     expect(seen).toEqual([ann, ann, [7, undefined], [7, undefined], ['forget', undefined]])
     const { items } = await under.geneva.views.history(wf.id)
     expect(items.map(attempt => attempt.input)).toEqual(items.map(() => null))
+  })
+
+  it('is not a child that has not finished: a requeue starts another one', async () => {
+    const wf = await under.geneva.start(Family, { input })
+    expect(await ended(wf)).toBe('dlq')
+    const letter = await letterOf(wf.id)
+    await expect(under.geneva.requeue(letter.id, { input: 1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    scene.fails = false
+    await under.geneva.requeue(letter.id)
+    expect(await ended(wf)).toBe('finished')
+    const [second, first] = (await under.geneva.list(Part)).items.filter(({ parentId }) => parentId === wf.id)
+    expect([first?.state, second?.state]).toEqual(['canceled', 'finished'])
+    expect(seen).toEqual([second?.id])
   })
 
   it('leaves everything as its events say', async () => {

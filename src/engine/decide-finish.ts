@@ -153,7 +153,10 @@ class Applying {
       draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
-    const action = actionFor(report.policy, failures - (report.retried ?? 0))
+    const { retried = 0 } = report
+    // An error that is not worth a retry uses up what was left of them, so from here on each failure is one beyond.
+    const beyond = Math.max(1, failures - retried)
+    const action = actionFor(report.policy, beyond)
     if (action !== 'reattempt' && action !== 'skip' && this.#isAbsorbed(row)) {
       draft.end(row, 'failed', timedOut ?? absorbedOutcomes[action], {
         error,
@@ -164,7 +167,7 @@ class Applying {
     switch (action) {
       case 'reattempt':
         draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
-        return this.#again(row, { inMs: report.policy.waitMs, failures })
+        return this.#again(row, { inMs: report.policy.waitMs, failures: retried + beyond })
       case 'skip':
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)

@@ -42,7 +42,7 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
   const node = nodeOf(definition, execution.node)
   const settings = node?.compensation ?? null
   const rules = {
-    retry: settings === null ? null : retryOf(definition, settings),
+    retry: settings === null ? null : retryOfCompensation(definition, settings),
     failures: execution.failures,
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
   }
@@ -114,7 +114,7 @@ export function compensationFor(
 }
 
 /** One that must not be called twice is not. */
-function retryOf(definition: WorkflowDefinition, { idempotent, retry }: CompensationSettings) {
+export function retryOfCompensation(definition: WorkflowDefinition, { idempotent, retry }: CompensationSettings) {
   return idempotent ? (retry ?? definition.retry ?? defaultRetry) : null
 }
 

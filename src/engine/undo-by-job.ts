@@ -38,7 +38,7 @@ export async function undoByJob(execution: UndoExecution): Promise<StepRun> {
     context,
     isResumable: false,
     encode: () => null,
-    retry: idempotent ? retryOf(compensation, job) : null,
+    retry: retryOfUndo(compensation, job),
     failures: claimed.execution.failures,
     timeout: timeoutMs === null ? null : timeoutFor(execution, timeoutMs),
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
@@ -87,7 +87,9 @@ async function argsOf(execution: UndoExecution, node: FrozenNode, undone: Undone
   }
 }
 
-function retryOf({ retry }: FrozenCompensation, job: Job) {
+/** One that must not be called twice is not. */
+export function retryOfUndo({ retry, idempotent = true }: FrozenCompensation, job: Job) {
+  if (!idempotent) return null
   const notation = retry ?? job.retry
   return notation === null ? defaultRetry : normalizeRetry(notation, `job ${job.name}`)
 }

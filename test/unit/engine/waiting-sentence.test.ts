@@ -34,6 +34,30 @@ const sentences: readonly (readonly [string, Standing, string])[] = [
     'Step a is tried again at 2026-01-01 12:03:00 UTC, in 3 minutes, after failure 2 of 3: Error: broken.',
   ],
   [
+    'is tried again by its policy, its retries being over',
+    { active: [idleRowOf('a', { ...later, failures: 4, attempt: 3 })], latest: [endOf('a', { attempt: 2 })] },
+    'Step a is tried again at 2026-01-01 12:03:00 UTC, in 3 minutes, because its policy says so: Error: broken.',
+  ],
+  [
+    'tries a compensation again',
+    {
+      workflow: { state: 'rolling_back', rollback: { kind: 'failure', message: null, by: null, givenUp: false } },
+      active: [idleRowOf('a', { ...later, kind: 'compensate', failures: 1, attempt: 2 })],
+      latest: [doneEnd('a')],
+      undo: endOf('a', { error: { className: 'Error', message: 'closed' } }),
+    },
+    'It is being rolled back; what undoes step a is tried again at 2026-01-01 12:03:00 UTC, in 3 minutes, after failure 1 of 3: Error: closed.',
+  ],
+  [
+    'runs a compensation',
+    {
+      workflow: { state: 'rolling_back' },
+      active: [rowOf('a', { kind: 'compensate', startedAt: null })],
+      latest: [doneEnd('a')],
+    },
+    'It is being canceled; what undoes step a is run by worker worker on host-1.',
+  ],
+  [
     'waits for a child',
     {
       active: [idleRowOf('a', { state: 'waiting', input: markChild({ workflowId: '12', isOwn: true }) })],

@@ -1,4 +1,5 @@
 /** Requeues a dead letter, with what its execution worked on or with something else, which is checked before anything changes. */
+import type { NodeKind } from '../definition/graph.ts'
 import { validateArgs } from '../definition/job.ts'
 import type { Course } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -17,6 +18,14 @@ export interface RequeueOptions extends RequestOptions {
 }
 
 const maxBytes = 1024 * 1024
+
+/** What nobody can give them: they get it in another way, and keep it. */
+const worksOn: Readonly<Partial<Record<NodeKind, string>>> = {
+  child: 'asks for its child when it runs',
+  each: 'asks for its items when it runs',
+  human: 'works on what people have decided',
+  signal: 'works on what was sent to it',
+}
 
 export async function requeueLetter(engine: Engine, letterId: string, options: RequeueOptions = {}): Promise<void> {
   const request = requestFrom(options)
@@ -41,9 +50,10 @@ async function checkFor(
   input: unknown,
 ): Promise<void> {
   const node = graph.find(currentName(graph, letter.node))
-  if (node?.kind === 'child' || node?.kind === 'each') {
+  const works = node === null ? undefined : worksOn[node.kind]
+  if (works !== undefined) {
     throw new InvalidArgumentError(
-      `Step ${letter.nodeName ?? letter.node} of workflow ${letter.workflowId} asks for its ${node.kind === 'each' ? 'items' : 'child'} when it runs, so it has no input to be replaced. Requeue it as it is.`,
+      `Step ${letter.nodeName ?? letter.node} of workflow ${letter.workflowId} ${works}, so it has no input to be replaced. Requeue it without an input, or resolve or skip it.`,
     )
   }
   const job = frozen?.nodes[letter.node]?.job

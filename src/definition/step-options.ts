@@ -17,7 +17,7 @@ export interface ReattemptPolicy {
   readonly policy: 'reattempt'
   /** How long to wait before the next attempt. Default: not at all. */
   readonly wait?: Duration
-  /** How many failures in a row may be followed by another attempt. Default: no limit. */
+  /** How many failures in a row may be followed by another attempt; those that `retry` answers do not count. Default: no limit. */
   readonly limit?: number
   /** What happens when the limit is reached. Default: `pause`. */
   readonly then?: Exclude<ExceptionAction, 'reattempt'>

@@ -1,6 +1,7 @@
 /** Reads the options of nodes that wait for people or for a message. Mistakes are raised at once, naming class and step. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
+import { describeSpan } from '../primitives/describe-span.ts'
 import { isStandardSchema } from './declare-rules.ts'
 import { isForm } from './define-form.ts'
 import { normalizePolicy } from './exception-policy.ts'
@@ -22,7 +23,7 @@ export const humanOptions: readonly string[] = [
 
 /** Without the form, which a class has as a schema and a stored graph by its name. */
 export function humanWait(options: RawOptions, where: string): HumanWait {
-  const { prompt, form, assignTo, quorum, escalate, onReject } = options
+  const { prompt, form, assignTo, quorum, deadline, escalate, onReject } = options
   if (prompt !== undefined && typeof prompt !== 'string') {
     throw new DefinitionError(`${where}: \`prompt\` must be a text.`)
   }
@@ -30,6 +31,7 @@ export function humanWait(options: RawOptions, where: string): HumanWait {
     throw new DefinitionError(`${where}: \`quorum\` must be a whole number of at least 1.`)
   }
   const escalations = escalate === undefined ? [] : escalationsIn(escalate, where)
+  if (deadline !== undefined) refuseLateEscalations(escalations, waitOf(deadline, 'deadline', where), where)
   return Object.freeze({
     ...(prompt === undefined ? {} : { prompt }),
     ...(isForm(form) ? { form: form.name } : {}),
@@ -84,7 +86,9 @@ function rejectionIn(onReject: unknown, where: string): OnReject {
   throw new DefinitionError(`${where}: \`onReject\` is 'abort', 'rollback' or { backTo: the name of an earlier step }.`)
 }
 
-function escalationsIn(given: unknown, where: string): NonNullable<HumanWait['escalations']> {
+type Escalations = NonNullable<HumanWait['escalations']>
+
+function escalationsIn(given: unknown, where: string): Escalations {
   const all = (Array.isArray(given) ? given : [given]) as unknown[]
   const escalations = all.map(one => {
     if (typeof one !== 'object' || one === null) {
@@ -98,6 +102,15 @@ function escalationsIn(given: unknown, where: string): NonNullable<HumanWait['es
     })
   })
   return Object.freeze(escalations.sort((a, b) => a.afterMs - b.afterMs))
+}
+
+/** Nobody would ever be told: the wait is over by then. */
+function refuseLateEscalations(escalations: Escalations, deadlineMs: number, where: string): void {
+  const late = escalations.find(({ afterMs }) => afterMs >= deadlineMs)
+  if (late === undefined) return
+  throw new DefinitionError(
+    `${where}: the escalation after ${describeSpan(late.afterMs)} comes too late, since the deadline after ${describeSpan(deadlineMs)} ends the wait. Let it come before, or give a longer deadline.`,
+  )
 }
 
 function peopleIn(given: unknown, name: string, where: string): readonly string[] {

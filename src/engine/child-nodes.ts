@@ -9,6 +9,7 @@ import type { StartOrder } from '../store/store.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
 import { type Plan, waitSlotPrefix } from './plan.ts'
+import { markChild } from './stored-input.ts'
 import { limitWait } from './waits.ts'
 import { childOf, endIfNothingRuns } from './wind-down.ts'
 
@@ -16,7 +17,7 @@ import { childOf, endIfNothingRuns } from './wind-down.ts'
 export function waitForChild(draft: ChangeDraft, plan: Plan, row: ActiveExecution, order: StartOrder): void {
   const result = draft.facts.started.get(order.id)
   if (result?.kind === 'started') {
-    draft.move(row, 'waiting', { input: JSON.stringify({ child: order.id }) })
+    draft.move(row, 'waiting', { input: markChild({ workflowId: order.id, isOwn: true }) })
     limitWaitIn(draft, plan, row.slot)
     return
   }
@@ -29,7 +30,7 @@ export function waitForChild(draft: ChangeDraft, plan: Plan, row: ActiveExecutio
 /** The watch stands already, so an end that is not seen here wakes the node later. */
 export function waitForOther(draft: ChangeDraft, plan: Plan, row: ActiveExecution, workflowId: string): void {
   const other = draft.facts.others.get(workflowId)
-  draft.move(row, 'waiting', { input: JSON.stringify({ existing: workflowId }) })
+  draft.move(row, 'waiting', { input: markChild({ workflowId, isOwn: false }) })
   if (other && isEnd(other.state) && other.continuedAs === null) wakeNode(draft, plan, row.node)
   else limitWaitIn(draft, plan, row.slot)
 }
@@ -66,10 +67,10 @@ export function wakeNode(draft: ChangeDraft, plan: Plan, node: string, ended?: E
   } else {
     draft.dropTimer(waitSlotPrefix + row.node)
     const isContinued = ended !== undefined && ended.id !== ended.knownAs
-    const input = isContinued ? { [childOf(row)?.isOwn ? 'child' : 'existing']: ended.id } : null
+    const isOwn = childOf(row)?.isOwn ?? false
     draft.move(row, draft.isHeld ? 'paused' : 'scheduled', {
       due: { inMs: 0 },
-      ...(input === null ? {} : { input: JSON.stringify(input) }),
+      ...(isContinued ? { input: markChild({ workflowId: ended.id, isOwn }) } : {}),
     })
   }
 }

@@ -8,10 +8,11 @@ import type { NewLetter } from '../store/change.ts'
 import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
-import { currentName, type Plan } from './plan.ts'
+import { currentName, nameBeside, type Plan } from './plan.ts'
 import { requeueCompensation } from './requeue-compensation.ts'
 import { rollbackOf } from './rollback.ts'
-import { repeat } from './schedule.ts'
+import { type Predecessor, repeat } from './schedule.ts'
+import { giving } from './stored-input.ts'
 import { abortWorkflow, cancelWorkflow, holdRows, letGoDeadline, rollBack } from './wind-down.ts'
 
 export function deadLetter(
@@ -21,14 +22,36 @@ export function deadLetter(
   { error, reason }: { readonly error: ErrorRecord | null; readonly reason: LetterReason },
 ): void {
   draft.end(row, 'failed', 'dead_lettered', { error })
+  giveUp(draft, plan, row, { error, reason, why: error?.message ?? reason })
+}
+
+interface GivenUp {
+  /** `null`: what is recorded with the attempt. */
+  readonly error: ErrorRecord | null
+  readonly reason: LetterReason
+  /** Why the workflow stands still. */
+  readonly why: string
+}
+
+/** An attempt that has ended is given up: its letter is opened, and its next attempt waits for that to be handled. */
+export function giveUp(
+  draft: ChangeDraft,
+  plan: Plan,
+  ended: Predecessor & { readonly id: string },
+  { error, reason, why }: GivenUp,
+): void {
   if (draft.state !== 'dlq') {
     holdRows(draft)
     // Who has paused it is remembered: it is held again when the letter has been handled.
-    draft.moveWorkflow('dlq', { by: null, reason: error?.message ?? reason }, draft.workflow.pauseCause)
+    draft.moveWorkflow('dlq', { by: null, reason: why }, draft.workflow.pauseCause)
   }
-  const { id: executionId, node, nodeName, kind, attempt } = row
-  draft.openLetter({ id: plan.takeId(), executionId, node, nodeName, kind, attempt, reason, error })
-  repeat(draft, plan, row, { due: { inMs: 0 }, failures: 0, crashes: 0, keepsInput: true })
+  const { id: executionId, node, attempt } = ended
+  const known = plan.graph.find(currentName(plan, node))
+  const nodeName = known && nameBeside(known)
+  draft.openLetter({ id: plan.takeId(), executionId, node, nodeName, kind: 'forward', attempt, reason, error })
+  // A child that did not finish never will: another one is started, unless only workers were lost.
+  const keepsInput = known?.kind !== 'child' || reason === 'crash_limit'
+  repeat(draft, plan, ended, { due: { inMs: 0 }, failures: 0, crashes: 0, keepsInput })
 }
 
 export interface Requeue {
@@ -47,7 +70,7 @@ export function decideRequeue(draft: ChangeDraft, { letterId, request, input }: 
   }
   const name = currentName(plan, letter.node)
   const row = draft.rows().find(each => each.state === 'paused' && currentName(plan, each.node) === name)
-  if (input !== null && row) draft.giveInput(row, input)
+  if (input !== null && row) draft.giveInput(row, giving(row.input, input))
   draft.closeLetter(letter, 'requeued', request)
   goOnFromLetters(draft, plan, request)
 }

@@ -10,8 +10,9 @@ import type { ChangeDraft } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { isEnd } from './end-watch.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
-import { insertCompensation, lostReason, nodeToUndo, undoNext, undoneBy } from './rollback.ts'
+import { insertCompensation, lostReason, nodeToUndo, undoNext } from './rollback.ts'
 import type { StepReport } from './step-report.ts'
+import { undoneBy } from './stored-input.ts'
 
 export function decideCompensated(
   draft: ChangeDraft,

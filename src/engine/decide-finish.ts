@@ -18,6 +18,7 @@ import { rollbackOf } from './rollback.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { type WaitingAction, waitingReason } from './waiting-policy.ts'
 import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
 
@@ -152,16 +153,21 @@ class Applying {
       draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
       return this.#again(row, { inMs: report.retryMs, failures })
     }
-    const action = actionFor(report.policy, failures - (report.retried ?? 0))
-    const absorbed = this.#absorbedAs(row, action)
-    if (absorbed !== null) {
-      draft.end(row, 'failed', timedOut ?? absorbed, { error })
+    const { retried = 0 } = report
+    // An error that is not worth a retry uses up what was left of them, so from here on each failure is one beyond.
+    const beyond = Math.max(1, failures - retried)
+    const action = actionFor(report.policy, beyond)
+    if (action !== 'reattempt' && action !== 'skip' && this.#isAbsorbed(row)) {
+      draft.end(row, 'failed', timedOut ?? absorbedOutcomes[action], {
+        error,
+        reason: waitingReason({ action, failures }),
+      })
       return passReadyJoins(draft, this.#plan, this.#runOn)
     }
     switch (action) {
       case 'reattempt':
         draft.end(row, 'failed', timedOut ?? 'reattempted_by_exception', { error })
-        return this.#again(row, { inMs: report.policy.waitMs, failures })
+        return this.#again(row, { inMs: report.policy.waitMs, failures: retried + beyond })
       case 'skip':
         draft.end(row, 'skipped', 'skipped_by_exception', { error })
         return this.#satisfied(row)
@@ -185,11 +191,9 @@ class Applying {
   }
 
   /** A join can do without the branch: what the policy says waits, and acts if the join fails. */
-  #absorbedAs({ node }: ActiveExecution, action: ExceptionPolicy['action']): Outcome | null {
-    const outcome = absorbedOutcomes[action]
-    if (outcome === undefined || !isSelective(this.#plan.graph)) return null
-    const joins = new SelectiveJoins(this.#draft, this.#plan, node)
-    return joins.isAbsorbed(currentName(this.#plan, node)) ? outcome : null
+  #isAbsorbed({ node }: ActiveExecution): boolean {
+    if (!isSelective(this.#plan.graph)) return false
+    return new SelectiveJoins(this.#draft, this.#plan, node).isAbsorbed(currentName(this.#plan, node))
   }
 
   #again(row: ActiveExecution, again: { inMs: number; failures: number; rewind?: boolean }): readonly NewExecution[] {
@@ -220,7 +224,7 @@ function successOf({ confirmed, resolved }: Extract<StepReport, { kind: 'complet
 }
 
 /** What a step is recorded with that has ended its branch only: what its policy would have done. */
-const absorbedOutcomes: Partial<Record<ExceptionPolicy['action'], Outcome>> = {
+const absorbedOutcomes: Readonly<Record<WaitingAction, Outcome>> = {
   pause: 'paused_by_exception',
   cancel: 'canceled_by_exception',
   rollback: 'rolled_back_by_exception',

@@ -4,7 +4,6 @@
  */
 import { AlreadyDecidedError, InvalidStateError } from '../errors.ts'
 import type { LatestEnding, NewDecision } from '../store/change.ts'
-import { cameIn } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { closeAllLetters } from './dead-letters.ts'
 import { decidedOutput } from './decided-output.ts'
@@ -12,6 +11,7 @@ import { goBack } from './go-back.ts'
 import { latestUnder } from './parents.ts'
 import { currentName, nameBeside, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
+import { cameIn } from './stored-input.ts'
 import { endWait } from './waits.ts'
 import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
 

@@ -14,10 +14,10 @@ import type { ClaimedExecution } from '../store/records.ts'
 import { nodeOf, type StepJob, type StepRun, timeoutFor } from './execute-step.ts'
 import { loadHero } from './load-hero.ts'
 import { stepContext } from './make-context.ts'
-import { undoneBy } from './rollback.ts'
 import { runBody } from './run-body.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { undoneBy } from './stored-input.ts'
 
 /** What is known of the execution that is undone. */
 export interface UndoneExecution {
@@ -42,7 +42,7 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
   const node = nodeOf(definition, execution.node)
   const settings = node?.compensation ?? null
   const rules = {
-    retry: settings === null ? null : retryOf(definition, settings),
+    retry: settings === null ? null : retryOfCompensation(definition, settings),
     failures: execution.failures,
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
   }
@@ -52,7 +52,6 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
   }
   const context = stepContext(job, {
     mayOutliveHero: definition.mayOutliveHero,
-    showsInput: false,
     undoes: undoneBy(execution.input),
   })
   const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)
@@ -115,7 +114,7 @@ export function compensationFor(
 }
 
 /** One that must not be called twice is not. */
-function retryOf(definition: WorkflowDefinition, { idempotent, retry }: CompensationSettings) {
+export function retryOfCompensation(definition: WorkflowDefinition, { idempotent, retry }: CompensationSettings) {
   return idempotent ? (retry ?? definition.retry ?? defaultRetry) : null
 }
 

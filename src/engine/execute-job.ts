@@ -19,7 +19,7 @@ import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { CallTransaction } from './step-transaction.ts'
-import { isReconciling } from './unknown-outcome.ts'
+import { givenIn, isReconciling } from './stored-input.ts'
 
 export interface JobExecution extends ContextSource {
   readonly frozen: FrozenGraph
@@ -40,7 +40,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const { claimed, frozen, job } = execution
   const node = frozen.nodes[claimed.execution.node]
   if (job === null || node === undefined) return missingJob(execution, node)
-  const context = stepContext(execution, { mayOutliveHero: true, showsInput: true })
+  const context = stepContext(execution, { mayOutliveHero: true })
   const rules = {
     context,
     isResumable: false,
@@ -56,14 +56,11 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     ...(job.transactional ? { stop: execution.signal } : {}),
   }
   const outcome = await outcomeOf(rules, async () => {
-    const { input } = claimed.execution
-    const isAsked = node.once?.job !== undefined && isReconciling(input)
-    const isFilled = node.args !== undefined && (input === null || isAsked)
-    const given = isFilled
-      ? await fillArgs(node.args, id => outputOf(execution, id))
-      : ((isAsked ? null : decodeValue(input)) ?? {})
-    const args = job.argsSchema === null ? given : await validateArgs(job, given, node.name)
-    if (isAsked) {
+    const given = givenIn(claimed.execution.input)
+    const isFilled = node.args !== undefined && given === null
+    const value = isFilled ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(given) ?? {})
+    const args = job.argsSchema === null ? value : await validateArgs(job, value, node.name)
+    if (node.once?.job !== undefined && isReconciling(claimed.execution.input)) {
       const { reconcileJob } = execution
       if (reconcileJob === null) throw missingReconcile(execution, node)
       const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))

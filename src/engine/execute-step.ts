@@ -30,7 +30,6 @@ import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, Progress } from '../store/records.ts'
 import { calledOnce, reconciled } from './called-once.ts'
-import { cameIn } from './came.ts'
 import type { ChildHost } from './child-host.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
@@ -44,8 +43,7 @@ import { encodeInput } from './start-orders.ts'
 import { failed, type OutcomeRules, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
-import { isReconciling } from './unknown-outcome.ts'
-import { childKey } from './wind-down.ts'
+import { cameIn, childIn, isReconciling } from './stored-input.ts'
 
 /** More would be one transaction of that size. */
 const maxItems = 100_000
@@ -84,7 +82,7 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   if (node === undefined) return { ...missingStep(job), progress: null }
   let context: Context
   try {
-    context = stepContext(job, { mayOutliveHero: definition.mayOutliveHero, showsInput: node.child === null })
+    context = stepContext(job, { mayOutliveHero: definition.mayOutliveHero })
   } catch (unreadable) {
     return { ...(await failed(new StepPolicies(job, node), unreadable)), progress: null }
   }
@@ -182,8 +180,8 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
     if (await evaluateTest(test, workflow)) return { kind: 'cancel', by: 'condition', reason: whyCanceled(test) }
   }
   // Whether an item runs, or what waited for a child, was asked when its node was reached.
-  const came = node.waitsFor === null ? null : cameIn(claimed.execution.input)
-  const hasWaited = (node.child !== null && claimed.execution.input !== null) || came !== null
+  const came = cameIn(claimed.execution.input)
+  const hasWaited = came !== null || childIn(claimed.execution.input) !== null
   const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
@@ -266,7 +264,7 @@ async function runChild(
 ): Promise<StepReport | { readonly argument: Child }> {
   if (cameIn(execution.input)?.came === 'nothing')
     throw new NothingCameError(execution.workflowId, execution.nodeName ?? execution.node, describeSpan(timeoutMs ?? 0))
-  const key = execution.input === null ? null : childKey(execution.input)
+  const key = childIn(execution.input)
   if (key !== null) {
     const { workflow: ended, child } = await children.read(key.workflowId)
     if (ended.state === 'finished') return { argument: child }

@@ -11,12 +11,12 @@ import { evaluateCondition, outputsIn } from '../definition/stored-condition.ts'
 import { isGenevaError, NothingCameError, StepMissingError } from '../errors.ts'
 import { describeSpan } from '../primitives/describe-span.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
-import { cameIn } from './came.ts'
 import { outputOf } from './execute-job.ts'
 import type { StepRun } from './execute-step.ts'
 import type { ContextSource } from './make-context.ts'
 import { failed } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { cameIn, givenIn } from './stored-input.ts'
 
 export interface StoredExecution extends Pick<ContextSource, 'claimed' | 'readOutput'> {
   readonly frozen: FrozenGraph | null
@@ -68,7 +68,7 @@ async function factsFor(
     const found = await execution.readOutput(name)
     if (found !== null) outputs.push([name, found.value])
   }
-  const given = claimed.execution.input
+  const given = givenIn(claimed.execution.input)
   return {
     outputs: Object.fromEntries(outputs),
     output: await outputBefore(execution, node),

@@ -11,9 +11,12 @@ import type { WorkflowState } from '../store/records.ts'
 import type { Course } from './courses.ts'
 import { isEnd } from './end-watch.ts'
 import type { Engine } from './engine.ts'
+import { retryOfCompensation } from './execute-compensation.ts'
+import { nodeOf } from './execute-step.ts'
 import { decideFinalizing, type FinalizingDecision, situationOf } from './finalizing.ts'
 import { QueueHolds } from './queue-holds.ts'
 import { type NodeReadiness, readinessOf } from './readiness.ts'
+import { retryOfUndo } from './undo-by-job.ts'
 import { waitingSentence } from './waiting-sentence.ts'
 import { Workforce } from './workforce.ts'
 
@@ -51,7 +54,8 @@ export async function explainWorkflows(engine: Engine, ids: readonly string[]): 
     const standing = byId.get(id)
     const course = courses.get(id)
     if (standing === undefined || course === undefined) return []
-    const attemptsOf = (node: GraphNode) => attemptsAt(engine, course, node)
+    const attemptsOf = (node: GraphNode, undoing: boolean) =>
+      undoing ? undosAt(engine, course, node) : attemptsAt(engine, course, node)
     const nodes = readinessOf(standing, { graph: course.graph, now, workers: workforce, holds, attemptsOf })
     return explanationOf(standing, nodes, now)
   })
@@ -69,6 +73,19 @@ function explanationOf(standing: WorkflowStanding, nodes: readonly NodeReadiness
     nodes,
     at: toDate(now),
   }
+}
+
+/** How often what undoes a node may be called. */
+function undosAt(engine: Engine, { workflow, frozen }: Course, { id }: GraphNode): number | null | undefined {
+  const stored = frozen?.nodes[id]?.compensation
+  if (stored !== undefined) {
+    const job = engine.jobs.find(stored.name)
+    if (job !== null) return retryOfUndo(stored, job)?.attempts ?? null
+  }
+  const definition = engine.courses.findDefinition(workflow.type)
+  const settings = definition === null ? null : nodeOf(definition, frozen?.nodes[id]?.method ?? id)?.compensation
+  if (definition === null || settings === null || settings === undefined) return undefined
+  return retryOfCompensation(definition, settings)?.attempts ?? null
 }
 
 /** How often a node may be called: what it says itself counts before its job, and that before its class. */

@@ -2,27 +2,54 @@
  * A join that can never go on, because a branch that it could still have done with was skipped or left out: what the
  * policy of a failed step in its branches said, and what has waited until now, acts. Pure changes to a draft.
  */
+import { joinsOver } from '../definition/join-stretch.ts'
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { giveUp } from './dead-letters.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { isSelective } from './joins.ts'
-import type { Plan } from './plan.ts'
+import { currentName, ownerOf, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
+import { type WaitingAction, waitingPolicyOf } from './waiting-policy.ts'
 import { rollBack } from './wind-down.ts'
 
-/** Of several policies the one that goes furthest. Where none ends the workflow, it is stuck behind the failed step. */
+/** Of several policies the one that goes furthest. Where none stops the workflow, it is stuck behind the failed step. */
 export function actOnLostJoins(draft: ChangeDraft, plan: Plan): void {
   const { finishing, blockedBy } = draft.workflow
   const isOpen = (draft.state === 'ready' || draft.isHeld) && !finishing
-  // Where a step has failed for good already, its policy has acted.
-  if (!isOpen || blockedBy !== null || !isSelective(plan.graph)) return
+  if (!isOpen || !isSelective(plan.graph)) return
   const failed = failedNodes(draft, plan).filter(({ state }) => state === 'failed')
-  const [canceling] = failed.filter(({ outcome }) => outcome === 'canceled_by_exception')
-  const [undoing] = failed.filter(({ outcome }) => outcome === 'rolled_back_by_exception')
+  const waiting = stillWaiting(draft, plan, failed)
+  const saying = (action: WaitingAction) => waiting.filter(ending => waitingPolicyOf(ending)?.action === action)
+  const [canceling] = saying('cancel')
+  const [undoing] = saying('rollback')
+  const letters = saying('dlq')
   const [first] = failed
   if (canceling) rollBack(draft, plan, rollbackOf('cancel', whyLost(plan, canceling)))
   else if (undoing) rollBack(draft, plan, rollbackOf('failure', whyLost(plan, undoing)))
-  else if (first) draft.setWorkflow({ blockedBy: first.node })
+  else if (letters.length > 0) for (const ending of letters) giveUpLate(draft, plan, ending)
+  else if (first && blockedBy === null) draft.setWorkflow({ blockedBy: first.node })
+}
+
+/** Not if the join was lost by a failure, whose own policy has acted then: people have been asked, and what they do counts. */
+function stillWaiting(draft: ChangeDraft, plan: Plan, failed: readonly LatestEnding[]): LatestEnding[] {
+  const { blockedBy } = draft.workflow
+  const acted = failed.filter(ending => waitingPolicyOf(ending) === null).map(({ node }) => node)
+  const settled = [...acted, ...(blockedBy === null ? [] : [blockedBy])].map(node => {
+    const name = currentName(plan, node)
+    return ownerOf(name) ?? name
+  })
+  return failed.filter(ending => {
+    const joins = joinsOver(plan.graph, currentName(plan, ending.node))
+    return waitingPolicyOf(ending) !== null && !joins.some(({ losers }) => settled.some(node => losers.has(node)))
+  })
+}
+
+/** What went wrong is recorded with the attempt. */
+function giveUpLate(draft: ChangeDraft, plan: Plan, ending: LatestEnding): void {
+  const { failures = 1 } = waitingPolicyOf(ending) ?? {}
+  const reason = failures > 1 ? 'retries_exhausted' : 'policy'
+  giveUp(draft, plan, ending, { error: null, reason, why: whyLost(plan, ending) })
 }
 
 function whyLost({ graph }: Plan, { node }: LatestEnding): string {

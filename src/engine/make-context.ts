@@ -10,6 +10,7 @@ import { HeroGoneError, OutputMissingError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import { isHeroGone, type LoadedHero } from './load-hero.ts'
+import { givenIn } from './stored-input.ts'
 
 /** What the code of a step can reach while it runs. */
 export interface ContextSource {
@@ -22,8 +23,6 @@ export interface ContextSource {
 export interface ContextSettings {
   /** A workflow whose hero is gone goes on, and has none. */
   readonly mayOutliveHero: boolean
-  /** What the row works on is meant for the code; a child's row names the workflow that it waits for. */
-  readonly showsInput: boolean
   /** The execution that is undone: a call of its own, with a key of its own. */
   readonly undoes?: string
 }
@@ -50,7 +49,7 @@ class EngineContext implements StepContext {
   #emitted: EmittedEvent[] | null = null
   #hasEnded = false
 
-  constructor(source: ContextSource, { mayOutliveHero, showsInput, undoes }: ContextSettings) {
+  constructor(source: ContextSource, { mayOutliveHero, undoes }: ContextSettings) {
     const { workflow, execution, input } = source.claimed
     this.#source = source
     this.#mayOutliveHero = mayOutliveHero
@@ -58,7 +57,8 @@ class EngineContext implements StepContext {
     const { hero } = workflow
     this.heroKey = hero === null ? null : { type: hero.type, id: decodeHeroId(hero.idText, hero.idKind) }
     this.input = decodeValue(input) ?? {}
-    this.#given = showsInput && execution.input !== null ? { input: decodeValue(execution.input) } : null
+    const given = givenIn(execution.input)
+    this.#given = given === null ? null : { input: decodeValue(given) }
   }
 
   get workflowId(): string {

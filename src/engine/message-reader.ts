@@ -8,7 +8,7 @@ import { decodeValue } from '../primitives/json-codec.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { ClaimedExecution, DecisionRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { Came } from './came.ts'
+import type { Came } from './stored-input.ts'
 
 export interface MessageReader {
   /** Throws `NothingCameError` when that is what has ended the wait, and `InputValidationError` for data that does not fit. */

@@ -7,7 +7,7 @@ import { decodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution, EndedExecution } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { namesOf } from './parents.ts'
-import { undoneBy } from './rollback.ts'
+import { undoneBy } from './stored-input.ts'
 
 /** `null` when the node has not completed. */
 export async function readOutput(

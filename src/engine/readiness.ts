@@ -15,8 +15,9 @@ import { isSatisfied } from './is-satisfied.ts'
 import { type NodeStanding, nodeStandings } from './node-standings.ts'
 import type { NodeState } from './node-state.ts'
 import type { QueueHolds } from './queue-holds.ts'
+import { childIn } from './stored-input.ts'
 import type { FailureCause, WaitReason } from './wait-reason.ts'
-import { childKey, stopTimerSlot } from './wind-down.ts'
+import { stopTimerSlot } from './wind-down.ts'
 import type { Workforce } from './workforce.ts'
 
 export interface NodeReadiness {
@@ -25,6 +26,8 @@ export interface NodeReadiness {
   /** `null`: the code does not have it any more. */
   readonly kind: NodeKind | null
   readonly state: NodeState
+  /** Its compensation is under way: attempt, failures and the like are those of that. */
+  readonly undoing: boolean
   /** The number of its latest attempt; 0 while there is none. */
   readonly attempt: number
   /** It may run now: a live worker claims it at its next look. */
@@ -51,8 +54,8 @@ export interface Surroundings {
   readonly workers: Workforce
   /** Pauses and limits of queues; without it there are none. */
   readonly holds?: QueueHolds
-  /** How often a node may be called. `null`: it is not retried. `undefined`: its code is not here. */
-  attemptsOf(node: GraphNode): number | null | undefined
+  /** How often a node, or its compensation, may be called. `null`: it is not retried. `undefined`: its code is not here. */
+  attemptsOf(node: GraphNode, undoing: boolean): number | null | undefined
 }
 
 export function readinessOf(standing: WorkflowStanding, around: Surroundings): NodeReadiness[] {
@@ -61,7 +64,8 @@ export function readinessOf(standing: WorkflowStanding, around: Surroundings): N
 
 function nodeReadiness(part: NodeStanding, standing: WorkflowStanding, around: Surroundings): NodeReadiness {
   const { id, node, row, latest, openParents } = part
-  const attempts = node === null ? undefined : around.attemptsOf(node)
+  const undoing = row?.kind === 'compensate'
+  const attempts = node === null ? undefined : around.attemptsOf(node, undoing)
   const reasons = new Conditions(part, standing, around).reasons(attempts)
   const failed = reasons.find(reason => reason.kind === 'failed')
   return {
@@ -69,6 +73,7 @@ function nodeReadiness(part: NodeStanding, standing: WorkflowStanding, around: S
     name: node?.name ?? id,
     kind: node?.kind ?? null,
     state: row?.state ?? (latest?.outcome === 'not_taken' ? 'not_taken' : (latest?.state ?? 'pending')),
+    undoing,
     attempt: row?.attempt ?? latest?.attempt ?? 0,
     ready: reasons.length === 0,
     reasons,
@@ -192,7 +197,7 @@ class Conditions {
       const { prompt = null, assignTo = [], quorum = 1 } = node.human ?? {}
       return { kind: 'people', prompt, assignTo, quorum }
     }
-    const child = row.input === null ? null : childKey(row.input)
+    const child = childIn(row.input)
     if (child !== null) {
       const { type = null, state = null } = this.#standing.children.get(child.workflowId) ?? {}
       return { kind: 'child', workflowId: child.workflowId, type, state }
@@ -209,7 +214,8 @@ class Conditions {
     if (row.dueAt <= this.#around.now) return null
     const until = toDate(row.dueAt)
     if (row.failures === 0) return { kind: 'time', until }
-    return { kind: 'backoff', failures: row.failures, attempts: attempts ?? null, until, error: latest?.error ?? null }
+    const before = row.kind === 'compensate' ? this.#standing.undo : latest
+    return { kind: 'backoff', failures: row.failures, attempts: attempts ?? null, until, error: before?.error ?? null }
   }
 
   #heldBack(): WaitReason[] {

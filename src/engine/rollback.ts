@@ -9,6 +9,7 @@ import { noProgress, type Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
+import { markUndo } from './stored-input.ts'
 
 /** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
 export const undoSlot = '#undo'
@@ -123,15 +124,9 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
     failures,
     crashes,
     progress: owner === null ? noProgress : { ...noProgress, runs: 1 },
-    input: JSON.stringify({ undoes: row.id }),
+    input: markUndo(row.id),
     ancestry: ancestryOf(`${row.node}${undoSlot}`, attempt, [{ id: row.id, hash: row.ancestry.hash }]),
   })
-}
-
-/** The execution that a compensation undoes. */
-export function undoneBy(input: string | null): string {
-  const { undoes = '' } = JSON.parse(input ?? '{}') as { undoes?: string }
-  return undoes
 }
 
 /** What a rollback is told by, for the record. */

@@ -2,6 +2,7 @@
  * From what user code did to a report: it returned, it steered, or it threw. Shared by steps of classes and by jobs.
  * Nothing that user code throws gets out.
  */
+import { pausePolicy } from '../definition/exception-policy.ts'
 import type { FlowControl } from '../definition/flow-control.ts'
 import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
@@ -136,16 +137,18 @@ async function steered(rules: OutcomeRules, flow: FlowControl): Promise<StepRepo
   }
 }
 
+const unasked: ResolvedPolicy = { policy: pausePolicy, ruleError: null }
+
 /** First the step's own retries; when they are used up, or the error is not worth one, the exception policy. */
 export async function failed(
   rules: Pick<OutcomeRules, 'retry' | 'failures' | 'policyFor'>,
   thrown: unknown,
 ): Promise<StepOutcome> {
   const again = rules.retry === null ? null : resolveRetry(failedAttempt(rules.retry, rules.failures, thrown))
-  const { policy, ruleError: policyError } = await rules.policyFor(thrown)
   const retryMs = again?.retry?.delayMs ?? null
-  // A policy that was not asked for its action cannot have failed at it.
-  const mistakes = [again?.ruleError ?? [], (retryMs === null && policyError) || []].flat()
+  // It may be a function of the user's, which is not asked about an error that is retried.
+  const { policy, ruleError } = retryMs === null ? await rules.policyFor(thrown) : unasked
+  const mistakes = [again?.ruleError ?? [], ruleError ?? []].flat()
   let error = describeError(thrown)
   for (const mistake of mistakes) {
     error = combineErrors(error, describeError(mistake.thrown), 'and then its onException threw')

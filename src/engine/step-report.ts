@@ -36,13 +36,13 @@ export type StepReport =
   | { readonly kind: 'cancel'; readonly by: 'condition' | 'flow_control'; readonly reason: string | null }
   /** `hold`: a resumable step stays where it is; any other gets a new attempt when the workflow goes on. */
   | { readonly kind: 'pause'; readonly hold: boolean; readonly reason: string | null }
-  /** `retryMs`: the step's own retries are not used up, and the next attempt comes after so long. */
+  /** `retryMs`: the step's own retries are not used up, and the next attempt comes after so long. Only without one does the policy count. */
   | {
       readonly kind: 'threw'
       readonly error: ErrorRecord
       readonly policy: ExceptionPolicy
       readonly retryMs: number | null
-      /** How many of its failures in a row the step's own retries have taken; the policy counts those beyond. */
+      /** How many failures in a row the step's own retries take; the policy counts those beyond. */
       readonly retried?: number
       /** It took longer than it may. */
       readonly timedOut?: boolean

@@ -16,10 +16,9 @@ import { asCompensation, compensationFor, defaultRetry, type UndoneExecution } f
 import { type JobExecution, jobNode, missingJob, outputOf } from './execute-job.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { stepContext } from './make-context.ts'
-import { undoneBy } from './rollback.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
-import { isReconciling } from './unknown-outcome.ts'
+import { givenIn, undoneBy } from './stored-input.ts'
 
 export interface UndoExecution extends JobExecution {
   /** `null` when it is gone. */
@@ -34,12 +33,12 @@ export async function undoByJob(execution: UndoExecution): Promise<StepRun> {
   const { idempotent = true, timeout_ms: ownTimeout } = compensation
   const timeoutMs = ownTimeout ?? job.timeoutMs
   const undoes = undoneBy(claimed.execution.input)
-  const context = stepContext(execution, { mayOutliveHero: true, showsInput: false, undoes })
+  const context = stepContext(execution, { mayOutliveHero: true, undoes })
   const rules = {
     context,
     isResumable: false,
     encode: () => null,
-    retry: idempotent ? retryOf(compensation, job) : null,
+    retry: retryOfUndo(compensation, job),
     failures: claimed.execution.failures,
     timeout: timeoutMs === null ? null : timeoutFor(execution, timeoutMs),
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
@@ -77,8 +76,8 @@ async function call(execution: UndoExecution, { job, node, context }: Undoing): 
 
 /** Those that the node was called with. `null`: there were none, because what they refer to has no output. */
 async function argsOf(execution: UndoExecution, node: FrozenNode, undone: UndoneExecution | null): Promise<unknown> {
-  const own = node.job === undefined ? null : (undone?.input ?? null)
-  if (own !== null && !isReconciling(own)) return decodeValue(own) ?? {}
+  const given = givenIn(undone?.input ?? null)
+  if (given !== null) return decodeValue(given) ?? {}
   try {
     return await fillArgs(node.args, id => outputOf(execution, id))
   } catch (error) {
@@ -88,7 +87,9 @@ async function argsOf(execution: UndoExecution, node: FrozenNode, undone: Undone
   }
 }
 
-function retryOf({ retry }: FrozenCompensation, job: Job) {
+/** One that must not be called twice is not. */
+export function retryOfUndo({ retry, idempotent = true }: FrozenCompensation, job: Job) {
+  if (!idempotent) return null
   const notation = retry ?? job.retry
   return notation === null ? defaultRetry : normalizeRetry(notation, `job ${job.name}`)
 }

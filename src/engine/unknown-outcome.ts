@@ -10,13 +10,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { leavePlace } from './each-items.ts'
 import { currentName, type Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
-
-/** Asks the method of the step first whether the lost call happened. */
-const reconcileInput = JSON.stringify({ reconcile: true })
-
-export function isReconciling(input: string | null): boolean {
-  return input === reconcileInput
-}
+import { markReconcile } from './stored-input.ts'
 
 /** Whether the code of this row is called once: the step itself, or what undoes it. */
 export function isCalledOnce(graph: Graph, { node, kind }: Pick<ActiveExecution, 'node' | 'kind'>): boolean {
@@ -35,7 +29,9 @@ export function endUnknown(draft: ChangeDraft, plan: Plan, row: ActiveExecution,
   const node = plan.graph.find(currentName(plan, row.node))
   if (node?.once?.reconciles) {
     const { failures } = row
-    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes: 0, input: reconcileInput })]
+    // Its own code is asked first whether the lost call happened.
+    const input = markReconcile(row.input)
+    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes: 0, input })]
   }
   draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
   leavePlace(draft, plan, row.node)

@@ -139,7 +139,7 @@ function findings(nodes: readonly NodeReadiness[], now: Date): Finding[] {
 }
 
 function findingOf(node: NodeReadiness, now: Date): Finding {
-  if (node.ready) return { kind: 'ready', text: `step ${node.name} is due, and a worker will take it`, until: 0 }
+  if (node.ready) return { kind: 'ready', text: `${subjectOf(node)} is due, and a worker will take it`, until: 0 }
   // Whatever keeps the workflow as a whole is said already.
   const own = node.reasons.filter(({ kind }) => kind !== 'paused' && kind !== 'stopping')
   const reason = own.find(({ kind }) => precedence.includes(kind)) ?? own[0] ?? node.reasons[0]
@@ -148,8 +148,12 @@ function findingOf(node: NodeReadiness, now: Date): Finding {
   return { kind: reason.kind, text: clauseOf(node, reason, now), until }
 }
 
+function subjectOf({ name, undoing }: NodeReadiness): string {
+  return undoing ? `what undoes step ${name}` : `step ${name}`
+}
+
 function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
-  const step = `step ${node.name}`
+  const step = subjectOf(node)
   switch (reason.kind) {
     case 'claimed':
       return runningClause(step, node.attempt, reason)
@@ -158,7 +162,7 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
     case 'lost':
       return `${step} is not in the code any more: bring it back, name it in \`renamed\`, or skip it`
     case 'backoff':
-      return `${step} is tried again at ${timeText(reason.until)}, in ${spanText(now, reason.until)}, after failure ${reason.failures}${reason.attempts === null ? '' : ` of ${reason.attempts}`}${errorText(reason.error)}`
+      return `${step} is tried again at ${timeText(reason.until)}, in ${spanText(now, reason.until)}, ${whyAgain(reason)}${errorText(reason.error)}`
     case 'time':
       return `${step} waits until ${timeText(reason.until)}, for ${spanText(now, reason.until)} more`
     case 'child':
@@ -180,6 +184,12 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
     default:
       return `${step} waits for something outside`
   }
+}
+
+/** Its retries are over, used up or not worth it, where only a policy can have said so. */
+function whyAgain({ failures, attempts }: Extract<WaitReason, { kind: 'backoff' }>): string {
+  if (attempts === null) return `after failure ${failures}`
+  return failures < attempts ? `after failure ${failures} of ${attempts}` : 'because its policy says so'
 }
 
 function runningClause(step: string, attempt: number, reason: Extract<WaitReason, { kind: 'claimed' }>): string {

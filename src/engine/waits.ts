@@ -5,11 +5,11 @@
 import type { GraphNode } from '../definition/graph.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
-import type { Came } from './came.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
 import { currentName, hasCode, type Plan, waitSlotPrefix } from './plan.ts'
 import { arrive } from './schedule.ts'
+import { type Came, markCame } from './stored-input.ts'
 import { stopChild } from './wind-down.ts'
 
 /** The node was reached. A signal that came early is there already. */
@@ -42,11 +42,11 @@ export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, end: WaitE
   draft.dropTimer(waitSlotPrefix + row.node)
   const node = plan.graph.find(currentName(plan, row.node))
   if (came.came === 'nothing' || node === null || hasCode(plan.graph, node)) {
-    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 }, input: JSON.stringify(came) })
+    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 }, input: markCame(came) })
     return []
   }
   const outcome = node.kind === 'human' ? 'confirmed' : 'success'
-  draft.end({ ...row, input: JSON.stringify(came) }, 'completed', outcome, { output })
+  draft.end({ ...row, input: markCame(came) }, 'completed', outcome, { output })
   return arrive(draft, plan, row, null)
 }
 

@@ -5,8 +5,9 @@
 import type { Rollback } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
-import { deadlineSlot, ownerOf, type Plan } from './plan.ts'
-import { rollbackOf, rowsToUndo, undoNext, undoneBy } from './rollback.ts'
+import { deadlineSlot, type Plan } from './plan.ts'
+import { rollbackOf, rowsToUndo, undoNext } from './rollback.ts'
+import { type ChildKey, childIn, undoneBy } from './stored-input.ts'
 
 /** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
 const defaultGraceMs = 30_000
@@ -138,21 +139,7 @@ function wasBegun(row: LiveRow): boolean {
 
 /** The workflow that a node waits for, if it waits for one. */
 export function childOf(row: LiveRow): ChildKey | null {
-  // An item stands in line with an input of the application's, which may look like anything.
-  const isItem = ownerOf(row.node) !== null
-  return row.state === 'waiting' && row.input !== null && !isItem ? childKey(row.input) : null
-}
-
-/** What the row of a `child` node works on: the workflow that it waits for, and whether that is its own. */
-export interface ChildKey {
-  readonly workflowId: string
-  readonly isOwn: boolean
-}
-
-export function childKey(input: string): ChildKey | null {
-  const parsed = JSON.parse(input) as { child?: string; existing?: string } | null
-  if (typeof parsed?.child === 'string') return { workflowId: parsed.child, isOwn: true }
-  return typeof parsed?.existing === 'string' ? { workflowId: parsed.existing, isOwn: false } : null
+  return row.state === 'waiting' ? childIn(row.input) : null
 }
 
 /** Each child of its own is canceled by a timer: durably, and without a lock on two workflows at once. */

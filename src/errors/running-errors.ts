@@ -88,7 +88,7 @@ export class CrashLimitError extends GenevaError {
   constructor(workflowId: string, node: string, crashes: number) {
     super(
       'CRASH_LIMIT',
-      `Step ${node} of workflow ${workflowId} lost its worker ${crashes} times in a row. Look for what ends the process (memory, exit, native code), then resume.`,
+      `Step ${node} of workflow ${workflowId} lost its worker ${crashes} times in a row. Look for what ends the process (memory, exit, native code), then requeue its dead letter.`,
     )
   }
 }

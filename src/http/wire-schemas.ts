@@ -156,6 +156,7 @@ const nodeReadiness = z.strictObject({
   name: text,
   kind: text.nullable(),
   state: text,
+  undoing: z.boolean(),
   attempt: count,
   ready: z.boolean(),
   reasons: z.array(z.looseObject({ kind: text })),

@@ -33,6 +33,8 @@ export interface WorkflowStanding {
   readonly active: readonly StandingRow[]
   /** The latest ended attempt of each node. */
   readonly latest: ReadonlyMap<string, StandingEnd>
+  /** The attempt before the one at the compensation that is under way; `null` where none was made. */
+  readonly undo: StandingEnd | null
   readonly fanIns: ReadonlyMap<string, number>
   /** How it came into its state; `null` while it is ready. */
   readonly change: StateChange | null

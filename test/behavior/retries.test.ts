@@ -1,6 +1,6 @@
 /** Retries: the step's own attempts come before its exception policy. */
 import { beforeEach, expect, it } from 'vitest'
-import { PermanentError, RetryableError, Workflow } from '../../src/index.ts'
+import { defineJob, PermanentError, RetryableError, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -39,11 +39,33 @@ class Waiting extends Workflow {
   }
 }
 
+let asked = 0
+const soon = { backoff: 'fixed', delay: 0, jitter: false } as const
+
+/** Its policy is a function, and so is that of the job. */
+function picked(): { readonly policy: 'reattempt'; readonly limit: 2; readonly then: 'cancel' } {
+  asked++
+  return { policy: 'reattempt', limit: 2, then: 'cancel' }
+}
+
+class Asked extends Workflow {
+  static {
+    this.named('asked-after-retries')
+    this.step('only', { retry: { attempts: 3, ...soon }, onException: picked })
+  }
+  async only() {
+    call('only')
+  }
+}
+
+const job = defineJob('asked-job', { retry: { attempts: 3, ...soon }, onException: picked }, async () => call('only'))
+
 forEachDatabase('a retry', database => {
-  const under = useGeneva(database, { workflows: [Retried, Waiting] })
+  const under = useGeneva(database, { workflows: [Retried, Waiting, Asked], jobs: [job] })
 
   beforeEach(async () => {
     calls.clear()
+    asked = 0
     errorFor = () => null
     await under.setClock(0)
   })
@@ -104,5 +126,26 @@ forEachDatabase('a retry', database => {
     const [row] = await retryable.currentExecutions()
     const [last] = (await retryable.history()).filter(each => each.endedAt !== null)
     expect(Math.round(((row?.scheduledFor.getTime() ?? 0) - (last?.endedAt?.getTime() ?? 0)) / 1000)).toBe(3600)
+  })
+
+  const plain = new Error('down')
+  const permanent = new PermanentError('no such card')
+  it.each([
+    ['that may be retried', () => plain, { calls: 5, asked: 3 }],
+    ['that is permanent', () => permanent, { calls: 3, asked: 3 }],
+    ['that is permanent after a retry', (n: number) => (n === 1 ? plain : permanent), { calls: 4, asked: 3 }],
+    ['that may be retried after a permanent one', (n: number) => (n === 1 ? permanent : plain), { calls: 3, asked: 3 }],
+  ])('comes before the policy is asked, whose limit counts what is left to it: an error %s', async (_, throws, sum) => {
+    errorFor = throws
+    const ofClass = await under.geneva.start(Asked)
+    await under.runDue()
+    expect({ calls: calls.get('only'), asked }).toEqual(sum)
+    expect((await ofClass.refresh()).state).toBe('canceled')
+    calls.clear()
+    asked = 0
+    const ofJob = await under.geneva.startGraph(under.geneva.build(w => w.node('only', { job })))
+    await under.runDue()
+    expect({ calls: calls.get('only'), asked }).toEqual(sum)
+    expect((await ofJob.refresh()).state).toBe('canceled')
   })
 })

@@ -117,7 +117,7 @@ function endedRow(row: PlainRow): EndedRow {
     attempt: Number(row.attempt),
     state: String(row.state),
     outcome: String(row.outcome),
-    undoes: kind === 'compensate' ? String((input as { undoes?: unknown } | null)?.undoes) : null,
+    undoes: kind === 'compensate' ? String((input as { value?: { undoes?: unknown } } | null)?.value?.undoes) : null,
   }
 }
 

@@ -1,4 +1,5 @@
 /** The attempts and the events of one workflow, a page at a time, with payloads as they are stored. */
+import { givenIn } from '../../engine/stored-input.ts'
 import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
 import type { EventRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
@@ -74,7 +75,7 @@ function attemptView(record: AttemptRecord): AttemptView {
     startedAt: toOptionalDate(record.startedAt),
     endedAt: toOptionalDate(record.endedAt),
     error: error && { name: error.className, message: error.message, stack: error.stack },
-    input: encodedJson(record.input),
+    input: encodedJson(givenIn(record.input)),
     output: encodedJson(record.output),
     cursor: encodedJson(record.cursor),
   }

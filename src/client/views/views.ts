@@ -4,6 +4,7 @@
  */
 
 import type { Engine } from '../../engine/engine.ts'
+import { givenIn } from '../../engine/stored-input.ts'
 import type { Opened } from '../connection.ts'
 import type { QueueStatus, Queues } from '../queues.ts'
 import { type Approval, listApprovals } from './approvals.ts'
@@ -111,7 +112,7 @@ export class Views {
   /** What an execution that has ended worked on, encoded; `null` where that was its workflow's input alone. */
   async inputOf(executionId: string): Promise<unknown> {
     const { store } = await this.#engine()
-    return encodedJson((await store.findEnded(executionId))?.input ?? null)
+    return encodedJson(givenIn((await store.findEnded(executionId))?.input ?? null))
   }
 
   async workers(): Promise<WorkerStatus[]> {

@@ -94,7 +94,7 @@ export async function workflowDetail(engine: Engine, id: string): Promise<Workfl
     generation: workflow.generation,
     deadLetters: letters.map(({ id, node, nodeName, reason }) => ({ id, node, name: nodeName ?? node, reason })),
     decisions: decisions.map(decisionView),
-    actions: actionsIn(stateOf(snapshot)),
+    actions: actionsIn(stateOf(snapshot), rollback?.kind ?? null),
   }
 }
 
@@ -115,10 +115,11 @@ async function childrenOf(store: Store, id: string): Promise<WorkflowSummary[]> 
   return summariesOf(store, found)
 }
 
-function actionsIn(state: WorkflowState): WorkflowAction[] {
+function actionsIn(state: WorkflowState, rollback: 'failure' | 'cancel' | null): WorkflowAction[] {
   if (isEnd(state)) return []
   if (state === 'paused') return ['resume', 'cancel', 'abort']
   if (state === 'dlq') return ['cancel', 'abort']
-  if (state === 'rolling_back') return ['abort']
+  // That of a failure may go on to the start; that of a cancel does already.
+  if (state === 'rolling_back') return rollback === 'failure' ? ['cancel', 'abort'] : ['abort']
   return ['pause', 'cancel', 'abort']
 }

@@ -27,11 +27,16 @@ const columns: Columns<Letter> = {
   error_stack: ['text', letter => letter.error?.stack ?? null],
 }
 
+/** A letter that brings no error is about an attempt that ended before, and takes the error from there. */
 export function insertLetters(context: SqlContext, letters: readonly Letter[]): Sql {
   const names = Object.keys(columns)
+  const values = names.map(name =>
+    name.startsWith('error_') ? `case when r.error_class is null then e.${name} else r.${name} end` : `r.${name}`,
+  )
   return sql`insert into ${context.tables.letters} (${raw(names.join(', '))}, state, created_at)
-    select ${raw(names.map(name => `r.${name}`).join(', '))}, 'open', ${context.now}
-    from ${context.rows('r', rowSet(columns, letters))}`
+    select ${raw(values.join(', '))}, 'open', ${context.now}
+    from ${context.rows('r', rowSet(columns, letters))}
+    left join ${context.tables.history} e on ${context.dialect.sameKey('e.id', 'r.execution_id')}`
 }
 
 export function closeLetters(context: SqlContext, letters: readonly ClosedLetter[]): Sql {

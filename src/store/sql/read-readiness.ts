@@ -36,7 +36,12 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
   ])
   const [workflows = [], active = [], latest = [], fanIns = [], changes = [], children = [], letters = []] = rest
   const rowsOf = grouped(active, standingRow)
-  const latestOf = grouped(latest, row => [text(row, 'node'), standingEnd(row)] as const)
+  const isForward = (row: Row) => text(row, 'kind') === 'forward'
+  const latestOf = grouped(latest.filter(isForward), row => [text(row, 'node'), standingEnd(row)] as const)
+  const undoOf = grouped(
+    latest.filter(row => !isForward(row)),
+    standingEnd,
+  )
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
   const changeOf = grouped(changes, stateChange)
   const lettersOf = grouped(letters, letterRecord)
@@ -52,6 +57,7 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
         workflow,
         active: rowsOf.get(workflow.id) ?? [],
         latest: new Map(latestOf.get(workflow.id) ?? []),
+        undo: undoOf.get(workflow.id)?.[0] ?? null,
         fanIns: new Map(fanInsOf.get(workflow.id) ?? []),
         change: changeOf.get(workflow.id)?.[0] ?? null,
         children: new Map(childrenOf.get(workflow.id) ?? []),
@@ -90,17 +96,24 @@ function selectRows(context: SqlContext, ids: readonly string[]): Sql {
     from ${context.tables.active} a where ${context.among(raw('a.workflow_id'), ids)}`
 }
 
+const endColumns = raw(
+  'e.workflow_id, e.id, e.node, e.kind, e.attempt, e.state, e.outcome, e.ended_at, e.error_class, e.error_message, e.reason',
+)
+
 /**
  * Attempts are numbered without gaps at their end, so the latest one is the one that no other follows. Both sides are held to
- * the workflows that were asked for: else a planner may look for followers in the whole of history.
+ * the workflows that were asked for: else a planner may look for followers in the whole of history. Of compensations, one is
+ * under way at a time, and the attempt before it is the latest.
  */
 function selectLatest(context: SqlContext, ids: readonly string[]): Sql {
-  const { history } = context.tables
-  return sql`select e.workflow_id, e.id, e.node, e.attempt, e.state, e.outcome, e.ended_at, e.error_class, e.error_message,
-      e.reason from ${history} e
+  const { history, active } = context.tables
+  return sql`select ${endColumns} from ${history} e
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind = 'forward' and not exists
       (select 1 from ${history} l where ${context.among(raw('l.workflow_id'), ids)} and l.workflow_id = e.workflow_id
-        and l.node = e.node and l.kind = 'forward' and l.attempt = e.attempt + 1)`
+        and l.node = e.node and l.kind = 'forward' and l.attempt = e.attempt + 1)
+    union all select ${endColumns} from ${active} a ${context.dialect.keyedJoin} ${history} e
+      on e.workflow_id = a.workflow_id and e.node = a.node and e.kind = 'compensate' and e.attempt = a.attempt - 1
+    where ${context.among(raw('a.workflow_id'), ids)} and a.kind = 'compensate'`
 }
 
 function selectFanIns(context: SqlContext, ids: readonly string[]): Sql {

@@ -262,6 +262,22 @@ describe('a human node', () => {
     ['a form that is no schema', { form: { limit: 'number' } }, '`form` takes a Standard Schema'],
     ['an escalation to nobody', { escalate: { after: '1h' } }, 'Saga, step a, escalate: `to` takes a name'],
     ['an escalation without a time', { escalate: { after: 0, to: 'bob' } }, 'leaves no time at all'],
+    [
+      'an escalation that would come after the deadline',
+      {
+        deadline: '1 day',
+        escalate: [
+          { after: '1h', to: 'bob' },
+          { after: '3 days', to: 'eve' },
+        ],
+      },
+      'Saga, step a: the escalation after 3 days comes too late, since the deadline after 1 day ends the wait',
+    ],
+    [
+      'an escalation that would come with the deadline',
+      { deadline: '1 day', escalate: { after: '24h', to: 'bob' } },
+      'the escalation after 1 day comes too late',
+    ],
     ['nobody to ask', { assignTo: [] }, '`assignTo` takes a name'],
     ['a prompt that is no text', { prompt: 5 }, '`prompt` must be a text'],
   ])('cannot have %s', (_, options, message) => {

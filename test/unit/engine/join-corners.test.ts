@@ -44,7 +44,7 @@ it.each([
   ['pause', 'paused'],
   ['rollback', 'failed'],
   ['cancel', 'canceled'],
-  ['dlq', 'paused'],
+  ['dlq', 'dlq'],
 ] as const)('a join that a skip has made impossible lets the waiting policy %s act', (action, state) => {
   const edges = { f: '', a: 'f', b: 'f', c: 'f', j: 'a b c' }
   const nodes = { f: fork, j: join({ atLeast: 2 }, 'a', 'b', 'c') }

@@ -1,5 +1,7 @@
 /** Every condition of readiness, one row each: what holds, what does not, and what is said of it. */
+
 import { describe, expect, it } from 'vitest'
+import { markChild } from '../../../src/engine/stored-input.ts'
 import type { StandingEnd } from '../../../src/store/readiness-facts.ts'
 import { chain, diamond, graphOf, idleRowOf, row, rowOf, stopTimer } from './facts.ts'
 import { ableWorker, doneEnd, endOf, minute, noon, readiness, type Standing, standingOf, told } from './standings.ts'
@@ -189,9 +191,15 @@ describe('what is said besides', () => {
   it('which workflow a node waits for, and how that one stands where it is its own', () => {
     const waiting = (input: string) => idleRowOf('a', { state: 'waiting', input })
     const children = new Map([['12', { id: '12', type: 'Shipping', state: 'paused' as const }]])
-    const [own] = readiness(standingOf({ active: [waiting('{"child":"12"}')], children }), graph)
+    const [own] = readiness(
+      standingOf({ active: [waiting(markChild({ workflowId: '12', isOwn: true }))], children }),
+      graph,
+    )
     expect(own?.reasons).toEqual([{ kind: 'child', workflowId: '12', type: 'Shipping', state: 'paused' }])
-    const [other] = readiness(standingOf({ active: [waiting('{"existing":"13"}')], children }), graph)
+    const [other] = readiness(
+      standingOf({ active: [waiting(markChild({ workflowId: '13', isOwn: false }))], children }),
+      graph,
+    )
     expect(other?.reasons).toEqual([{ kind: 'child', workflowId: '13', type: null, state: null }])
   })
 })

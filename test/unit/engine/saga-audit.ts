@@ -1,8 +1,8 @@
 /** What must be true of a played saga, found out from its rows, its history and its events alone. */
 import { joinsOver } from '../../../src/definition/join-stretch.ts'
-import { cameIn } from '../../../src/engine/came.ts'
 import { isEnd } from '../../../src/engine/end-watch.ts'
 import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
+import { cameIn } from '../../../src/engine/stored-input.ts'
 import type { Ending } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
 import { auditSaga, type EndedSaga } from '../../simulation/saga-audit.ts'

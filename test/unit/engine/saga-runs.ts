@@ -3,7 +3,6 @@
  * is not so throws; nothing here knows how the engine decides.
  */
 import type { Graph } from '../../../src/definition/graph.ts'
-import { cameIn } from '../../../src/engine/came.ts'
 import { decideRequeue } from '../../../src/engine/dead-letters.ts'
 import { decideDecision, decideSignal } from '../../../src/engine/decide-message.ts'
 import {
@@ -18,6 +17,7 @@ import {
 import { isEnd } from '../../../src/engine/end-watch.ts'
 import { undoSlot } from '../../../src/engine/rollback.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
+import { cameIn } from '../../../src/engine/stored-input.ts'
 import { isGenevaError } from '../../../src/errors.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
 import { completed, threw } from './facts.ts'

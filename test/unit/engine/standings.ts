@@ -22,6 +22,7 @@ export function standingOf(given: Standing): WorkflowStanding {
     workflow: { ...facts({}).workflow, ...given.workflow },
     active: given.active ?? [],
     latest: new Map((given.latest ?? []).map(ending => [ending.node, ending])),
+    undo: given.undo ?? null,
     fanIns: new Map(Object.entries(given.fanIns ?? {})),
     change: given.change ?? null,
     children: given.children ?? new Map(),

@@ -1,5 +1,7 @@
 /** One sentence for every way in which a workflow can stand. */
+
 import { expect, it } from 'vitest'
+import { markChild } from '../../../src/engine/stored-input.ts'
 import { waitingSentence } from '../../../src/engine/waiting-sentence.ts'
 import { diamond, graphOf, idleRowOf, rowOf, stopTimer } from './facts.ts'
 import { ableWorker, doneEnd, endOf, minute, noon, readiness, type Standing, standingOf } from './standings.ts'
@@ -32,16 +34,40 @@ const sentences: readonly (readonly [string, Standing, string])[] = [
     'Step a is tried again at 2026-01-01 12:03:00 UTC, in 3 minutes, after failure 2 of 3: Error: broken.',
   ],
   [
+    'is tried again by its policy, its retries being over',
+    { active: [idleRowOf('a', { ...later, failures: 4, attempt: 3 })], latest: [endOf('a', { attempt: 2 })] },
+    'Step a is tried again at 2026-01-01 12:03:00 UTC, in 3 minutes, because its policy says so: Error: broken.',
+  ],
+  [
+    'tries a compensation again',
+    {
+      workflow: { state: 'rolling_back', rollback: { kind: 'failure', message: null, by: null, givenUp: false } },
+      active: [idleRowOf('a', { ...later, kind: 'compensate', failures: 1, attempt: 2 })],
+      latest: [doneEnd('a')],
+      undo: endOf('a', { error: { className: 'Error', message: 'closed' } }),
+    },
+    'It is being rolled back; what undoes step a is tried again at 2026-01-01 12:03:00 UTC, in 3 minutes, after failure 1 of 3: Error: closed.',
+  ],
+  [
+    'runs a compensation',
+    {
+      workflow: { state: 'rolling_back' },
+      active: [rowOf('a', { kind: 'compensate', startedAt: null })],
+      latest: [doneEnd('a')],
+    },
+    'It is being canceled; what undoes step a is run by worker worker on host-1.',
+  ],
+  [
     'waits for a child',
     {
-      active: [idleRowOf('a', { state: 'waiting', input: '{"child":"12"}' })],
+      active: [idleRowOf('a', { state: 'waiting', input: markChild({ workflowId: '12', isOwn: true }) })],
       children: new Map([['12', { id: '12', type: 'Shipping', state: 'paused' }]]),
     },
     'Step a waits for workflow 12 (Shipping, paused).',
   ],
   [
     'waits for another workflow',
-    { active: [idleRowOf('a', { state: 'waiting', input: '{"existing":"13"}' })] },
+    { active: [idleRowOf('a', { state: 'waiting', input: markChild({ workflowId: '13', isOwn: false }) })] },
     'Step a waits for workflow 13.',
   ],
   [

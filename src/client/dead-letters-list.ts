@@ -15,6 +15,8 @@ export interface DeadLetter {
   readonly workflowType: string
   readonly executionId: string
   readonly step: string
+  /** What was given up: the step itself, or the compensation that undoes it, whose attempts are counted apart. */
+  readonly kind: 'forward' | 'compensate'
   readonly attempt: number
   readonly reason: LetterReason
   readonly error: ErrorRecord | null
@@ -38,7 +40,10 @@ export interface DeadLetterOptions {
 }
 
 export interface DiscardOptions extends RequestOptions {
-  /** What becomes of the workflow: it is canceled (the default), rolled back to its save point, aborted, or goes on without the step. */
+  /**
+   * What becomes of the workflow: it is canceled (the default), rolled back to its save point, aborted, or goes on without
+   * the step. The letter of a compensation is only closed, whatever this says.
+   */
   readonly then?: 'cancel' | 'skip' | 'rollback' | 'abort'
 }
 
@@ -69,10 +74,11 @@ export async function listDeadLetters(
   return letters.map(deadLetterFrom)
 }
 
-export function deadLetterFrom({ node, kind: _, ...letter }: LetterRecord): DeadLetter {
+export function deadLetterFrom({ node, kind, ...letter }: LetterRecord): DeadLetter {
   return {
     ...letter,
     step: node,
+    kind: kind === 'compensate' ? kind : 'forward',
     createdAt: toDate(letter.createdAt),
     handledAt: toOptionalDate(letter.handledAt),
   }

@@ -214,6 +214,7 @@ const letterShape = {
   workflowType: text,
   executionId: text,
   node: text,
+  kind: z.enum(['forward', 'compensate']).meta({ description: 'compensate: what was given up is to undo the node' }),
   attempt: count,
   reason: text,
   error: z.strictObject({ name: text, message: text, stack: text.nullable() }).nullable(),

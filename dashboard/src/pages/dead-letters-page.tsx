@@ -15,8 +15,9 @@ import { letterReason } from '../ui/wording.ts'
 const columns: readonly Column<DeadLetter>[] = [
   {
     name: 'Step',
-    cell: ({ id, node, workflowType }) => (
+    cell: ({ id, node, kind, workflowType }) => (
       <a href={href('dead-letters', id)}>
+        {kind === 'compensate' && 'undoing '}
         <strong>{node}</strong> of {typeName(workflowType)}
       </a>
     ),

@@ -108,10 +108,11 @@ export class Views {
     return heroPage((await this.#engine()).store, hero, options)
   }
 
-  /** What an execution that has ended worked on, encoded; `null` where that was its workflow's input alone. */
+  /** What an execution that has ended worked on, encoded; `null` where that was its workflow's input alone, and for compensations. */
   async inputOf(executionId: string): Promise<unknown> {
     const { store } = await this.#engine()
-    return encodedJson((await store.findEnded(executionId))?.input ?? null)
+    const ended = await store.findEnded(executionId)
+    return encodedJson(ended === null || ended.kind === 'compensate' ? null : ended.input)
   }
 
   async workers(): Promise<WorkerStatus[]> {

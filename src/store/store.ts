@@ -339,6 +339,8 @@ export interface Store extends EventStore {
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
+  /** What the items of `each` nodes have worked on, of their latest completed attempts, by their names. */
+  findItems(workflowId: string): Promise<Map<string, string | null>>
   /** An ended execution by its id, for whoever undoes it. */
   findEnded(executionId: string): Promise<{
     node: string

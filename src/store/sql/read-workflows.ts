@@ -209,6 +209,15 @@ export async function findOutputs(
   return new Map(rows.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))
 }
 
+/** Only the names of items have a slash. */
+export async function findItems(context: SqlContext, workflowId: string): Promise<Map<string, string | null>> {
+  const rows = await context.read(
+    sql`select e.node, e.input from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
+      and e.node like '%/%' and e.kind = 'forward' and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
+  )
+  return new Map(rows.map(row => [text(row, 'node'), json(row, 'input')]))
+}
+
 export async function workflowInput(context: SqlContext, workflowId: string): Promise<string | null> {
   const rows = await context.read(
     sql`select w.input from ${context.tables.workflows} w where w.id = ${context.id(workflowId)}`,

@@ -52,7 +52,7 @@ export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-l
 export type { Branch, ConditionBranches, DescribeBranch } from './definition/branch.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'
-export type { Compensation, Reconciled, Undoing } from './definition/compensation.ts'
+export type { Reconciled, Undoing } from './definition/compensation.ts'
 export type { Decided, Decision, OneDecision } from './definition/decision.ts'
 export { defineForm, type Form } from './definition/define-form.ts'
 export {
@@ -108,7 +108,7 @@ export type { RetryNotation } from './definition/retry-notation.ts'
 export type { Signal } from './definition/signal.ts'
 export type { HeroOf, InputOf, StartInput, StartWhat } from './definition/start-types.ts'
 export type { ExecutionInfo } from './definition/step-context.ts'
-export type { Child, OutputOf, StepName } from './definition/step-names.ts'
+export type { Child, Compensation, OutputOf, StepName } from './definition/step-names.ts'
 export type {
   ChildOptions,
   DefaultOptions,

@@ -1,6 +1,7 @@
 /** Asks before something that cannot be taken back. Where nobody can answer, `--yes` has to say it. */
 import { createInterface } from 'node:readline/promises'
-import { WrongUsage } from './exit-codes.ts'
+import { answerIsNo, WrongUsage } from './exit-codes.ts'
+import { note } from './terminal.ts'
 
 interface Answered {
   readonly yes?: boolean
@@ -19,4 +20,9 @@ export async function confirmed(question: string, { yes, json }: Answered): Prom
   } finally {
     lines.close()
   }
+}
+
+export function saidNo(): void {
+  note('Nothing was changed.')
+  process.exitCode = answerIsNo
 }

@@ -12,7 +12,8 @@ import {
   wholeNumber,
   withGeneva,
 } from './app-command.ts'
-import { harmless, printJson, say } from './terminal.ts'
+import { confirmed, saidNo } from './confirm.ts'
+import { harmless, note, printJson, say } from './terminal.ts'
 
 export function dlqCommand(): AppCommand {
   return new AppCommand('dlq', {
@@ -69,15 +70,16 @@ function listCommand(): AppCommand {
 
 function showCommand(): AppCommand {
   return new AppCommand('show', {
-    description: 'one letter, with the error and its stack',
+    description: 'one letter, with its input, the error and its stack',
     examples: [['dlq show 17', 'why it was given up']],
   })
     .argument('<letter>', 'the id of the letter')
     .locating()
     .action((id: string, flags: Shared) =>
       withGeneva(flags, async geneva => {
-        if (flags.json) printJson(await detailOf(geneva, id))
-        else say(harmless(textOf(await geneva.deadLetter(id))))
+        if (flags.json) return printJson(await detailOf(geneva, id))
+        const letter = await geneva.deadLetter(id)
+        say(harmless(textOf(letter, await geneva.views.inputOf(letter.executionId))))
       }),
     )
 }
@@ -104,12 +106,25 @@ function requeueCommand(): AppCommand {
 interface DiscardFlags extends Shared, Asker {
   readonly skip?: boolean
   readonly then: NonNullable<DiscardOptions['then']>
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+}
+
+const becomes: Readonly<Record<DiscardFlags['then'], (whose: string) => string>> = {
+  cancel: whose => `cancel ${whose}`,
+  skip: whose => `let ${whose} go on without the step`,
+  rollback: whose => `roll ${whose} back`,
+  abort: whose => `abort ${whose}`,
 }
 
 function discardCommand(): AppCommand {
   const command = new AppCommand('discard', {
     description: 'give letters up for good, and cancel their workflows',
-    examples: [['dlq discard 17 --then skip --by ann', 'the workflow goes on without the step']],
+    examples: [
+      ['dlq discard 17 --then skip --by ann', 'the workflow goes on without the step'],
+      ['dlq discard 17 --yes', 'without a question, for a script'],
+    ],
+    more: 'The letter of a compensation is only closed: its workflow stays as it is. Exit code 3: you said no.',
   })
     .argument('<letter...>', 'the ids of the letters')
     .addOption(
@@ -118,15 +133,34 @@ function discardCommand(): AppCommand {
         .default('cancel'),
     )
     .option('--skip', 'short for --then skip')
+    .option('--dry-run', 'tell what would happen, and change nothing')
+    .option('-y, --yes', 'do not ask')
   return asking(command)
     .locating()
-    .action((ids: string[], flags: DiscardFlags) =>
-      withGeneva(flags, async geneva => {
-        for (const id of ids) await geneva.discard(id, { ...asked(flags), then: flags.skip ? 'skip' : flags.then })
-        if (flags.json) printJson({ items: await Promise.all(ids.map(id => detailOf(geneva, id))) })
-        else say(`${ids.length} discarded.`)
-      }),
-    )
+    .action((ids: string[], flags: DiscardFlags) => withGeneva(flags, geneva => discard(geneva, ids, flags)))
+}
+
+async function discard(geneva: Geneva, ids: readonly string[], flags: DiscardFlags): Promise<void> {
+  const then = flags.skip ? 'skip' : flags.then
+  const details = async () => ({ items: await Promise.all(ids.map(id => detailOf(geneva, id))) })
+  if (flags.dryRun && flags.json) return printJson(await details())
+  const letters = await Promise.all(ids.map(id => geneva.deadLetter(id)))
+  const lines = harmless(letters.map(lineOf).join('\n'))
+  const what = discarded(letters, then)
+  if (flags.dryRun) return say(`Would discard ${what}:\n${lines}\nNothing was changed.`)
+  // A workflow that goes on is not asked about, as with `geneva skip`.
+  const isFinal = then !== 'skip'
+  if (isFinal && !flags.json && !flags.yes) note(lines)
+  if (isFinal && !(await confirmed(`Discard ${what}?`, flags))) return saidNo()
+  for (const id of ids) await geneva.discard(id, { ...asked(flags), then })
+  if (flags.json) printJson(await details())
+  else say(`${ids.length} discarded.`)
+}
+
+function discarded(letters: readonly DeadLetter[], then: DiscardFlags['then']): string {
+  const [count, whose] =
+    letters.length === 1 ? ['1 dead letter', 'its workflow'] : [`${letters.length} dead letters`, 'their workflows']
+  return letters.some(({ kind }) => kind === 'forward') ? `${count}, and ${becomes[then](whose)}` : count
 }
 
 /** The same document as the HTTP API has. */
@@ -135,17 +169,25 @@ async function detailOf(geneva: Geneva, id: string): Promise<object> {
   return { ...wireLetter(letter), input: await geneva.views.inputOf(letter.executionId) }
 }
 
-function lineOf({ id, workflowType, workflowId, step, attempt, reason, state, error }: DeadLetter): string {
+function lineOf(letter: DeadLetter): string {
+  const { id, workflowType, workflowId, step, kind, attempt, reason, state, error } = letter
   const what = `${workflowType === '' ? 'workflow' : workflowType} ${workflowId}`
   const why = error === null ? '' : `: ${error.className}: ${error.message.split('\n')[0]}`
   const handled = state === 'open' ? '' : ` (${state})`
-  return `${id}  ${what}, step ${step}, attempt ${attempt}, ${reason}${why}${handled}`
+  return `${id}  ${what}, ${kind === 'compensate' ? 'undoing ' : ''}step ${step}, attempt ${attempt}, ${reason}${why}${handled}`
 }
 
-function textOf(letter: DeadLetter): string {
-  const { createdAt, state, handledAt, handledBy, handledReason, error } = letter
+function textOf(letter: DeadLetter, input: unknown): string {
+  const { kind, createdAt, state, handledAt, handledBy, handledReason, error } = letter
   const by = handledBy === null ? '' : ` by ${handledBy}`
   const why = handledReason === null ? '' : `: ${handledReason}`
   const handled = handledAt === null ? 'Open.' : `${state} at ${handledAt.toISOString()}${by}${why}`
-  return [lineOf(letter), `Given up at ${createdAt.toISOString()}.`, handled, error?.stack ?? ''].join('\n').trimEnd()
+  const worked = input === null ? 'none of its own' : JSON.stringify(input)
+  return [
+    lineOf(letter),
+    `Given up at ${createdAt.toISOString()}.`,
+    handled,
+    ...(kind === 'compensate' ? [] : [`Input: ${worked}`]),
+    ...(error?.stack ? [error.stack] : []),
+  ].join('\n')
 }

@@ -13,8 +13,8 @@ import {
   wholeNumber,
   withGeneva,
 } from './app-command.ts'
-import { confirmed } from './confirm.ts'
-import { answerIsNo, WrongUsage } from './exit-codes.ts'
+import { confirmed, saidNo } from './confirm.ts'
+import { WrongUsage } from './exit-codes.ts'
 import { type FilterFlags, filterFrom, filtering } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 
@@ -229,11 +229,6 @@ function rollbackText(steps: readonly RollbackStep[]): string {
 function lineOf({ step, attempt, compensation }: RollbackStep): string {
   const what = `${step}${attempt > 1 ? ` (attempt ${attempt})` : ''}`
   return compensation === null ? `${what}: nothing to call` : `${what}: ${compensation}`
-}
-
-function saidNo(): void {
-  note('Nothing was changed.')
-  process.exitCode = answerIsNo
 }
 
 function capital(text: string): string {

@@ -20,7 +20,7 @@ import { filterFrom, type StateFilter } from './workflow-list.ts'
 
 export interface BulkFilter {
   readonly workflow?: ConcreteClass<any>
-  /** Default: `active`. */
+  /** Default: `active`; with `letter` also what has ended, because letters of compensations stay open. */
   readonly state?: StateFilter | readonly StateFilter[]
   /** The step that the workflow stands at, or that has failed. */
   readonly at?: string
@@ -59,6 +59,8 @@ const lookWindow = 5000
 /** How many are changed at the same time. */
 const width = 4
 const maxRefused = 100
+/** What has finished has none, and is most of all there is. */
+const statesWithLetters = ['active', 'failed', 'canceled', 'aborted'] as const
 
 /** What `geneva.all(filter)` returns. Nothing is looked for before something is asked of it. */
 export class Bulk {
@@ -140,8 +142,8 @@ export class Bulk {
     return this.#run(options, async (id, request) => {
       for (const letter of await this.#letters(engine, id)) {
         await engine.discard(letter.id, then, request)
-        // The others have gone with the workflow.
-        if (then !== 'skip') return
+        // The others have gone with the workflow, which the letter of a compensation leaves alone.
+        if (then !== 'skip' && letter.kind !== 'compensate') return
       }
     })
   }
@@ -164,7 +166,7 @@ export class Bulk {
   async *#pages(engine: Engine): AsyncGenerator<readonly string[]> {
     const { where } = this.#filter
     if (where !== undefined) return yield* this.#pagesBy(engine, where)
-    const { workflow, state = 'active', at, tag } = this.#filter
+    const { workflow, state = this.#usualStates(), at, tag } = this.#filter
     const definition = workflow === undefined ? null : this.#definitionOf(workflow)
     const options = {
       limit: pageSize,
@@ -184,7 +186,7 @@ export class Bulk {
   }
 
   async *#pagesBy(engine: Engine, where: ViewOptions): AsyncGenerator<readonly string[]> {
-    const filter = viewFilterFrom(engine.store, { state: 'active', ...where })
+    const filter = viewFilterFrom(engine.store, { state: this.#usualStates(), ...where })
     let before: string | null = null
     do {
       const stretch: ViewFilter = before === null ? filter : { ...filter, before }
@@ -193,6 +195,10 @@ export class Bulk {
       yield await this.#withLetter(engine, await this.#withError(engine, ids))
       before = page.next
     } while (before !== null)
+  }
+
+  #usualStates(): readonly StateFilter[] {
+    return this.#filter.letter === undefined ? ['active'] : statesWithLetters
   }
 
   async #latestStart({ store }: Engine): Promise<number> {

@@ -18,6 +18,8 @@ export interface DeadLetter {
   readonly step: string
   /** The id of its node: the same as the name, but in graphs that were built at run time. */
   readonly node: string
+  /** What was given up: the step itself, or the compensation that undoes it, whose attempts are counted apart. */
+  readonly kind: 'forward' | 'compensate'
   readonly attempt: number
   readonly reason: LetterReason
   readonly error: ErrorRecord | null
@@ -42,7 +44,10 @@ export interface DeadLetterOptions {
 }
 
 export interface DiscardOptions extends RequestOptions {
-  /** What becomes of the workflow: it is canceled (the default), rolled back to its save point, aborted, or goes on without the step. */
+  /**
+   * What becomes of the workflow: it is canceled (the default), rolled back to its save point, aborted, or goes on without
+   * the step. The letter of a compensation is only closed, whatever this says.
+   */
   readonly then?: 'cancel' | 'skip' | 'rollback' | 'abort'
 }
 
@@ -73,11 +78,12 @@ export async function listDeadLetters(
   return letters.map(deadLetterFrom)
 }
 
-export function deadLetterFrom({ node, nodeName, kind: _, ...letter }: LetterRecord): DeadLetter {
+export function deadLetterFrom({ node, nodeName, kind, ...letter }: LetterRecord): DeadLetter {
   return {
     ...letter,
     step: nodeName ?? node,
     node,
+    kind: kind === 'compensate' ? kind : 'forward',
     createdAt: toDate(letter.createdAt),
     handledAt: toOptionalDate(letter.handledAt),
   }

@@ -12,7 +12,7 @@ import { type RequestOptions, requestFrom } from './request-options.ts'
 export interface RequeueOptions extends RequestOptions {
   /**
    * What the execution works on from now on: the arguments of a job, the item of an `each` node; any other step reads it as
-   * `this.execution.input`.
+   * `this.execution.input`. A compensation has none.
    */
   readonly input?: unknown
 }
@@ -35,6 +35,11 @@ export async function requeueLetter(engine: Engine, letterId: string, options: R
 }
 
 async function checked(engine: Engine, letter: LetterRecord, input: unknown): Promise<string> {
+  if (letter.kind === 'compensate') {
+    throw new InvalidArgumentError(
+      `Dead letter ${letter.id} is of the compensation that undoes what step ${letter.node} of workflow ${letter.workflowId} has done, so it has no input to be replaced. Requeue it as it is.`,
+    )
+  }
   const workflow = await engine.find(letter.workflowId)
   const course = (await engine.courses.of([workflow])).get(workflow.id)
   const what = `The input for step ${letter.nodeName ?? letter.node} of workflow ${workflow.id}`

@@ -38,7 +38,7 @@ const step = [...running, 'if', 'skipIf', ...structure]
 const optionsFor: Readonly<Record<NodeDefinition['kind'], readonly string[]>> = {
   step: [...step, 'compensate', 'idempotent', 'reconcile'],
   resumable: [...step, 'compensate', 'yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint'],
-  each: [...step, 'items', 'concurrency'],
+  each: [...step, 'compensate', 'items', 'concurrency'],
   child: [...step, 'compensate', 'workflow', 'start'],
   // How long they wait is said by other options, which their verbs have taken by now.
   human: [...step.filter(option => option !== 'timeout'), 'compensate'],

@@ -8,6 +8,7 @@ import type {
   JoinOptions,
   SignalPayload,
   UncheckedCode,
+  UncheckedCompensation,
   WaitForOptions,
 } from './flow-options.ts'
 import type { EachJobOptions, JobStepOptions } from './job-step-options.ts'
@@ -38,12 +39,18 @@ export interface Branch<W> {
     const K extends Names<W>['step'] | Names<W>['transactional'] | Names<W>['resumable'],
     const U extends Names<W>['undo'],
   >(name: K, options?: TaskOptionsFor<W, K> & Compensate<W, K, U>): NodeRef<OutputOf<W, K>>
-  each<const K extends Names<W>['item']>(name: K, options: EachOptions<W, ItemOf<W, K>>): NodeRef<OutputOf<W, K>>
+  each<const K extends Names<W>['item'], const U extends Names<W>['undo']>(
+    name: K,
+    options: EachOptions<W, ItemOf<W, K>> & Compensate<W, K, U>,
+  ): NodeRef<OutputOf<W, K>>
   job<Args extends object, Output>(
     name: string,
     options: JobStepOptions<W, Args, Output> & UncheckedCode<W>,
   ): NodeRef<Output>
-  eachJob<Args extends object, Output>(name: string, options: EachJobOptions<W, Args, Output>): NodeRef<Output[]>
+  eachJob<Args extends object, Output>(
+    name: string,
+    options: EachJobOptions<W, Args, Output> & UncheckedCompensation<W>,
+  ): NodeRef<Output[]>
   child<const K extends Names<W>['child'], X extends abstract new () => unknown, const U extends Names<W>['undo']>(
     name: K,
     options: ChildOptions<W, X> & Compensate<W, K, U>,

@@ -6,15 +6,18 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { InvalidGraphError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
+import { isArithmetic, registerMixedNumbers } from './cel-numbers.ts'
 import type { ConditionFacts } from './condition-facts.ts'
 
 type Answer = (facts: Record<string, unknown>) => unknown
 
-const environment = new Environment({
-  unlistedVariablesAreDyn: false,
-  homogeneousAggregateLiterals: false,
-  limits: { maxAstNodes: 1000, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 16 },
-})
+const environment = registerMixedNumbers(
+  new Environment({
+    unlistedVariablesAreDyn: false,
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: 1000, maxDepth: 50, maxListElements: 200, maxMapEntries: 200, maxCallArguments: 16 },
+  }),
+)
   .registerVariable('outputs', 'map')
   .registerVariable('input', 'dyn')
   .registerVariable('args', 'dyn')
@@ -74,6 +77,7 @@ function read(text: string): Answer {
     const parsed = environment.parse(text)
     const { valid, type, error } = parsed.check()
     if (!valid) throw error
+    if (type === 'dyn' && isArithmetic(parsed.ast)) throw new Error('it is a computation, and not true or false')
     if (type === 'bool' || type === 'dyn') return facts => parsed(facts)
     throw new Error(`it comes to a ${type}, and not to true or false`)
   } catch (error) {

@@ -1,9 +1,11 @@
 /** What a method, or a job, receives that undoes a node. */
 
-/** A call that undoes. `Output` is what the node that is undone returned. */
-export interface Undoing<Output = unknown> {
+/** A call that undoes. `Output` is what the node that is undone returned, `Item` what an item of an `each` node was called with. */
+export interface Undoing<Output = unknown, Item = unknown> {
   /** What the node returned; `undefined` when it failed or was lost before it returned. */
   readonly output: Output | undefined
+  /** What an item of an `each` node was called with; `undefined` for any other node. */
+  readonly item: Item
   /** What the workflow was started with. */
   readonly input: unknown
   /** Why the workflow is rolled back. */
@@ -20,9 +22,6 @@ export interface Undoing<Output = unknown> {
   /** Number of this attempt at undoing it. */
   readonly attempt: number
 }
-
-/** What a compensation receives: `Compensation<OrderWorkflow['charge']>`, or the type of an output. */
-export type Compensation<Of = unknown> = Undoing<Of extends (...args: any[]) => infer R ? Awaited<R> : Of>
 
 /** What a `reconcile` method answers about a call that was lost: whether it happened, and what it returned then. */
 export interface Reconciled<Output = unknown> {

@@ -1,12 +1,11 @@
 /** What users write in the static block for sagas and control flow: compensations, branches, joins, people, messages. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../primitives/duration.ts'
-import type { Undoing } from './compensation.ts'
 import type { Decision } from './decision.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryNotation } from './retry-notation.ts'
 import type { Signal } from './signal.ts'
-import type { Names, OutputOf } from './step-names.ts'
+import type { Compensation, Names } from './step-names.ts'
 import type { DependencyOption, PolicyNotation, PolicyPicker, StepOptions } from './step-options.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -42,16 +41,16 @@ export interface Compensate<W, K, U> {
 /** Lets a compensation pass that accepts what the node returns, or says why not. */
 type Undo<W, K, U> = [Names<W>['undo']] extends [U]
   ? U
-  : Method<W, U> extends (undo: Undoing<OutputOf<W, K>>) => any
+  : Method<W, U> extends (undo: Compensation<Method<W, K>>) => any
     ? U
-    : Method<W, U> extends (undo: Undoing<OutputOf<W, K>>, transaction: Transaction) => any
+    : Method<W, U> extends (undo: Compensation<Method<W, K>>, transaction: Transaction) => any
       ? `${U & string} receives a transaction: { step, transaction: true }`
       : `${U & string} does not accept what ${K & string} returns`
 
 /** The same for one that receives a transaction as well. */
 type UndoInTransaction<W, K, U> = [Names<W>['undo']] extends [U]
   ? U
-  : Method<W, U> extends (undo: Undoing<OutputOf<W, K>>, transaction: Transaction) => any
+  : Method<W, U> extends (undo: Compensation<Method<W, K>>, transaction: Transaction) => any
     ? U
     : `${U & string} does not accept what ${K & string} returns`
 
@@ -66,7 +65,9 @@ export interface CodeOptions<W> {
 }
 
 /** Compensation and code where the output is not told by a method. */
-export type UncheckedCode<W> = CodeOptions<W> & {
+export type UncheckedCode<W> = CodeOptions<W> & UncheckedCompensation<W>
+
+export interface UncheckedCompensation<W> {
   readonly compensate?:
     | Names<W>['undo']
     | CompensationOptions<Names<W>['undo']>

@@ -26,7 +26,7 @@ type Kind<Method> = Method extends () => any
           ? 'human'
           : Is<First, Signal<any>> extends true
             ? 'signal'
-            : Is<First, Undoing<any>> extends true
+            : Is<First, Undoing<any, any>> extends true
               ? 'undo'
               : Is<First, Transaction> extends true
                 ? 'transactional'
@@ -108,6 +108,21 @@ export type ItemOf<W, K> = K extends keyof W
     ? Item
     : never
   : never
+
+/**
+ * What a compensation receives: `Compensation<OrderWorkflow['charge']>`, or the type of an output, with that of the item where
+ * there is one.
+ */
+export type Compensation<Of = unknown, Item = ItemIn<Of>> = Undoing<
+  Of extends (...args: any[]) => infer R ? Awaited<R> : Of,
+  Item
+>
+
+type ItemIn<Of> = Of extends (first: infer First, ...rest: any[]) => any
+  ? [Kind<Of>] extends ['item']
+    ? First
+    : undefined
+  : unknown
 
 declare const childType: unique symbol
 

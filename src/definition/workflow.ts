@@ -23,6 +23,7 @@ import type {
   SignalPayload,
   StructureOptions,
   UncheckedCode,
+  UncheckedCompensation,
   WaitForOptions,
 } from './flow-options.ts'
 import type { HeroType } from './hero.ts'
@@ -110,10 +111,10 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   }
 
   /** Declares a method that runs once for each item, side by side. The items are asked for when the node is reached. */
-  static each<C extends WorkflowClass, const K extends Names<I<C>>['item']>(
+  static each<C extends WorkflowClass, const K extends Names<I<C>>['item'], const U extends Names<I<C>>['undo']>(
     this: C,
     name: K,
-    options: EachOptions<I<C>, ItemOf<I<C>, K>>,
+    options: EachOptions<I<C>, ItemOf<I<C>, K>> & Compensate<I<C>, K, U>,
   ): NodeRef<OutputOf<I<C>, K>> {
     return code.declareEach(chainOf(this), name, options)
   }
@@ -131,7 +132,7 @@ export abstract class Workflow<Hero = null, Input extends object = Record<string
   static eachJob<C extends WorkflowClass, Args extends object, Output>(
     this: C,
     name: string,
-    options: EachJobOptions<I<C>, Args, Output>,
+    options: EachJobOptions<I<C>, Args, Output> & UncheckedCompensation<I<C>>,
   ): NodeRef<Output[]> {
     return code.declareEachJob(chainOf(this), name, options)
   }

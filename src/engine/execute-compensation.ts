@@ -17,7 +17,7 @@ import { stepContext } from './make-context.ts'
 import { runBody } from './run-body.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
-import { undoneBy } from './stored-input.ts'
+import { givenIn, undoneBy } from './stored-input.ts'
 
 /** What is known of the execution that is undone. */
 export interface UndoneExecution {
@@ -88,7 +88,7 @@ async function run(job: CompensationJob, { node, settings, context }: Undoing): 
       node: { ...node, body: settings.method },
       workflow,
       step: { name: node.name, attempt: claimed.execution.attempt, kind: 'compensate' },
-      args: [compensationFor(claimed, undone, context), ...transaction],
+      args: [compensationFor(claimed, undone, context, { isItem: node.each !== null }), ...transaction],
     })
   await (settings.transactional ? job.transaction.inside(call) : call())
   failpoint?.('compensation.after')
@@ -100,11 +100,13 @@ export function compensationFor(
   { workflow, execution }: ClaimedExecution,
   undone: UndoneExecution | null,
   { input, execution: info }: ReturnType<typeof stepContext>,
+  { isItem }: { readonly isItem: boolean },
 ) {
   const { kind = 'failure', by = null } = workflow.rollback ?? {}
   const message = workflow.rollback?.message ?? (kind === 'cancel' ? 'it was canceled' : 'it has failed')
   return Object.freeze({
     output: undone === null ? undefined : decodeValue(undone.output),
+    item: isItem && undone !== null ? decodeValue(givenIn(undone.input)) : undefined,
     input,
     reason: Object.freeze({ kind, message: message ?? '', by }),
     idempotencyKey: info.idempotencyKey,

@@ -26,9 +26,10 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
   if (course === undefined) throw new InvalidArgumentError(`The graph of workflow ${id} is not known.`)
   const from = given.map(node => course.graph.idOf(node))
   checkNodes(course.graph, id, from)
-  const [history, outputs, input, tags, graphs] = await Promise.all([
+  const [history, outputs, items, input, tags, graphs] = await Promise.all([
     store.history(id),
     store.findOutputs(id, ''),
+    store.findItems(id),
     store.input(id),
     store.tags(id),
     workflow.frozen === null ? null : store.frozenGraphs([id]),
@@ -38,7 +39,7 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
   const change = await withEnoughIds(engine.ids, async () => {
     pool.rewind()
     const taken = takenOver(course.graph, history, from)
-    return firstChange(workflow, course, { newId, taken, outputs, takeId: () => pool.take() })
+    return firstChange(workflow, course, { newId, taken, outputs, items, takeId: () => pool.take() })
   })
   const isOver = change.insertions.length === 0
   const deadline = isOver ? null : deadlineOf(course.graph, { delayMs: 0, at: null })
@@ -103,6 +104,8 @@ interface Takeover {
   readonly newId: string
   readonly taken: readonly EndedExecution[]
   readonly outputs: ReadonlyMap<string, string | null>
+  /** What items of `each` nodes have worked on: whoever undoes them needs it. */
+  readonly items: ReadonlyMap<string, string | null>
   takeId(): string
 }
 
@@ -129,8 +132,10 @@ function firstChange(old: WorkflowRecord, course: Course, takeover: Takeover): W
   }
   const plan = planOf({ ...course, workflow }, { take: () => takeover.takeId() }, true)
   const draft = new ChangeDraft(emptyFacts(workflow), { counts: true })
-  for (const row of takeover.taken)
-    take(draft, plan, row, { from: old.id, output: takeover.outputs.get(row.node) ?? null })
+  for (const row of takeover.taken) {
+    const output = takeover.outputs.get(row.node) ?? null
+    take(draft, plan, row, { from: old.id, output, input: takeover.items.get(row.node) ?? null })
+  }
   heal(draft, plan)
   return draft.build()
 }
@@ -139,7 +144,7 @@ function take(
   draft: ChangeDraft,
   plan: Plan,
   row: EndedExecution,
-  { from, output }: { readonly from: string; readonly output: Ending['output'] },
+  { from, output, input }: { readonly from: string; readonly output: Ending['output']; readonly input: string | null },
 ): void {
   const node = currentName(plan, row.node)
   const known = plan.graph.find(node)
@@ -151,7 +156,7 @@ function take(
       id: plan.takeId(),
       node,
       attempt: 1,
-      input: null,
+      input,
       createdAt: null,
       dueAt: null,
       startedAt: null,

@@ -22,6 +22,9 @@ const isLost = (reason: string | null) => reason === lateReason || /^worker .* w
 /** Compensations that will not be tried again by themselves. */
 const givenUp: ReadonlySet<string> = new Set(['compensation_failed', 'unknown', 'stopped'])
 
+/** Told by the outcome, which stays while a rollback moves the state. */
+const takenAsDone: ReadonlySet<string> = new Set(['success', 'confirmed', 'resolved'])
+
 /** Nothing of the workflow runs any more: the next compensation begins, or the end is there. */
 export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = null): NewExecution | null {
   if (draft.rowIn(undoSlot) !== null) return null
@@ -52,8 +55,8 @@ export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
   if (!plan.graph.isSaga && !plan.previous?.isSaga) return []
   const rows = draft.undoRows()
   const latest = new Map<string, number>()
-  // An attempt that never began says nothing about what those before it have done.
-  const done = rows.filter(({ startedAt, state }) => startedAt !== null || state === 'completed')
+  // An attempt that never began says nothing about what those before it have done, unless it was taken as done.
+  const done = rows.filter(({ startedAt, outcome }) => startedAt !== null || takenAsDone.has(outcome))
   for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
   const tried = new Set(draft.triedUndos().flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
   const again = rows.filter(row => row.state === 'compensating')
@@ -78,7 +81,7 @@ interface Undone {
   readonly compensation: GraphCompensation
 }
 
-/** `null`: there is nothing to call. The items of an `each` node are undone, not the node itself. */
+/** `null`: there is nothing to call. The items of an `each` node are undone, each on its own, and not the node itself. */
 export function nodeToUndo(plan: Plan, row: UndoRow): Undone | null {
   const name = currentName(plan, row.node)
   const node = plan.graph.find(name) ?? plan.previous?.find(row.node) ?? null

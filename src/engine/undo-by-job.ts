@@ -67,7 +67,7 @@ async function call(execution: UndoExecution, { job, node, context }: Undoing): 
   if (job.transactional) context.transaction = await execution.transaction.begin()
   failpoint?.('compensation.before')
   execution.beforeCall()
-  const undo = { ...compensationFor(claimed, undone, context), node: node.name }
+  const undo = { ...compensationFor(claimed, undone, context, { isItem: false }), node: node.name }
   const run = async () => job.body(args, new JobRun(context, jobNode(claimed, node), Object.freeze(undo)))
   await (job.transactional ? execution.transaction.inside(run) : run())
   failpoint?.('compensation.after')

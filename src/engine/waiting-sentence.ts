@@ -19,12 +19,12 @@ export function waitingSentence(standing: WorkflowStanding, nodes: readonly Node
 
 function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[], now: Date): string[] {
   const { workflow, change } = standing
-  if (isEnd(workflow.state)) return [endClause(standing)]
+  if (isEnd(workflow.state)) return [endClause(standing), ...undoneClauses(standing)]
   const steps = findings(nodes, now)
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
   if (workflow.state === 'rolling_back') {
     const what = workflow.rollback?.kind === 'failure' ? 'it is being rolled back' : 'it is being canceled'
-    return [`${what}${asked}`, ...stopClauses(steps, nodes)]
+    return [`${what}${asked}`, ...stopClauses(steps, nodes), ...undoneClauses(standing)]
   }
   if (workflow.finishing)
     return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
@@ -89,22 +89,38 @@ const letterReasons: Readonly<Record<LetterReason, string>> = {
   retries_exhausted: 'its retries are used up',
   policy: 'its policy says so',
   crash_limit: 'it has lost its worker too often',
-  compensation_exhausted: 'it could not be undone',
+  compensation_exhausted: 'its retries are used up',
   unknown_outcome: 'it was cut off, and nobody knows what it has done',
 }
 
 function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
   const at = change === null ? '' : ` since ${timeText(toDate(change.at))}`
   const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
-  const [letter, ...more] = letters
+  const [letter] = letters
   if (letter === undefined) return [`it is in the dead letter queue${at}`, ...running.map(textOf)]
-  const { id, node, nodeName, attempt, reason, error } = letter
-  const others = more.length === 0 ? '' : `, and ${more.length} more like it`
   return [
-    `it is in the dead letter queue${at}: step ${nodeName ?? node} was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`,
+    `it is in the dead letter queue${at}: step ${letter.nodeName ?? letter.node} ${givenUpText(letters)}`,
     ...running.map(textOf),
-    `requeue or discard letter ${id}, or skip or resolve the step`,
+    `requeue or discard letter ${letter.id}, or skip or resolve the step`,
   ]
+}
+
+/** What could not be undone waits for a person, also when the workflow is over. */
+function undoneClauses({ letters }: WorkflowStanding): string[] {
+  const open = letters.filter(({ kind }) => kind === 'compensate')
+  const [letter] = open
+  if (letter === undefined) return []
+  return [
+    `what undoes step ${letter.nodeName ?? letter.node} ${givenUpText(open)}`,
+    `requeue or discard letter ${letter.id}`,
+  ]
+}
+
+function givenUpText([letter, ...more]: WorkflowStanding['letters']): string {
+  if (letter === undefined) return ''
+  const { attempt, reason, error } = letter
+  const others = more.length === 0 ? '' : `, and ${more.length} more like it`
+  return `was given up at attempt ${attempt}, because ${letterReasons[reason]}${errorText(error)}${others}`
 }
 
 interface Finding {

@@ -46,16 +46,28 @@ export const startBody = z.strictObject({
   reason,
 })
 
-export const bulkBody = z.strictObject({
-  filter: workflowFilter,
-  action: z.enum(['pause', 'resume', 'cancel', 'abort', 'skip', 'reattempt', 'resolve', 'requeue', 'discard']),
-  /** For skip, reattempt and resolve: this node instead of all that have failed. */
-  node: short.optional(),
-  /** How many workflows the caller has seen; when there are others by now, nothing is done. */
-  expect: z.number().int().min(0).optional(),
-  dryRun: z.boolean().optional(),
-  reason,
-})
+const afterDiscard = z.enum(['cancel', 'skip', 'rollback', 'abort']).optional()
+
+export const bulkBody = z
+  .strictObject({
+    filter: workflowFilter,
+    action: z.enum(['pause', 'resume', 'cancel', 'abort', 'skip', 'reattempt', 'resolve', 'requeue', 'discard']),
+    /** For skip, reattempt and resolve: this node instead of all that have failed. */
+    node: short.optional(),
+    /** For resolve: what the nodes would have returned. */
+    output: z.unknown().optional(),
+    /** For requeue: what the executions work on from now on. */
+    input: z.unknown().optional(),
+    /** For discard: what becomes of the workflows. */
+    then: afterDiscard,
+    /** How many workflows the caller has seen; when there are others by now, nothing is done. */
+    expect: z.number().int().min(0).optional(),
+    dryRun: z.boolean().optional(),
+    reason,
+  })
+  .refine(({ action, output }) => output === undefined || action === 'resolve', 'output is for resolve only')
+  .refine(({ action, input }) => input === undefined || action === 'requeue', 'input is for requeue only')
+  .refine(({ action, then }) => then === undefined || action === 'discard', 'then is for discard only')
 
 export const graphQuery = z.strictObject({
   expand: z.string().min(1).max(400).optional(),
@@ -104,7 +116,7 @@ export const letterQuery = z.strictObject({
     .optional(),
 })
 export const requeueBody = z.strictObject({ input: z.unknown().optional(), reason })
-export const discardBody = z.strictObject({ then: z.enum(['cancel', 'skip', 'rollback', 'abort']).optional(), reason })
+export const discardBody = z.strictObject({ then: afterDiscard, reason })
 
 export const pruneBody = z.strictObject({
   olderThanMs: z.number().min(0).max(1e13),

@@ -218,6 +218,7 @@ const letterShape = {
   executionId: text,
   node: text,
   name: text,
+  kind: z.enum(['forward', 'compensate']).meta({ description: 'compensate: what was given up is to undo the node' }),
   attempt: count,
   reason: text,
   error: z.strictObject({ name: text, message: text, stack: text.nullable() }).nullable(),

@@ -19,6 +19,7 @@ import type {
   DecisionRecord,
   EndedExecution,
   EventRecord,
+  ExecutionKind,
   HeroKey,
   LetterReason,
   LetterRecord,
@@ -338,10 +339,16 @@ export interface Store extends EventStore {
   findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
+  /** What the items of `each` nodes have worked on, of their latest completed attempts, by their names. */
+  findItems(workflowId: string): Promise<Map<string, string | null>>
   /** An ended execution by its id, for whoever undoes it. */
-  findEnded(
-    executionId: string,
-  ): Promise<{ node: string; attempt: number; input: string | null; output: string | null } | null>
+  findEnded(executionId: string): Promise<{
+    node: string
+    kind: ExecutionKind
+    attempt: number
+    input: string | null
+    output: string | null
+  } | null>
   /** An execution that has not ended, by its id. */
   findActive(executionId: string): Promise<ActiveExecution | null>
   /** In the order in which they were made. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../src/http/route-table.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { Buyers, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
+import { Buyers, Lease, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
 import { barriersOn, sees, useDashboard } from './use-dashboard.ts'
 
 const dashboard = useDashboard()
@@ -197,6 +197,25 @@ describe('a dead letter', () => {
     await sees(page, 'discarded')
     await dashboard.under.runDue()
     expect(await stateOf(workflow.id)).toBe('finished')
+  })
+})
+
+describe('a dead letter of a compensation', () => {
+  it('has no input to be corrected, and is discarded without a word about the workflow, which keeps its end', async () => {
+    const workflow = await dashboard.geneva.start(Lease)
+    await dashboard.under.runDue()
+    const [letter] = await dashboard.geneva.deadLetters({ workflowId: workflow.id })
+    await go(`dead-letters/${letter?.id}`)
+    await sees(page, 'Dead letter: undoing sign')
+    await page.getByRole('button', { name: 'Requeue', exact: true }).waitFor()
+    expect(await page.getByLabel('Input', { exact: true }).count()).toBe(0)
+    await page.locator('main').getByRole('button', { name: 'Discard' }).click()
+    expect(await page.getByRole('dialog').getByLabel('Then').count()).toBe(0)
+    await page.getByRole('dialog').getByLabel('Reason').fill('burnt by hand')
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await stateOf(workflow.id)).toBe('failed')
+    expect(await dashboard.geneva.deadLetters({ workflowId: workflow.id })).toEqual([])
   })
 })
 

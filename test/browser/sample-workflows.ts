@@ -75,6 +75,21 @@ export class Payout extends Workflow<null, { account: string }> {
   async confirm() {}
 }
 
+/** Fails, and what it has done cannot be undone. */
+export class Lease extends Workflow {
+  static {
+    this.step('sign', { compensate: { step: 'tear', retry: 1 } })
+    this.step('moveIn', { onException: 'rollback' })
+  }
+  async sign() {}
+  async tear() {
+    throw new RangeError('the paper is too strong')
+  }
+  async moveIn() {
+    throw new Error('no key')
+  }
+}
+
 /** Has a condition, a fork, a fan-out that is folded, and a resumable step that stops half-way. */
 export class Wide extends Workflow {
   static {
@@ -114,4 +129,8 @@ export class Patient extends Workflow {
 export const touch = defineJob('touch', async (args: { at: number }) => args.at)
 export const nightly = defineSchedule('nightly', { cron: '0 3 * * *', workflow: Patient })
 
-export const samples = { workflows: [Purchase, Shaky, Payout, Wide, Patient], jobs: [touch], schedules: [nightly] }
+export const samples = {
+  workflows: [Purchase, Shaky, Payout, Lease, Wide, Patient],
+  jobs: [touch],
+  schedules: [nightly],
+}

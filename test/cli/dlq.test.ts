@@ -9,12 +9,28 @@ import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
+let greets = true
+
+class Seat extends Workflow {
+  static {
+    this.step('take', { compensate: { step: 'free', retry: 1 } })
+    this.step('pay', { onException: 'rollback' })
+  }
+  take() {}
+  free() {
+    throw new Error('stuck')
+  }
+  pay() {
+    throw new Error('no money')
+  }
+}
+
 class Signup extends Workflow {
   static {
     this.step('greet', { onException: 'dlq' })
   }
   greet() {
-    if (this.execution.input === undefined) throw new RangeError('no name')
+    if (this.execution.input === undefined || !greets) throw new RangeError('no name')
     return this.execution.input
   }
 }
@@ -24,7 +40,7 @@ const shell = new CommandShell(folder, null)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 forEachDatabase('geneva dlq', database => {
-  const under = useGeneva(database, { workflows: [Signup] })
+  const under = useGeneva(database, { workflows: [Signup, Seat] })
   const dlq = (...args: string[]) => shell.run('dlq', ...args, '--database', under.url)
   const json = (...args: string[]) => shell.json('dlq', ...args, '--database', under.url)
 
@@ -42,7 +58,7 @@ forEachDatabase('geneva dlq', database => {
 
     const shown = (await dlq('show', first)).stdout
     expect(shown).toContain('RangeError: no name')
-    expect(shown).toContain('Open.')
+    expect(shown).toContain('Open.\nInput: none of its own\n')
     const detail = deadLetterDetail.parse(await json('show', first))
     expect(detail).toMatchObject({ node: 'greet', state: 'open', error: { name: 'RangeError', message: 'no name' } })
 
@@ -50,13 +66,58 @@ forEachDatabase('geneva dlq', database => {
       code: 0,
       stdout: '1 requeued.\n',
     })
-    const discarded = await json('discard', second, '--then', 'abort', '--by', 'ann')
+    const discarded = await json('discard', second, '--then', 'abort', '--by', 'ann', '--yes')
     expect(deadLetterDetail.parse(discarded.items[0])).toMatchObject({ state: 'discarded', handledBy: 'ann' })
     expect((await under.geneva.find(started[1] ?? ''))?.state).toBe('aborted')
     expect((await dlq('list')).stdout).toBe('No dead letters.\n')
     expect((await dlq('list', '--all')).stdout).toContain('(requeued)')
     await under.runDue()
     expect(await (await under.geneva.find(Signup, started[0] ?? ''))?.output('greet')).toEqual({ name: 'Ann' })
+  })
+
+  it('shows the input that a letter was requeued with and given up again', async () => {
+    const { id: workflowId } = await under.geneva.start(Signup)
+    await under.runDue()
+    const open = async () => (await under.geneva.deadLetters({ workflowId }))[0]?.id ?? ''
+    await under.geneva.requeue(await open(), { input: { name: null } })
+    greets = false
+    await under.runDue()
+    greets = true
+    expect((await dlq('show', await open())).stdout).toContain('Input: {"name":null}\n')
+    await dlq('discard', await open(), '--yes')
+  })
+
+  it('does not cancel workflows where nobody can be asked, unless it is told to', async () => {
+    const wf = await under.geneva.start(Signup)
+    await under.runDue()
+    const id = (await under.geneva.deadLetters({ workflowId: wf.id }))[0]?.id ?? ''
+    const refused = await dlq('discard', id)
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain(
+      'Discard 1 dead letter, and cancel its workflow? Nobody can be asked here: say --yes',
+    )
+    expect((await dlq('discard', id, '--json')).code).toBe(2)
+    const tried = await dlq('discard', id, '--then', 'abort', '--dry-run')
+    expect(tried).toMatchObject({ code: 0, stdout: expect.stringContaining('Would discard 1 dead letter, and abort') })
+    expect((await wf.refresh()).state).toBe('dlq')
+    expect(await dlq('discard', id, '--yes')).toMatchObject({ code: 0, stdout: '1 discarded.\n' })
+    expect((await wf.refresh()).state).toBe('canceled')
+  })
+
+  it('tells the letter of a compensation from that of a step, and shows no input of it', async () => {
+    const wf = await under.geneva.start(Seat)
+    await under.runDue()
+    const { items } = page(deadLetter).parse(await json('list', '--workflow', wf.id))
+    expect(items).toMatchObject([{ node: 'take', kind: 'compensate' }])
+    const id = items[0]?.id ?? ''
+    expect(deadLetterDetail.parse(await json('show', id)).input).toBeNull()
+    const { stdout } = await dlq('show', id)
+    expect(stdout).toContain(', undoing step take, attempt 1, compensation_exhausted: Error: stuck')
+    expect(stdout).not.toContain('Input')
+    expect((await dlq('requeue', id, '--input', '1')).stderr).toContain('it has no input to be replaced')
+    expect((await dlq('discard', id)).stderr).toContain('Discard 1 dead letter? Nobody can be asked')
+    await dlq('discard', id, '--yes')
+    expect((await wf.refresh()).state).toBe('failed')
   })
 
   it('says what is wrong with its arguments', async () => {

@@ -128,6 +128,32 @@ forEachDatabase('steering over HTTP', database => {
     expect(await asker(dry.body.sample[0].id, 'workflow.canceled')).toEqual({ by: 'ann', reason: 'clean up' })
   })
 
+  it('many are resolved with an output, requeued with an input, or discarded with what then becomes of them', async () => {
+    const heroes = [950, 951, 952].map(id => ({ hero: Orders.ref(id) }))
+    const change = (body: object) => ann().post('/workflows/bulk', { filter: { tag: 'letters' }, ...body })
+    const stateOf = async (id = '') => (await ann().get(`/workflows/${id}`)).body.state
+    const start = async () => {
+      const [wf] = await under.geneva.startMany(Failing, heroes.splice(0, 1), { tags: ['letters'] })
+      await under.runDue()
+      return wf
+    }
+    const first = await start()
+    expect((await change({ action: 'resolve', node: 'charge', output: { paid: 7 } })).body).toMatchObject({
+      changed: 1,
+    })
+    expect(await first?.output('charge')).toEqual({ paid: 7 })
+    const second = await start()
+    expect((await change({ action: 'requeue', input: { card: 2 } })).body).toMatchObject({ changed: 1 })
+    await under.runDue()
+    expect(await stateOf(second?.id)).toBe('finished')
+    const third = await start()
+    expect((await change({ action: 'discard', then: 'abort' })).body).toMatchObject({ changed: 1 })
+    expect(await stateOf(third?.id)).toBe('aborted')
+    for (const extra of [{ then: 'skip' }, { output: 1 }, { input: 1 }]) {
+      expect((await change({ action: 'pause', ...extra })).status).toBe(400)
+    }
+  })
+
   it('schedules and queues are paused with who and why, and go on', async () => {
     const paused = await ann().post('/schedules/nightly/pause', { reason: 'holidays' })
     expect(paused.body).toMatchObject({ paused: true, pausedBy: 'ann', pauseReason: 'holidays', nextAt: null })

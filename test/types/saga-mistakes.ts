@@ -27,8 +27,12 @@ export class MistakenSaga extends Workflow<null, { total: number }> {
     this.step('charge', { dependsOn: 'refund' })
     // @ts-expect-error a method that does not tell whether the call happened
     this.step('charge', { idempotent: false, reconcile: 'reserve' })
-    // @ts-expect-error each item has an execution of its own, and no compensation
+    // @ts-expect-error each item is undone on its own, with what it returned
     this.each('item', { items: () => [1], compensate: 'undoAll' })
+    // @ts-expect-error a compensation that does not accept the item
+    this.each('item', { items: () => [1], compensate: 'undoText' })
+    // @ts-expect-error items are called again
+    this.each('item', { items: () => [1], idempotent: false })
     // @ts-expect-error a method that waits for a decision is no step
     this.step('approve')
     // @ts-expect-error a method that asks for nothing waits for nobody
@@ -89,6 +93,7 @@ export class MistakenSaga extends Workflow<null, { total: number }> {
     if (reason.kind === 'abort') return
   }
   async undoAll(_: Compensation<number[]>) {}
+  async undoText(_: Compensation<number, string>) {}
   async item(item: number) {
     return item
   }

@@ -12,6 +12,7 @@ import {
   type NodeRef,
   type Signal,
   type StepName,
+  type Transaction,
   Workflow,
 } from '../../src/index.ts'
 
@@ -82,6 +83,8 @@ export class OrderSaga extends Workflow<Order> {
     this.waitFor('received', { payload: Received, compensate: 'putBack' })
     this.resumableStep('notify', { compensate: 'putBack' })
     this.inline('tidyUp', { compensate: 'putBack', idempotent: false, reconcile: 'findCharge' }, async () => {})
+    this.each('line', { items: wf => [{ sku: wf.hero.country }], compensate: 'unline' })
+    this.eachJob('audits', { job: audit, items: () => [{ id: 1 }], compensate: { step: 'unaudit', transaction: true } })
     this.job('audited', { job: audit, args: wf => ({ id: wf.hero.id }), compensate: { step: 'putBack', retry: 2 } })
   }
 
@@ -92,6 +95,7 @@ export class OrderSaga extends Workflow<Order> {
     await db.drop(undo.output?.reservation)
     expectType<Equal<typeof undo.reason.kind, 'failure' | 'cancel'>>()
     expectType<Equal<typeof undo.reason.by, string | null>>()
+    expectType<Equal<typeof undo.item, undefined>>()
   }
   async charge() {
     return { paymentId: 'p', at: new Date() }
@@ -101,6 +105,17 @@ export class OrderSaga extends Workflow<Order> {
   }
   async findCharge() {
     return { happened: false }
+  }
+  async line(line: { sku: string }) {
+    return line.sku.length
+  }
+  async unline({ item, output }: Compensation<OrderSaga['line']>) {
+    expectType<Equal<typeof item, { sku: string }>>()
+    expectType<Equal<typeof output, number | undefined>>()
+  }
+  async unaudit({ item, output }: Compensation<{ audited: number }, { id: number }>, _: Transaction) {
+    expectType<Equal<typeof item, { id: number }>>()
+    return output?.audited
   }
   async pickItems() {}
   async putBack() {}

@@ -1,4 +1,4 @@
-/** One dead letter: its error, its input to be corrected, and requeue or discard. */
+/** One dead letter: its error, its input to be corrected, and requeue or discard. A compensation has no input. */
 import { useState } from 'react'
 import { ActionDialog, reasonOf } from '../actions/action-dialog.tsx'
 import { JsonField, readJson } from '../actions/json-field.tsx'
@@ -19,7 +19,7 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
   const letter = useDeadLetter(id)
   return (
     <Page
-      title={letter.data ? `Dead letter: ${letter.data.name}` : 'Dead letter'}
+      title={letter.data ? `Dead letter: ${nameOf(letter.data)}` : 'Dead letter'}
       lead={letter.data && <Facts letter={letter.data} />}
     >
       <Answer query={letter} what="the dead letter">
@@ -30,7 +30,11 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
                 <ErrorText error={data.error} />
               </Card>
             )}
-            <Handling key={data.state} letter={data} />
+            {isCompensation(data) ? (
+              <UndoHandling key={data.state} letter={data} />
+            ) : (
+              <Handling key={data.state} letter={data} />
+            )}
           </>
         )}
       </Answer>
@@ -68,13 +72,32 @@ const thens = {
   abort: 'abort the workflow: nothing is undone',
 } as const
 
+function isCompensation({ kind }: DeadLetterDetail): boolean {
+  return kind === 'compensate'
+}
+
+function nameOf(letter: DeadLetterDetail): string {
+  return isCompensation(letter) ? `undoing ${letter.name}` : letter.name
+}
+
+function UndoHandling({ letter }: { readonly letter: DeadLetterDetail }) {
+  const mayRequeue = useMay('operator')
+  if (letter.state !== 'open' || !mayRequeue) return null
+  return (
+    <Card title="Put it right">
+      <p>
+        What undoes {letter.name} was given up. Put right what kept it from that, then requeue; or discard, when it is
+        undone by hand or stays as it is.
+      </p>
+      <Actions letter={letter} input={null} />
+    </Card>
+  )
+}
+
 function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
   const mayRequeue = useMay('operator')
-  const mayDiscard = useMay('admin')
   const before = pretty(letter.input ?? undefined)
   const [input, setInput] = useState(before)
-  const [asked, setAsked] = useState<'requeue' | 'discard' | null>(null)
-  const close = () => setAsked(null)
   if (letter.state !== 'open' || !mayRequeue) {
     return (
       <Card title="Input">
@@ -92,6 +115,19 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
     <Card title="Put it right">
       <WorkflowInput id={letter.workflowId} copy={letter.input === null ? setInput : null} />
       <JsonField label="Input" hint={hint} text={input} change={setInput} rows={6} />
+      <Actions letter={letter} input={edited ? input : null} />
+    </Card>
+  )
+}
+
+/** `input`: what the person has written instead; `null` where it is as it was. */
+function Actions({ letter, input }: { readonly letter: DeadLetterDetail; readonly input: string | null }) {
+  const mayDiscard = useMay('admin')
+  const [asked, setAsked] = useState<'requeue' | 'discard' | null>(null)
+  const close = () => setAsked(null)
+  const Discard = isCompensation(letter) ? DiscardUndoDialog : DiscardDialog
+  return (
+    <>
       <div className="dialog-actions">
         {mayDiscard && (
           <button type="button" className="grave-quiet" onClick={() => setAsked('discard')}>
@@ -99,12 +135,12 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
           </button>
         )}
         <button type="button" className="primary" onClick={() => setAsked('requeue')}>
-          {edited ? 'Requeue with the new input' : 'Requeue'}
+          {input === null ? 'Requeue' : 'Requeue with the new input'}
         </button>
       </div>
-      {asked === 'requeue' && <RequeueDialog letter={letter} input={edited ? input : null} close={close} />}
-      {asked === 'discard' && <DiscardDialog letter={letter} close={close} />}
-    </Card>
+      {asked === 'requeue' && <RequeueDialog letter={letter} input={input} close={close} />}
+      {asked === 'discard' && <Discard letter={letter} close={close} />}
+    </>
   )
 }
 
@@ -113,11 +149,10 @@ interface DialogProps {
   readonly close: () => void
 }
 
-/** `input`: what the person has written instead; `null` where it is as it was. */
 function RequeueDialog({ letter, input, close }: DialogProps & { readonly input: string | null }) {
   return (
     <ActionDialog
-      title={`Requeue ${letter.name}?`}
+      title={`Requeue ${nameOf(letter)}?`}
       confirm="Requeue"
       close={close}
       deed={reason => {
@@ -125,13 +160,28 @@ function RequeueDialog({ letter, input, close }: DialogProps & { readonly input:
         return {
           path: `${pathOf(letter)}/requeue`,
           body: { ...reasonOf(reason), ...(value === undefined ? {} : { input: value }) },
-          done: `${letter.name} is requeued.`,
+          done: `${nameOf(letter)} is requeued.`,
         }
       }}
     >
       <p>
-        A new attempt is scheduled{input === null ? '' : ' with the input that you wrote'}, and the workflow goes on.
+        A new attempt is scheduled{input === null ? '' : ' with the input that you wrote'}
+        {isCompensation(letter) ? '; where the workflow has ended, it keeps its end.' : ', and the workflow goes on.'}
       </p>
+    </ActionDialog>
+  )
+}
+
+function DiscardUndoDialog({ letter, close }: DialogProps) {
+  return (
+    <ActionDialog
+      title={`Discard the dead letter of ${nameOf(letter)}?`}
+      confirm="Discard"
+      grave
+      close={close}
+      deed={reason => ({ path: `${pathOf(letter)}/discard`, body: reasonOf(reason), done: 'Discarded.' })}
+    >
+      <p>What {letter.name} has done stays done, and the workflow stays as it is.</p>
     </ActionDialog>
   )
 }

@@ -15,8 +15,9 @@ import { letterReason } from '../ui/wording.ts'
 const columns: readonly Column<DeadLetter>[] = [
   {
     name: 'Step',
-    cell: ({ id, name, workflowType }) => (
+    cell: ({ id, name, kind, workflowType }) => (
       <a href={href('dead-letters', id)}>
+        {kind === 'compensate' && 'undoing '}
         <strong>{name}</strong> of {typeName(workflowType)}
       </a>
     ),

@@ -86,18 +86,21 @@ class GraphViewMaker {
   readonly #known: ReadonlyMap<string, NodeWithState>
   readonly #progress = new Map<string, GraphProgress>()
   readonly #undone = new Map<string, Execution>()
+  /** The `each` nodes that have told their items. */
+  readonly #withItems = new Set<string>()
 
   constructor(graph: Graph, states: GraphStates | null) {
     this.#graph = graph
     this.#states = states
     const nodes = states === null ? [] : nodesWithState(graph, states.history, states.rounds)
     this.#known = new Map(nodes.map(node => [node.id, node]))
-    for (const { step, progress } of states?.history ?? []) {
+    for (const { node, progress } of states?.history ?? []) {
       if (progress === null) continue
       const { completed: done, total, remainingMs: etaMs } = progress
-      this.#progress.set(step, { done, total, etaMs })
+      this.#progress.set(node, { done, total, etaMs })
     }
     for (const execution of states?.compensations ?? []) this.#undone.set(execution.node, execution)
+    for (const { id } of nodes) this.#withItems.add(graph.eachOf(id)?.id ?? '')
   }
 
   make({ foldAt = defaultFoldAt, expand }: FoldOptions): GraphView {
@@ -176,10 +179,10 @@ class GraphViewMaker {
     return { from, to, kind: this.#graph.find(from)?.kind === 'fork' ? 'branch' : 'dependency', label: null }
   }
 
-  /** A box of its own for what undoes a node, with how far that is. */
+  /** A box of its own for what undoes a node, with how far that is. Items have theirs, once they are there. */
   #compensation(node: GraphViewNode): GraphViewNode[] {
     const undo = this.#graph.find(node.id)?.compensation
-    if (undo === undefined || node.fold !== null) return []
+    if (undo === undefined || node.fold !== null || this.#withItems.has(node.id)) return []
     const known = this.#undone.get(node.id) ?? null
     return [
       {

@@ -109,10 +109,11 @@ export class Views {
     return heroPage((await this.#engine()).store, hero, options)
   }
 
-  /** What an execution that has ended worked on, encoded; `null` where that was its workflow's input alone. */
+  /** What an execution that has ended worked on, encoded; `null` where that was its workflow's input alone, and for compensations. */
   async inputOf(executionId: string): Promise<unknown> {
     const { store } = await this.#engine()
-    return encodedJson(givenIn((await store.findEnded(executionId))?.input ?? null))
+    const ended = await store.findEnded(executionId)
+    return encodedJson(givenIn(ended?.input ?? null))
   }
 
   async workers(): Promise<WorkerStatus[]> {

@@ -163,6 +163,8 @@ async function changeMany(call: Call<unknown, z.output<typeof ask.bulkBody>>): P
 
 function changeAll(geneva: Operations, where: object, call: Call<unknown, z.output<typeof ask.bulkBody>>) {
   const bulk = geneva.all({ where })
-  const { action, node } = call.body
-  return bulk[action]({ ...asked(call), limit: mostAtOnce, ...given({ step: node }) })
+  const { action, node, then } = call.body
+  const output = decodedPayload(call.body.output, 'The output')
+  const input = decodedPayload(call.body.input, 'The input')
+  return bulk[action]({ ...asked(call), limit: mostAtOnce, ...given({ step: node, output, input, then }) })
 }

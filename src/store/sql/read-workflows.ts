@@ -5,11 +5,12 @@ import type {
   ActiveExecution,
   EndedExecution,
   EventRecord,
+  ExecutionKind,
   HeroKey,
   WorkflowRecord,
   WorkflowState,
 } from '../records.ts'
-import type { EndOfWorkflow, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
+import type { EndOfWorkflow, Store, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
 import { activeColumns, endedColumns, eventColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
@@ -181,16 +182,14 @@ export async function findActive(context: SqlContext, executionId: string): Prom
   return rows[0] ? activeExecution(rows[0]) : null
 }
 
-export async function findEnded(
-  context: SqlContext,
-  executionId: string,
-): Promise<{ node: string; attempt: number; input: string | null; output: string | null } | null> {
+export async function findEnded(context: SqlContext, executionId: string): ReturnType<Store['findEnded']> {
   const rows = await context.read(
-    sql`select e.node, e.attempt, e.input, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
+    sql`select e.node, e.kind, e.attempt, e.input, e.output from ${context.tables.history} e where e.id = ${context.id(executionId)}`,
   )
   return rows[0]
     ? {
         node: text(rows[0], 'node'),
+        kind: text(rows[0], 'kind') as ExecutionKind,
         attempt: int(rows[0], 'attempt'),
         input: json(rows[0], 'input'),
         output: json(rows[0], 'output'),
@@ -210,6 +209,15 @@ export async function findOutputs(
       and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
   )
   return new Map(rows.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))
+}
+
+/** Only the names of items have a slash. */
+export async function findItems(context: SqlContext, workflowId: string): Promise<Map<string, string | null>> {
+  const rows = await context.read(
+    sql`select e.node, e.input from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
+      and e.node like '%/%' and e.kind = 'forward' and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
+  )
+  return new Map(rows.map(row => [text(row, 'node'), json(row, 'input')]))
 }
 
 export async function workflowInput(context: SqlContext, workflowId: string): Promise<string | null> {

@@ -281,6 +281,9 @@ export class SqlStore implements Store {
   findOutputs(workflowId: string, prefix: string) {
     return reads.findOutputs(this.#context, workflowId, prefix)
   }
+  findItems(workflowId: string) {
+    return reads.findItems(this.#context, workflowId)
+  }
   input(workflowId: string) {
     return reads.workflowInput(this.#context, workflowId)
   }

@@ -37,6 +37,59 @@ describe('an expression', () => {
     expect(answer(text, given)).toBe(expected)
   })
 
+  test.each<[string, object, boolean]>([
+    ['input.a * 2 > 10', { a: 5.5 }, true],
+    ['input.a * 2 > 10', { a: 5 }, false],
+    ['input.a * 1.5 > 10', { a: 8 }, true],
+    ['input.a + input.b > 10', { a: 8, b: 2.5 }, true],
+    ['input.a + input.b == 3', { a: 0.5, b: 2.5 }, true],
+    ['input.a - 2 == 0.5', { a: 2.5 }, true],
+    ['2 - input.a == -0.5', { a: 2.5 }, true],
+    ['2.5 - input.a == 0.5', { a: 2 }, true],
+    ['-input.a + 1 < 0', { a: 2.5 }, true],
+    ['input.a / 2.0 == 2.5', { a: 5 }, true],
+    ['input.a / 2 == 2.75', { a: 5.5 }, true],
+    ['input.a % 2 == 1.5', { a: 5.5 }, true],
+    ['input.a % 1.5 == 0.5', { a: 5 }, true],
+    ['input.a % 1.5 == 1.0', { a: 5.5 }, true],
+    ['input.a * 1.0 == 5', { a: 5 }, true],
+    ['double(input.a) == 5', { a: 5 }, true],
+    ['double(input.a) != 5', { a: 5.5 }, true],
+    ['input.a == 5', { a: 5.5 }, false],
+    ['input.a == 5.5', { a: 5 }, false],
+    ['input.a == 5.0', { a: 5 }, true],
+    ['5 == 5.0 && 5.5 != 5', {}, true],
+    ['input.a < input.b', { a: 5, b: 5.5 }, true],
+    ['input.a in [1, 2.5]', { a: 2.5 }, true],
+    ['input.list.all(x, x * 2 > 1)', { list: [1, 2.5] }, true],
+    ['input.list.map(x, x + 0.5) == [1.5, 3]', { list: [1, 2.5] }, true],
+    ['size(input.list) * 1.5 == 3', { list: [1, 2] }, true],
+    ['size(input.list) * input.a == 3', { list: [1, 2], a: 1.5 }, true],
+    ['size(input.list) > input.a', { list: [1, 2], a: 1.5 }, true],
+    ['int(input.a * 1.5) == 4', { a: 3 }, true],
+    ['input.a * 2 > 1', { a: 1e300 }, true],
+    ['(input.yes ? input.a : 2.5) * 2 == 4', { yes: true, a: 2 }, true],
+  ])('computes and compares numbers as one: %s of %o is %s', (text, input, expected) => {
+    expect(answer(text, { input })).toBe(expected)
+  })
+
+  test.each<[string, object, boolean]>([
+    ['input.a / 2 == 2', { a: 5 }, true],
+    ['size(input.list) / 2 == 1', { list: [1, 2, 3] }, true],
+    ['input.a % 2 == 1', { a: 5 }, true],
+    ['input.list[input.a] == "y"', { a: 1, list: ['x', 'y'] }, true],
+    ['input.list[input.a / 2] == "z"', { a: 5, list: ['x', 'y', 'z'] }, true],
+    ['input.list[size(input.list) - input.a] == "y"', { a: 1, list: ['x', 'y'] }, true],
+    ['input.text.substring(size(input.text) - input.a) == "c"', { a: 1, text: 'abc' }, true],
+    ['string(input.a) == "5"', { a: 5 }, true],
+    ['int(input.a) * 2 == 10', { a: 5.7 }, true],
+    ['type(input.a * 2) == int', { a: 5 }, true],
+    ['input.a * 2 == 18014398509481982', { a: Number.MAX_SAFE_INTEGER }, true],
+    ['{1: true}[input.a]', { a: 1 }, true],
+  ])('leaves whole numbers among themselves to CEL: %s of %o is %s', (text, input, expected) => {
+    expect(answer(text, { input })).toBe(expected)
+  })
+
   test.each(['__proto__', 'constructor', 'toString'])('never finds %s that is inherited', name => {
     expect(answer(`has(input.${name})`, { input: {} })).toBe(false)
     expect(() => answer(`input.${name} == 1`, { input: {} })).toThrow(InvalidGraphError)
@@ -47,6 +100,10 @@ describe('an expression', () => {
     ['input.a > 1', { input: { a: 'text' } }],
     ['input.a', { input: { a: 'yes' } }],
     ['input.a / 0 == 1', { input: { a: 1 } }],
+    ['input.a / 0 == 1', { input: { a: 1.5 } }],
+    ['input.a % 0 == 1', { input: { a: 1.5 } }],
+    ['input.a % 0.0 == 1', { input: { a: 1 } }],
+    ['input.a * 2 > 1', { input: { a: 'text' } }],
   ])('%s of %o has no answer', (text, given) => {
     expect(() => answer(text, given)).toThrow(InvalidGraphError)
   })
@@ -97,6 +154,8 @@ describe('what is no expression', () => {
     ['outputs.a >', /is not understood/],
     ['1 + 2', /comes to a int, and not to true or false/],
     ['"text"', /comes to a string/],
+    ['input.a * 2', /is a computation, and not true or false/],
+    ['input.a ? 1 + input.b : input.c * 2', /is a computation, and not true or false/],
     ['unknown > 1', /is not understood: .*unknown/i],
     ['input.name.matches("(a+)+$")', /refused at character 12: matches could take for ever/],
     ['input.a.all(x, input.b.all(y, x < y))', /a loop inside of a loop/],

@@ -19,6 +19,7 @@ function saga(declare: (w: any) => void) {
     b() {}
     c() {}
     d() {}
+    e() {}
     undo() {}
     happened() {
       return { happened: false }
@@ -81,8 +82,10 @@ describe('a compensation', () => {
       w.waitFor('d', { compensate })
       w.inline('inlined', { compensate }, () => {})
       w.job('jobbed', { job, compensate })
+      w.each('e', { items: () => [], compensate })
+      w.eachJob('jobs', { job, items: () => [], compensate })
     }).nodes
-    expect(nodes.map(node => node.compensation?.method)).toEqual(Array(6).fill('undo'))
+    expect(nodes.map(node => node.compensation?.method)).toEqual(Array(8).fill('undo'))
   })
 
   test.each<[string, (w: any) => void, string]>([
@@ -117,7 +120,6 @@ describe('a compensation', () => {
       w => w.step('a', { compensate: { step: 'undo', idempotent: false, retry: 2 } }),
       'cannot have a `retry`',
     ],
-    ['of an `each` node', w => w.each('a', { items: () => [], compensate: 'undo' }), 'there is no option compensate'],
     ['that is no name', w => w.step('a', { compensate: 5 }), 'Saga, step a, compensate: it takes the name of a method'],
     [
       'with a flag that is none',

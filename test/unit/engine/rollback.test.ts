@@ -1,7 +1,7 @@
 /** Undoing: what is compensated, in which order, how far back, and what becomes of the workflow. */
 import { describe, expect, it } from 'vitest'
 import type { GraphNode } from '../../../src/definition/graph.ts'
-import { decideAbort, decideCancel } from '../../../src/engine/decide-request.ts'
+import { decideAbort, decideCancel, decideResolve } from '../../../src/engine/decide-request.ts'
 import { graphOf, threw } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
@@ -72,6 +72,19 @@ describe('after a failure', () => {
     wf.complete('c')
     expect(undoAll(wf)).toBe('c b a')
     expect(wf.workflow.state).toBe('failed')
+  })
+
+  it('what had failed and was resolved by hand is undone once, also if that is given up', () => {
+    for (const undone of [undefined, threw({ action: 'pause' })]) {
+      const wf = new PlayedWorkflow(saga)
+      wf.complete('a')
+      wf.complete('b')
+      wf.report(['c', threw({ action: 'pause' })])
+      wf.ask((draft, plan) => decideResolve(draft, { node: 'c', output: null, request }, plan))
+      wf.report(['d', fails])
+      expect([wf.undo(), wf.undo(undone)]).toEqual(['d', 'c'])
+      expect(undoAll(wf)).toBe('a')
+    }
   })
 
   it('what was lost in mid-call may have happened, so it is undone', () => {

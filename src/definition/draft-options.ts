@@ -1,14 +1,15 @@
 /** Reads the options of nodes of a graph that is being described, into the form in which they are stored. */
 import { DefinitionError, InvalidGraphError } from '../errors.ts'
-import { type FrozenCompensation, frozenHuman } from './frozen-flow.ts'
+import { type FrozenCompensation, frozenHuman, testOf } from './frozen-flow.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type { GraphDraft } from './graph-draft.ts'
 import { isJob, type Job } from './job.ts'
 import { type EncodedArgs, encodeArgs } from './node-args.ts'
-import { storedPolicy } from './node-rules.ts'
+import { storedPolicy, storedTest } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { retryInGraph } from './retry-in-graph.ts'
+import { outputsIn } from './stored-condition.ts'
 import { isPlainObject, toInputIssue } from './validate-input.ts'
 import { humanWait, waitOf } from './wait-settings.ts'
 
@@ -32,6 +33,21 @@ function checkArgs({ name, argsSchema }: Job, args: unknown, where: string): voi
     const list = result.issues.map(toInputIssue).map(({ path, message }) => (path ? `${path}: ${message}` : message))
     throw new InvalidGraphError(`${where}: its args are not what job ${name} takes: ${list.join('; ')}.`)
   }
+}
+
+/** What a node is asked before it runs, and the names of the nodes whose outputs are needed for that. */
+export function draftTest(
+  options: RawOptions,
+  where: string,
+): { readonly test: Pick<FrozenNode, 'if' | 'skip_if'>; readonly asks: ReadonlySet<string> } {
+  const test = storedTest(options, where)
+  const stored = testOf(test)
+  return { test, asks: (stored && outputsIn(stored.text)) ?? new Set() }
+}
+
+/** How long an attempt of a job may take. */
+export function draftTimeout({ timeout }: RawOptions, where: string): Pick<FrozenNode, 'timeout_ms'> {
+  return timeout === undefined ? {} : { timeout_ms: definedTimeout(timeout, where) }
 }
 
 /** How the node is undone, and whether its job may be called again. */

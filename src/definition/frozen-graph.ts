@@ -50,6 +50,8 @@ export interface FrozenNode extends FrozenFlow {
   readonly priority?: number
   readonly concurrency?: number
   readonly retry?: StoredRetry
+  /** How long an attempt of its job may take. */
+  readonly timeout_ms?: number
   /** In the notation of the option `onException`, durations in milliseconds. */
   readonly on_exception?: PolicyNotation
   /** Plain JSON, tags included. */

@@ -91,11 +91,13 @@ export interface GraphCompensationOptions<Args> {
 export interface PlaceSettings {
   /** Default: what was added before. `null`: nothing, the node is an entry point. */
   readonly dependsOn?: Dependency | readonly Dependency[] | null
+  /** What must have ended besides that. */
+  readonly alsoDependsOn?: Dependency | readonly Dependency[] | null
   /** For the application's own use: shown with the node, and given to its job. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-export interface GraphConditionBranches extends Omit<NodeSettings, 'retry'> {
+export interface GraphConditionBranches extends Omit<NodeSettings, 'retry' | 'timeout' | 'if' | 'skipIf'> {
   readonly then?: DescribeGraphBranch
   readonly else?: DescribeGraphBranch
   /** Values that the expression can ask for, references to outputs among them. */
@@ -116,7 +118,7 @@ export interface GraphJoinOptions {
 }
 
 export interface GraphHumanOptions<Data>
-  extends Omit<NodeSettings, 'retry'>,
+  extends Omit<NodeSettings, 'retry' | 'timeout'>,
     Pick<GraphCode<any>, 'compensate'>,
     Pick<HumanOptions<any>, 'prompt' | 'assignTo' | 'quorum' | 'deadline' | 'escalate'> {
   /** What the data of a decision must fit: what `defineForm` returned, since only its name is stored. */
@@ -125,7 +127,9 @@ export interface GraphHumanOptions<Data>
   readonly onReject?: 'abort' | 'rollback' | { readonly backTo: string | NodeHandle }
 }
 
-export interface GraphWaitForOptions<Payload> extends Omit<NodeSettings, 'retry'>, Pick<GraphCode<any>, 'compensate'> {
+export interface GraphWaitForOptions<Payload>
+  extends Omit<NodeSettings, 'retry' | 'timeout'>,
+    Pick<GraphCode<any>, 'compensate'> {
   /** What the payload must fit: what `defineForm` returned, since only its name is stored. */
   readonly payload?: Form<StandardSchemaV1<any, Payload>>
   /** How long the node waits. Default: for ever. */
@@ -138,12 +142,20 @@ export interface GraphWaitForOptions<Payload> extends Omit<NodeSettings, 'retry'
 export interface NodeSettings {
   /** Default: what was added before. `null`: nothing, the node is an entry point. */
   readonly dependsOn?: Dependency | readonly Dependency[] | null
+  /** What must have ended besides that. */
+  readonly alsoDependsOn?: Dependency | readonly Dependency[] | null
   /** How long the node waits once its dependencies are satisfied. */
   readonly wait?: Duration
+  /** Runs the node only when this expression is true, as in `condition`; asked when the node is about to run. */
+  readonly if?: string
+  /** Skips the node when this expression is true; asked when the node is about to run. */
+  readonly skipIf?: string
   readonly queue?: string
   /** 0 to 100, higher goes first. */
   readonly priority?: number
   readonly retry?: StorableRetry
+  /** How long an attempt may take. */
+  readonly timeout?: Duration
   /** What happens when the job throws and is not retried. */
   readonly onException?: PolicyNotation
   /** For the application's own use: shown with the node, and given to its job. */

@@ -9,6 +9,7 @@ import { readValue } from '../primitives/read-value.ts'
 import { joinSuffix } from './bind-branches.ts'
 import { checkFlow } from './check-flow.ts'
 import { checkStructure, nodeCalled } from './check-structure.ts'
+import { testOf } from './frozen-flow.ts'
 import {
   type FrozenGraph,
   type FrozenNode,
@@ -24,7 +25,7 @@ import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits
 import { decodeArgs, encodeArgs } from './node-args.ts'
 import { mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
 import { inGraph, storedRules } from './node-rules.ts'
-import { refuseUnknownKeys } from './option-checks.ts'
+import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { flowFields, flowIn } from './parse-flow.ts'
 import { outputsIn } from './stored-condition.ts'
@@ -52,7 +53,7 @@ interface Reading {
 const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'nodes']
 const nodeFields = [
   ...['name', 'job', 'method', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
-  ...['retry', 'on_exception', 'metadata'],
+  ...['retry', 'timeout_ms', 'on_exception', 'metadata'],
   ...flowFields,
 ]
 const kinds: readonly unknown[] = [
@@ -147,8 +148,17 @@ function nodeIn(id: string, json: unknown, reading: Reading): FrozenNode {
     ...argsIn(id, node, where, reading),
     depends_on: dependenciesIn(node.depends_on, where, reading.tally),
     ...storedRules({ wait, queue, priority, retry, onException, ...metadataIn(node, where) }, where),
+    ...timeoutIn(node, where),
     ...flowIn(node, where, reading.options),
   }
+}
+
+/** That of a method is said by its class; human and signal nodes have a time to wait instead. */
+function timeoutIn({ timeout_ms: timeout, job }: Json, where: string): Pick<FrozenNode, 'timeout_ms'> {
+  if (timeout === undefined) return {}
+  if (job === undefined) throw new InvalidGraphError(`${where}: timeout_ms belongs to nodes with a job.`)
+  if (typeof timeout === 'number') return { timeout_ms: definedTimeout(timeout, where) }
+  throw new InvalidGraphError(`${where}: its timeout_ms must be a number of milliseconds.`)
 }
 
 /** The join of a fork goes by the name of the fork, with a suffix that no other node may have. */
@@ -158,13 +168,16 @@ function plainName(name: unknown, { kind }: Json): unknown {
     : name
 }
 
-/** Also what the expressions of conditions ask for. */
+/** Also what expressions ask for. */
 function referencesIn(nodes: FrozenNodes, { references }: Reading): Map<string, ReadonlySet<string>> {
-  const asking = Object.entries(nodes).filter(([, { test }]) => test !== undefined)
+  const asking = Object.entries(nodes).flatMap(([id, node]) => {
+    const text = node.test ?? testOf(node)?.text
+    return text === undefined ? [] : [{ id, text }]
+  })
   if (asking.length === 0) return references
   const ids = new Map(Object.entries(nodes).map(([id, { name }]) => [name, id]))
-  for (const [id, { test = '' }] of asking) {
-    const asked = [...(outputsIn(test) ?? [])].map(name => ids.get(name) ?? name)
+  for (const { id, text } of asking) {
+    const asked = [...(outputsIn(text) ?? [])].map(name => ids.get(name) ?? name)
     if (asked.length > 0) references.set(id, new Set([...(references.get(id) ?? []), ...asked]))
   }
   return references

@@ -1,6 +1,6 @@
 /**
  * Runs a job for a node of a stored graph and says what it came to. Order: arguments with the outputs they refer to, their
- * schema, body. Nothing is written here, and nothing that user code throws gets out.
+ * schema, body; before all that, its `if` or `skipIf`. Nothing is written here, and nothing that user code throws gets out.
  */
 import { normalizePolicy, pausePolicy } from '../definition/exception-policy.ts'
 import { type FrozenGraph, type FrozenNode, readMetadata } from '../definition/frozen-graph.ts'
@@ -9,19 +9,20 @@ import { JobRun } from '../definition/job-run.ts'
 import { fillArgs } from '../definition/node-args.ts'
 import { policyIn, type ResolvedPolicy } from '../definition/resolve-policy.ts'
 import { normalizeRetry } from '../definition/retry-policy.ts'
-import { MissingJobError, OutputMissingError } from '../errors.ts'
+import { MissingJobError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
+import { type Asking, isLeftOut, outputOf } from './ask-stored.ts'
 import { calledOnce, reconciled } from './called-once.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
-import { failed, outcomeOf } from './step-outcome.ts'
+import { failed, outcomeOf, type Timeout } from './step-outcome.ts'
 import type { CallTransaction } from './step-transaction.ts'
 import { isReconciling } from './unknown-outcome.ts'
 
-export interface JobExecution extends ContextSource {
+export interface JobExecution extends ContextSource, Asking {
   readonly frozen: FrozenGraph
   /** `null` when this process does not have it, and nobody else does. */
   readonly job: Job | null
@@ -51,11 +52,12 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
       }),
     retry: node.once === undefined ? retryOf(node, job) : null,
     failures: claimed.execution.failures,
-    timeout: job.timeoutMs === null ? null : timeoutFor(execution, job.timeoutMs),
+    timeout: timeoutOf(execution, node, job),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
     ...(job.transactional ? { stop: execution.signal } : {}),
   }
   const outcome = await outcomeOf(rules, async () => {
+    if (await isLeftOut(execution, node)) return { kind: 'skip', by: 'condition', reason: null }
     const { input } = claimed.execution
     const isAsked = node.once?.job !== undefined && isReconciling(input)
     const isFilled = node.args !== undefined && (input === null || isAsked)
@@ -94,17 +96,13 @@ function missingReconcile({ claimed, frozen }: JobExecution, node: FrozenNode): 
   })
 }
 
-export async function outputOf(execution: Pick<JobExecution, 'claimed' | 'readOutput'>, id: string): Promise<unknown> {
-  const found = await execution.readOutput(id)
-  if (found === null) {
-    const { workflow } = execution.claimed
-    throw new OutputMissingError(workflow.id, id, 'it was skipped or has not completed')
-  }
-  return found.value
-}
-
 export function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {
   return { id: execution.node, name, metadata: metadata === undefined ? {} : readMetadata(metadata) }
+}
+
+function timeoutOf(execution: JobExecution, { timeout_ms: own }: FrozenNode, { timeoutMs }: Job): Timeout | null {
+  const ms = own ?? timeoutMs
+  return ms === null ? null : timeoutFor(execution, ms)
 }
 
 function retryOf(node: FrozenNode, job: Job) {

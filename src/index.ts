@@ -77,14 +77,18 @@ export type {
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type {
   DescribeGraphBranch,
+  EndedChild,
   FanOutOptions,
   GraphBranch,
   GraphBuilder,
+  GraphChildOptions,
   GraphCompensationOptions,
   GraphConditionBranches,
   GraphForkOptions,
+  GraphHero,
   GraphHumanOptions,
   GraphJoinOptions,
+  GraphNamedChildOptions,
   GraphWaitForOptions,
   NodeOptions,
   NodeSettings,

@@ -6,7 +6,7 @@ import { InvalidGraphError } from '../errors.ts'
 import { type FlowScope, joinSuffix } from './bind-branches.ts'
 import { nodeCalled } from './check-structure.ts'
 import type { Decided } from './decision.ts'
-import { draftArgs, draftCode, draftHuman, draftTest, draftTimeout, draftWait } from './draft-options.ts'
+import { draftArgs, draftChild, draftCode, draftHuman, draftTest, draftTimeout, draftWait } from './draft-options.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type * as builder from './graph-builder.ts'
 import type { DraftNode, GraphDraft, Parents } from './graph-draft.ts'
@@ -163,6 +163,19 @@ export class DraftBranch implements builder.GraphBuilder {
       return this.#followedBy(
         this.#draft.add({ frozen: { name, kind: 'savePoint', depends_on: [], ...stored }, parents, scope }),
       )
+    })
+  }
+
+  child(name: string, options: object): NodeHandle<builder.EndedChild> {
+    return this.#adding(name, where => {
+      const own = ['workflow', 'hero', 'input', 'workflowId', 'timeout', 'retry', 'compensate']
+      const shared = this.#shared(options, [...own, ...tests, ...rules], where)
+      const { frozen, references } = draftChild(this.#draft, shared.options, where)
+      const { asks, parents } = shared
+      const node = { name, kind: 'child', ...frozen, depends_on: [], ...shared.rules } as const
+      return this.#followedBy(
+        this.#draft.add({ frozen: { ...node }, references, asks, parents, scope: this.#take(name) }),
+      ) as NodeHandle<builder.EndedChild>
     })
   }
 

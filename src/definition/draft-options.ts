@@ -9,6 +9,7 @@ import { storedPolicy, storedTest } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { retryInGraph } from './retry-in-graph.ts'
+import { checkChildArgs, checkChildStart, classNamed } from './stored-child.ts'
 import { outputsIn } from './stored-condition.ts'
 import { isPlainObject, toInputIssue } from './validate-input.ts'
 import { humanWait, waitOf } from './wait-settings.ts'
@@ -128,6 +129,24 @@ export function draftHuman(draft: GraphDraft, options: RawOptions, where: string
     human: frozenHuman(humanWait(options, where)),
     ...(deadline === undefined ? {} : { wait_timeout_ms: waitOf(deadline, 'deadline', where) }),
   }
+}
+
+/** Only the stored name of the class goes into the graph. */
+export function draftChild(
+  draft: GraphDraft,
+  { workflow, timeout, hero, input, workflowId }: RawOptions,
+  where: string,
+): {
+  readonly frozen: Pick<FrozenNode, 'workflow' | 'args' | 'wait_timeout_ms'>
+  readonly references: EncodedArgs['references']
+} {
+  const { type, definition } = classNamed(workflow, where)
+  const given = Object.entries({ hero, input, workflowId }).filter(([, value]) => value !== undefined)
+  const args = checkChildArgs(Object.fromEntries(given), where)
+  const { json, references } = draftArgs(draft, args, where)
+  if (definition !== null && references.size === 0) checkChildStart(args, definition, where)
+  const waits = timeout === undefined ? {} : { wait_timeout_ms: waitOf(timeout, 'timeout', where) }
+  return { frozen: { workflow: type, ...(given.length === 0 ? {} : { args: json }), ...waits }, references }
 }
 
 export function draftWait(draft: GraphDraft, options: RawOptions, where: string): Partial<FrozenNode> {

@@ -121,15 +121,19 @@ export function frozenHuman({ prompt, form, assignTo, quorum, onReject, escalati
   }
 }
 
+type ShapedNode = FrozenFlow & { readonly kind?: string; readonly workflow?: string }
+
 /** What tells graphs apart besides names, edges and jobs; `null` where there is nothing. */
-export function flowShape(kind: string | undefined, node: FrozenFlow, nameOf: (id: string) => string): unknown {
+export function flowShape(node: ShapedNode, nameOf: (id: string) => string): unknown {
+  const { kind, workflow } = node
   const runs = testOf(node)
   const isPlain = node.guard === undefined && node.compensation === undefined && node.once === undefined
-  if (isPlain && runs === null && !isStructural(kind)) return null
+  if (isPlain && runs === null && workflow === undefined && !isStructural(kind)) return null
   const { guard, join, test, compensation, human, on_timeout, payload, once } = node
   const onReject = human?.on_reject
   const shape = {
     ...(isStructural(kind) && { kind }),
+    ...(workflow !== undefined && { workflow }),
     ...(guard && { guard: [nameOf(guard.condition), guard.when] }),
     ...(join && { join: [join.rule, join.branches.map(branch => branch.map(nameOf).sort()).sort()] }),
     ...(test !== undefined && { test }),

@@ -28,6 +28,7 @@ import { inGraph, storedRules } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { flowFields, flowIn } from './parse-flow.ts'
+import { checkChildArgs } from './stored-child.ts'
 import { outputsIn } from './stored-condition.ts'
 import { isPlainObject } from './validate-input.ts'
 
@@ -39,6 +40,8 @@ export interface ParseOptions {
   readonly knowsMethod?: (method: string) => boolean
   /** Given, nodes with a form that it does not know are refused. */
   readonly knowsForm?: (form: string) => boolean
+  /** Given, child nodes that start a class that it does not know are refused. */
+  readonly knowsWorkflow?: (type: string) => boolean
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -52,7 +55,7 @@ interface Reading {
 
 const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'nodes']
 const nodeFields = [
-  ...['name', 'job', 'method', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
+  ...['name', 'job', 'method', 'workflow', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
   ...['retry', 'timeout_ms', 'on_exception', 'metadata'],
   ...flowFields,
 ]
@@ -143,7 +146,7 @@ function nodeIn(id: string, json: unknown, reading: Reading): FrozenNode {
   const { wait_ms: wait, queue, priority, retry, on_exception: onException } = node
   return {
     name,
-    ...codeIn(node, where, reading.options),
+    ...(node.workflow === undefined ? codeIn(node, where, reading.options) : workflowIn(node, where, reading.options)),
     ...kindIn(node, where),
     ...argsIn(id, node, where, reading),
     depends_on: dependenciesIn(node.depends_on, where, reading.tally),
@@ -187,6 +190,11 @@ function referencesIn(nodes: FrozenNodes, { references }: Reading): Map<string, 
 function codeIn(node: Json, where: string, options: ParseOptions): Pick<FrozenNode, 'job' | 'method'> {
   const { job, method, kind, test } = node
   const waits = kind === 'human' || kind === 'signal'
+  if (kind === 'child' && method === undefined) {
+    throw new InvalidGraphError(
+      `${where}: a node of the kind child names the workflow that it starts, or has a method.`,
+    )
+  }
   if (withoutCode.includes(kind as NodeKind) || waits || kind === 'condition') {
     if (job !== undefined || (method !== undefined && withoutCode.includes(kind as NodeKind)))
       throw new InvalidGraphError(`${where}: a node of the kind ${kind} has no job, and does nothing itself.`)
@@ -209,6 +217,20 @@ function codeIn(node: Json, where: string, options: ParseOptions): Pick<FrozenNo
   return { [field]: code }
 }
 
+function workflowIn(node: Json, where: string, { knowsWorkflow }: ParseOptions): Pick<FrozenNode, 'workflow'> {
+  const { workflow, job, method, kind } = node
+  if (kind !== 'child') throw new InvalidGraphError(`${where}: workflow belongs to nodes of the kind child.`)
+  if (job !== undefined || method !== undefined) {
+    throw new InvalidGraphError(`${where}: a child node that starts a workflow has no job or method.`)
+  }
+  const mistake = mistakeInStoredName(workflow)
+  if (mistake !== null) throw new InvalidGraphError(`${where}: its workflow ${mistake}.`)
+  if (knowsWorkflow?.(workflow as string) !== false) return { workflow: workflow as string }
+  throw new InvalidGraphError(
+    `${where}: its workflow ${JSON.stringify(workflow)} is not known here. Register it: \`new Geneva({ workflows: [...] })\`.`,
+  )
+}
+
 function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'kind' | 'concurrency'> {
   if (kind !== undefined && kind !== 'step' && !kinds.includes(kind)) {
     throw new InvalidGraphError(`${where}: its kind must be one of step, ${kinds.join(', ')}.`)
@@ -228,12 +250,18 @@ function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'k
 }
 
 /** Written anew, which refuses what a database cannot hold and what was never written by a codec. */
-function argsIn(id: string, { args }: Json, where: string, { tally, references }: Reading): Pick<FrozenNode, 'args'> {
+function argsIn(
+  id: string,
+  { args, workflow }: Json,
+  where: string,
+  { tally, references }: Reading,
+): Pick<FrozenNode, 'args'> {
   if (args === undefined) return {}
   const value = readable(() => decodeArgs(args), `${where}: its args`)
   if (!isPlainObject(value) && !(value instanceof OutputReference)) {
     throw new InvalidGraphError(`${where}: its args must be an object.`)
   }
+  if (workflow !== undefined) checkChildArgs(value, where)
   const encoded = encodeArgs(value as object, `${where}: its args`, tally.limits.bytes)
   if (encoded.references.size > 0) references.set(id, encoded.references)
   return { args: encoded.json }

@@ -284,7 +284,8 @@ export class DraftBranch implements builder.GraphBuilder {
 
   #addWork(name: string, given: unknown, job: Job, { rules, asks, parents }: Shared): DraftNode {
     const { json, references } = draftArgs(this.#draft, given, nodeCalled(name), job)
-    const frozen = given === undefined ? { name, job: job.name } : { name, job: job.name, args: json }
+    const code = job.resumable === null ? { name, job: job.name } : { name, job: job.name, kind: 'resumable' as const }
+    const frozen = given === undefined ? code : Object.assign(code, { args: json })
     // Not spread: that is slow, and a graph may have a hundred thousand of these.
     return this.#draft.add({
       frozen: Object.assign(frozen, { depends_on: [] }, rules),

@@ -58,7 +58,7 @@ export function draftCode(
   where: string,
 ): Pick<FrozenNode, 'compensation' | 'once'> {
   const repeats = flagIn(idempotent, 'idempotent', where)
-  if (!repeats) refuseTransaction(code, where)
+  if (!repeats) refuseManyCalls(code, where)
   if (!repeats) refuseRepetition(retry, onException, where)
   if (reconcile !== undefined && repeats) {
     throw new DefinitionError(
@@ -66,6 +66,7 @@ export function draftCode(
     )
   }
   const job = reconcile === undefined ? undefined : draft.knownJob(reconcile, where, 'its `reconcile`')
+  if (job !== undefined) refuseIteration(job, `${where}, reconcile`)
   return {
     ...(compensate === undefined ? {} : { compensation: compensationIn(draft, compensate, where) }),
     ...(repeats ? {} : { once: { reconciles: job !== undefined, ...(job && { job: job.name }) } }),
@@ -80,12 +81,13 @@ function compensationIn(draft: GraphDraft, given: unknown, where: string): Froze
   }
   refuseUnknownKeys(options as object, ['job', 'retry', 'timeout', 'idempotent', 'afterFailure'], place)
   const { job, retry, timeout, idempotent, afterFailure } = options as RawOptions
-  const { name } = draft.knownJob(job, where, 'what undoes it')
+  const undo = draft.knownJob(job, where, 'what undoes it')
+  refuseIteration(undo, place)
   const repeats = flagIn(idempotent, 'idempotent', place)
-  if (!repeats) refuseTransaction(job, place)
+  if (!repeats) refuseManyCalls(job, place)
   if (!repeats) refuseRepetition(retry, undefined, place)
   return {
-    name,
+    name: undo.name,
     ...(flagIn(afterFailure, 'afterFailure', place) ? {} : { after_failure: false }),
     ...(repeats ? {} : { idempotent: false }),
     ...(retry === undefined ? {} : { retry: retryInGraph(retry, place) }),
@@ -93,8 +95,19 @@ function compensationIn(draft: GraphDraft, given: unknown, where: string): Froze
   }
 }
 
-/** A conflict lets the whole run again. */
-function refuseTransaction(job: unknown, where: string): void {
+/** It is called in one go. */
+function refuseIteration({ name, resumable }: Job, where: string): void {
+  if (resumable === null) return
+  throw new DefinitionError(`${where}: job ${name} is resumable, and only what a node itself runs can be.`)
+}
+
+/** A conflict lets the whole run again, and so does whatever stops a job between two items. */
+function refuseManyCalls(job: unknown, where: string): void {
+  if (isJob(job) && job.resumable !== null) {
+    throw new DefinitionError(
+      `${where}: job ${job.name} is resumable and may be called again, so it cannot have \`idempotent: false\`.`,
+    )
+  }
   if (!isJob(job) || !job.transactional) return
   throw new DefinitionError(
     `${where}: job ${job.name} runs in a transaction and may be run again, so it cannot have \`idempotent: false\`.`,

@@ -39,7 +39,7 @@ export const flowFields: readonly string[] = [
 ]
 
 /** Kinds of nodes that may be skipped by an expression. */
-const tested: readonly unknown[] = [undefined, 'step', 'child', 'human', 'signal']
+const tested: readonly unknown[] = [undefined, 'step', 'resumable', 'child', 'human', 'signal']
 
 /** The kinds that a field belongs to, where it does not belong to all. */
 const kindsOf: Readonly<Record<string, readonly unknown[]>> = {

@@ -9,16 +9,20 @@ import { JobRun } from '../definition/job-run.ts'
 import { fillArgs } from '../definition/node-args.ts'
 import { policyIn, type ResolvedPolicy } from '../definition/resolve-policy.ts'
 import { normalizeRetry } from '../definition/retry-policy.ts'
-import { MissingJobError } from '../errors.ts'
+import { InvalidArgumentError, MissingJobError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { type Asking, isLeftOut, outputOf } from './ask-stored.ts'
 import { calledOnce, reconciled } from './called-once.ts'
-import { type StepRun, timeoutFor } from './execute-step.ts'
+import { hasBegun, type StepRun, timeoutFor } from './execute-step.ts'
+import { IterationCore } from './iteration/iteration-core.ts'
+import type { IterationHost } from './iteration/iteration-host.ts'
+import { StepIteration } from './iteration/step-iteration.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
 import { failed, outcomeOf, type Timeout } from './step-outcome.ts'
+import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
 import { isReconciling } from './unknown-outcome.ts'
 
@@ -29,6 +33,8 @@ export interface JobExecution extends ContextSource, Asking {
   /** Tells whether a lost call of the job happened; `null`: the node has none, or this process does not. */
   readonly reconcileJob: Job | null
   readonly maxOutputBytes: number
+  /** What resumable jobs need of the worker. */
+  readonly host: IterationHost
   /** For a job whose code runs in one. */
   readonly transaction: CallTransaction
   mayBegin(): boolean | Promise<boolean>
@@ -42,9 +48,11 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const node = frozen.nodes[claimed.execution.node]
   if (job === null || node === undefined) return missingJob(execution, node)
   const context = stepContext(execution, { mayOutliveHero: true, showsInput: true })
+  const { resumable } = job
+  const core = resumable && new IterationCore({ host: execution.host, settings: resumable, context })
   const rules = {
     context,
-    isResumable: false,
+    isResumable: core !== null,
     encode: (value: unknown) =>
       encodeValue(value, {
         what: `The output of node ${node.name} of workflow ${claimed.workflow.id}`,
@@ -56,35 +64,68 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
     ...(job.transactional ? { stop: execution.signal } : {}),
   }
-  const outcome = await outcomeOf(rules, async () => {
-    if (await isLeftOut(execution, node)) return { kind: 'skip', by: 'condition', reason: null }
-    const { input } = claimed.execution
-    const isAsked = node.once?.job !== undefined && isReconciling(input)
-    const isFilled = node.args !== undefined && (input === null || isAsked)
-    const given = isFilled
-      ? await fillArgs(node.args, id => outputOf(execution, id))
-      : ((isAsked ? null : decodeValue(input)) ?? {})
-    const args = job.argsSchema === null ? given : await validateArgs(job, given, node.name)
-    if (isAsked) {
-      const { reconcileJob } = execution
-      if (reconcileJob === null) throw missingReconcile(execution, node)
-      const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
-      const settled = reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode: rules.encode })
-      if (settled !== null) return settled
-    }
-    const answer = execution.mayBegin()
-    if (!(typeof answer === 'boolean' ? answer : await answer)) return null
-    if (job.transactional) context.transaction = await execution.transaction.begin()
-    failpoint?.('step.before')
-    execution.beforeCall()
-    const call = () => job.body(args, new JobRun(context, jobNode(claimed, node)))
-    const output = await (job.transactional ? execution.transaction.inside(async () => call()) : call())
-    failpoint?.('step.after')
-    return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
-  })
+  const { encode } = rules
+  const outcome = await outcomeOf(rules, () => runJob(execution, { job, node, context, core, encode }))
   const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
   const emitted = context.end()
-  return { ...outcome, report, emitted, progress: null, failedWith: error => failed(rules, error) }
+  const progress = core === null ? null : await core.end()
+  return { ...outcome, report, emitted, progress, failedWith: error => failed(rules, error) }
+}
+
+/** A node with what it takes to call its job. */
+interface Call {
+  readonly job: Job
+  readonly node: FrozenNode
+  readonly context: ReturnType<typeof stepContext>
+  /** Set exactly for resumable jobs. */
+  readonly core: IterationCore | null
+  encode(value: unknown): string | null
+}
+
+async function runJob(execution: JobExecution, call: Call): Promise<StepReport | null> {
+  const { claimed } = execution
+  const { job, node, context, core, encode } = call
+  if (node.once !== undefined) refuseIteration(job, `node ${node.name} calls it once`)
+  const hasStarted = core !== null && hasBegun(claimed.execution)
+  if (!hasStarted && (await isLeftOut(execution, node))) return { kind: 'skip', by: 'condition', reason: null }
+  const { input } = claimed.execution
+  const isAsked = node.once?.job !== undefined && isReconciling(input)
+  const isFilled = node.args !== undefined && (input === null || isAsked)
+  const given = isFilled
+    ? await fillArgs(node.args, id => outputOf(execution, id))
+    : ((isAsked ? null : decodeValue(input)) ?? {})
+  const args = job.argsSchema === null ? given : await validateArgs(job, given, node.name)
+  if (isAsked) {
+    const settled = await askWhetherItHappened(execution, call, args)
+    if (settled !== null) return settled
+  }
+  const answer = execution.mayBegin()
+  if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  if (job.transactional) context.transaction = await execution.transaction.begin()
+  failpoint?.('step.before')
+  execution.beforeCall()
+  core?.begins()
+  const iteration = core === null ? undefined : StepIteration.outermost(core)
+  const run = () => job.body(args, new JobRun(context, jobNode(claimed, node)), iteration)
+  const output = await (job.transactional ? execution.transaction.inside(async () => run()) : run())
+  failpoint?.('step.after')
+  return { kind: 'completed', output: context.flowControl ? null : encode(output) }
+}
+
+/** The graph is checked when it is built; a job may have become resumable since. */
+export function refuseIteration({ name, resumable }: Job, because: string): void {
+  if (resumable === null) return
+  throw new InvalidArgumentError(`Job ${name} is resumable, but ${because}. Give the node a job that is not.`)
+}
+
+/** `null`: it did not happen, so it is called now. */
+async function askWhetherItHappened(execution: JobExecution, call: Call, args: unknown): Promise<StepReport | null> {
+  const { claimed, reconcileJob } = execution
+  const { node, context, encode } = call
+  if (reconcileJob === null) throw missingReconcile(execution, node)
+  refuseIteration(reconcileJob, `node ${node.name} calls it in one go`)
+  const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
+  return reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode })
 }
 
 /** Its own code is here, but not the code that knows whether the lost call happened: a person has to. */

@@ -256,7 +256,7 @@ function runChildOf(job: StepJob, { workflowClass, start, timeoutMs }: ChildSett
 }
 
 /** A resumable step is asked once: what has begun goes on. After a crash before any checkpoint nobody knows that it has. */
-function hasBegun({ progress, crashes }: ActiveExecution): boolean {
+export function hasBegun({ progress, crashes }: ActiveExecution): boolean {
   return progress.runs > 1 && (crashes === 0 || progress.cursor !== null)
 }
 

@@ -8,6 +8,8 @@ import {
   defineJob,
   type EndedChild,
   type Geneva,
+  type Iteration,
+  type Job,
   type NodeHandle,
   Workflow,
 } from '../../src/index.ts'
@@ -39,6 +41,24 @@ const aggregate = defineJob('aggregate', { args: z.object({ userId: z.string() }
 const report = defineJob('report', async (args: { summary: { total: number }; limit?: number }) => {
   await touch(`${args.summary.total}`)
 })
+
+const copy = defineJob(
+  'copy',
+  { resumable: true, args: z.object({ ids: z.array(z.number()) }), yieldEvery: 100 },
+  async ({ ids }, job, iter: Iteration<number>) => {
+    for await (const id of iter.over(ids)) await touch(`${id} ${job.idempotencyKey}`)
+    return { copied: iter.completedIterations }
+  },
+)
+expectType<Equal<typeof copy, Job<{ ids: number[] }, { copied: number }>>>()
+// @ts-expect-error the options of an iteration belong to resumable jobs
+defineJob('odd', { yieldEvery: 5 }, async () => 5)
+// @ts-expect-error a resumable job has a transaction for each item, not one for all
+defineJob('odd', { resumable: true, transaction: true }, async () => 5)
+// @ts-expect-error only a resumable job has an iteration
+defineJob('odd', { queue: 'x' }, async (_args, _job, iter: Iteration<number>) => iter.cursor)
+// @ts-expect-error returns a value that cannot be stored
+defineJob('odd', { resumable: true }, async (_args, _job, iter: Iteration<number>) => () => iter.cursor)
 
 interface Order {
   id: number

@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { buildGraph } from '../../../src/definition/build-graph.ts'
 import type { GraphBuilder } from '../../../src/definition/graph-builder.ts'
+import { defineJob } from '../../../src/definition/job.ts'
 import { parseFrozenGraph } from '../../../src/definition/parse-frozen-graph.ts'
+import { Workflow } from '../../../src/definition/workflow.ts'
 import { add, edgesOf, edited, exported, nodeNamed, sweep, thrownBy } from './sample-graphs.ts'
 
 const refused = (describe: (w: GraphBuilder) => unknown) => {
@@ -91,6 +93,65 @@ describe('a node that is described', () => {
     })
     expect(edgesOf(graph).inside).toEqual(['asked', 'before'])
     expect(nodeNamed(graph, 'inside').guard).toMatchObject({ when: true })
+  })
+})
+
+describe('a resumable job', () => {
+  const copy = defineJob('copy', { resumable: true, yieldEvery: 5, maxRuntime: '1s' }, async (_args, _job, iter) => {
+    await iter.checkpoint()
+  })
+
+  it('makes its node resumable, with or without arguments, and structure stays what it was', () => {
+    const graph = buildGraph(w => void w.node('a', { job: copy, timeout: '1s' }))
+    expect(nodeNamed(graph, 'a')).toEqual({
+      name: 'a',
+      job: 'copy',
+      kind: 'resumable',
+      depends_on: [],
+      timeout_ms: 1000,
+    })
+    expect(copy.resumable).toEqual({ yieldEvery: 5, maxRuntimeMs: 1000, maxIterations: null, checkpoint: 'coalesced' })
+    expect(sweep.resumable).toBeNull()
+    const plain = defineJob('copy', () => {})
+    expect(buildGraph(w => void w.node('a', { job: plain })).signature).toBe(graph.signature)
+  })
+
+  it.each<[string, (w: any) => unknown, string]>([
+    ['called once', w => w.node('a', { job: copy, idempotent: false }), 'is resumable and may be called again'],
+    ['what undoes a node', w => w.node('a', { job: sweep, compensate: copy }), 'only what a node itself runs can be'],
+    [
+      'what settles a lost call',
+      w => w.node('a', { job: sweep, idempotent: false, reconcile: copy }),
+      'only what a node itself runs can be',
+    ],
+  ])('cannot be %s', (_what, describe, message) => {
+    expect(refused(describe)).toContain(message)
+  })
+
+  it('is refused as a job of a class, which has resumable steps', () => {
+    const declare = (verb: 'job' | 'eachJob') =>
+      thrownBy(() => {
+        class Copying extends Workflow {
+          static {
+            this[verb]('copy', { job: copy, items: () => [] } as never)
+          }
+        }
+        return Copying
+      }).message
+    expect(declare('job')).toContain('Copying, job copy: job copy is resumable')
+    expect(declare('eachJob')).toContain('this.resumableStep')
+  })
+
+  it.each<[string, object, string]>([
+    ['a word', { resumable: 'yes' }, '`resumable` must be true or false'],
+    ['a transaction as well', { resumable: true, transaction: true }, 'resumable or has a transaction, not both'],
+    ['a number of items that is none', { resumable: true, yieldEvery: 0 }, '`yieldEvery` must be a whole number'],
+    ['its options alone', { maxIterations: 5 }, '`maxIterations` belongs to a resumable job'],
+  ])('is refused with %s', (_what, options, message) => {
+    const error = thrownBy(() => defineJob('odd', options as never, () => {}))
+    expect(error.code).toBe('DEFINITION')
+    expect(error.message).toContain('defineJob("odd")')
+    expect(error.message).toContain(message)
   })
 })
 

@@ -77,14 +77,18 @@ export type {
 export type { FrozenGraph, FrozenNode, FrozenTemplate } from './definition/frozen-graph.ts'
 export type {
   DescribeGraphBranch,
+  EndedChild,
   FanOutOptions,
   GraphBranch,
   GraphBuilder,
+  GraphChildOptions,
   GraphCompensationOptions,
   GraphConditionBranches,
   GraphForkOptions,
+  GraphHero,
   GraphHumanOptions,
   GraphJoinOptions,
+  GraphNamedChildOptions,
   GraphWaitForOptions,
   NodeOptions,
   NodeSettings,
@@ -97,7 +101,7 @@ export type {
   PageOptions,
   RecordSource,
 } from './definition/iteration.ts'
-export { type DefineJobOptions, defineJob, type Job } from './definition/job.ts'
+export { type DefineJobOptions, defineJob, type Job, type ResumableJobOptions } from './definition/job.ts'
 export type { JobContext, JobNode } from './definition/job-context.ts'
 export type { KeyLimitOptions, KeySource, LimitOptions, RateLimit } from './definition/limit-options.ts'
 export type { Dependency, FanOut, NodeHandle } from './definition/node-handle.ts'

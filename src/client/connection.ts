@@ -201,6 +201,7 @@ export class Connection {
       knowsJob: name => this.jobs.find(name) !== null,
       knowsMethod: name => definition?.nodeIndex.has(name) === true,
       knowsForm: name => this.forms.find(name) !== null,
+      knowsWorkflow: name => this.registry.has(name),
     })
   }
 

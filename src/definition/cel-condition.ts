@@ -62,6 +62,10 @@ export function outputsInCel(text: string): ReadonlySet<string> | null {
   return names
 }
 
+export function asksCelForArgs(text: string): boolean {
+  return /(?<![\w.])args\b/.test(withoutTexts(text))
+}
+
 function answerOf(text: string): Answer {
   const found = known.get(text) ?? read(text)
   known.delete(text)

@@ -73,7 +73,7 @@ function checkReferences(order: readonly GraphNode[], frozen: FrozenNodes, refer
 
 function unreadable(frozen: FrozenNodes, { node, ancestor }: AncestorPair, why: string): InvalidGraphError {
   const [reader, read] = [node, ancestor].map(id => JSON.stringify(frozen[id]?.name ?? id))
-  return new InvalidGraphError(`Node ${reader} refers to the output of ${read} in its arguments, but ${why}.`)
+  return new InvalidGraphError(`Node ${reader} refers to the output of ${read}, but ${why}.`)
 }
 
 const shownAtMost = 12

@@ -6,7 +6,7 @@ import { InvalidGraphError } from '../errors.ts'
 import { type FlowScope, joinSuffix } from './bind-branches.ts'
 import { nodeCalled } from './check-structure.ts'
 import type { Decided } from './decision.ts'
-import { draftArgs, draftCode, draftHuman, draftWait } from './draft-options.ts'
+import { draftArgs, draftChild, draftCode, draftHuman, draftTest, draftTimeout, draftWait } from './draft-options.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type * as builder from './graph-builder.ts'
 import type { DraftNode, GraphDraft, Parents } from './graph-draft.ts'
@@ -24,13 +24,16 @@ type RawOptions = Readonly<Record<string, unknown>>
 /** What the nodes of one call have in common. */
 interface Shared {
   readonly options: RawOptions
-  readonly rules: StoredRules & Pick<FrozenNode, 'compensation' | 'once'>
+  readonly rules: StoredRules & Pick<FrozenNode, 'compensation' | 'once' | 'if' | 'skip_if' | 'timeout_ms'>
+  /** Names of the nodes whose outputs its expression asks for. */
+  readonly asks: ReadonlySet<string>
   readonly parents: Parents
 }
 
-const place = ['dependsOn', 'metadata']
+const place = ['dependsOn', 'alsoDependsOn', 'metadata']
 const rules = ['wait', 'queue', 'priority', 'onException', ...place]
-const work = ['job', 'args', 'retry', 'compensate', 'idempotent', 'reconcile', ...rules]
+const tests = ['if', 'skipIf']
+const work = ['job', 'args', 'retry', 'timeout', 'compensate', 'idempotent', 'reconcile', ...tests, ...rules]
 
 export class DraftBranch implements builder.GraphBuilder {
   readonly #draft: GraphDraft
@@ -50,7 +53,7 @@ export class DraftBranch implements builder.GraphBuilder {
   node<Args, Output>(name: string, options: builder.NodeOptions<Args, Output>): NodeHandle<Output> {
     return this.#adding(name, where => {
       const job = this.#jobIn(options, where)
-      const shared = this.#shared(options, work, where)
+      const shared = this.#work(options, work, where)
       return this.#followedBy(this.#addWork(name, options.args, job, shared)) as NodeHandle<Output>
     })
   }
@@ -63,7 +66,7 @@ export class DraftBranch implements builder.GraphBuilder {
     return this.#draft.adding(() => {
       const where = isJob(options?.job) ? `The fan-out to job ${JSON.stringify(options.job.name)}` : 'A fan-out'
       const job = this.#jobIn(options, where)
-      const shared = this.#shared(options, ['name', ...work], where)
+      const shared = this.#work(options, ['name', ...work], where)
       const { name, args } = options
       if (typeof name !== 'function' || (args !== undefined && typeof args !== 'function')) {
         throw new InvalidGraphError(`${where}: \`name\` and \`args\` are functions of an item and its index.`)
@@ -140,7 +143,7 @@ export class DraftBranch implements builder.GraphBuilder {
 
   join(name: string, options: builder.GraphJoinOptions): NodeHandle {
     return this.#adding(name, where => {
-      const { rules: stored, parents } = this.#shared(options, ['rule', ...place], where)
+      const { rules: stored, parents } = this.#shared(options, ['rule', 'dependsOn', 'metadata'], where)
       if (options.dependsOn === undefined || parents.size === 0) {
         throw new InvalidGraphError(`${where}: a join must say what comes together: { dependsOn: [...] }.`)
       }
@@ -163,10 +166,23 @@ export class DraftBranch implements builder.GraphBuilder {
     })
   }
 
+  child(name: string, options: object): NodeHandle<builder.EndedChild> {
+    return this.#adding(name, where => {
+      const own = ['workflow', 'hero', 'input', 'workflowId', 'timeout', 'retry', 'compensate']
+      const shared = this.#shared(options, [...own, ...tests, ...rules], where)
+      const { frozen, references } = draftChild(this.#draft, shared.options, where)
+      const { asks, parents } = shared
+      const node = { name, kind: 'child', ...frozen, depends_on: [], ...shared.rules } as const
+      return this.#followedBy(
+        this.#draft.add({ frozen: { ...node }, references, asks, parents, scope: this.#take(name) }),
+      ) as NodeHandle<builder.EndedChild>
+    })
+  }
+
   human<Data = unknown>(name: string, options: builder.GraphHumanOptions<Data> = {}): NodeHandle<Decided<Data>> {
     return this.#adding(name, where => {
       const own = ['prompt', 'form', 'assignTo', 'quorum', 'deadline', 'escalate', 'onReject']
-      const shared = this.#shared(options, [...own, 'compensate', ...rules], where)
+      const shared = this.#shared(options, [...own, 'compensate', ...tests, ...rules], where)
       const waits = draftHuman(this.#draft, shared.options, where)
       return this.#waiting(name, 'human', shared, waits) as NodeHandle<Decided<Data>>
     })
@@ -174,14 +190,15 @@ export class DraftBranch implements builder.GraphBuilder {
 
   waitFor<Payload = unknown>(name: string, options: builder.GraphWaitForOptions<Payload> = {}): NodeHandle<Payload> {
     return this.#adding(name, where => {
-      const shared = this.#shared(options, ['payload', 'timeout', 'onTimeout', 'compensate', ...rules], where)
+      const shared = this.#shared(options, ['payload', 'timeout', 'onTimeout', 'compensate', ...tests, ...rules], where)
       return this.#waiting(name, 'signal', shared, draftWait(this.#draft, shared.options, where)) as NodeHandle<Payload>
     })
   }
 
   #waiting(name: string, kind: 'human' | 'signal', shared: Shared, waits: Partial<FrozenNode>): NodeHandle {
+    const { asks, parents } = shared
     const frozen = { name, kind, depends_on: [], ...shared.rules, ...waits }
-    return this.#followedBy(this.#draft.add({ frozen, parents: shared.parents, scope: this.#take(name) }))
+    return this.#followedBy(this.#draft.add({ frozen, asks, parents, scope: this.#take(name) }))
   }
 
   #fork(name: string, options: unknown, where: string): DraftNode {
@@ -244,20 +261,36 @@ export class DraftBranch implements builder.GraphBuilder {
     if (!isPlainObject(options)) throw new InvalidGraphError(`${where}: the options must be an object.`)
     refuseUnknownKeys(options as object, known, where)
     const given = options as RawOptions
+    const { test, asks } = draftTest(given, where)
     return {
       options: given,
-      rules: { ...storedRules(given, where), ...draftCode(this.#draft, given, where) },
-      parents: given.dependsOn === undefined ? this.#previous : this.#draft.parents(given.dependsOn, where),
+      rules: { ...storedRules(given, where), ...test, ...draftCode(this.#draft, given, where) },
+      asks,
+      parents: this.#parentsIn(given, where),
     }
   }
 
-  #addWork(name: string, given: unknown, job: Job, { rules, parents }: Shared): DraftNode {
+  #parentsIn({ dependsOn, alsoDependsOn }: RawOptions, where: string): Parents {
+    const parents = dependsOn === undefined ? this.#previous : this.#draft.parents(dependsOn, where)
+    if (alsoDependsOn === undefined) return parents
+    return new Set([...parents, ...this.#draft.parents(alsoDependsOn, where, 'alsoDependsOn')])
+  }
+
+  /** The same for nodes with a job. That of others is something else. */
+  #work(options: unknown, known: readonly string[], where: string): Shared {
+    const shared = this.#shared(options, known, where)
+    return { ...shared, rules: { ...shared.rules, ...draftTimeout(shared.options, where) } }
+  }
+
+  #addWork(name: string, given: unknown, job: Job, { rules, asks, parents }: Shared): DraftNode {
     const { json, references } = draftArgs(this.#draft, given, nodeCalled(name), job)
-    const frozen = given === undefined ? { name, job: job.name } : { name, job: job.name, args: json }
+    const code = job.resumable === null ? { name, job: job.name } : { name, job: job.name, kind: 'resumable' as const }
+    const frozen = given === undefined ? code : Object.assign(code, { args: json })
     // Not spread: that is slow, and a graph may have a hundred thousand of these.
     return this.#draft.add({
       frozen: Object.assign(frozen, { depends_on: [] }, rules),
       references,
+      asks,
       parents,
       scope: this.#take(name),
     })

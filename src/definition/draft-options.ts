@@ -1,14 +1,16 @@
 /** Reads the options of nodes of a graph that is being described, into the form in which they are stored. */
 import { DefinitionError, InvalidGraphError } from '../errors.ts'
-import { type FrozenCompensation, frozenHuman } from './frozen-flow.ts'
+import { type FrozenCompensation, frozenHuman, testOf } from './frozen-flow.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type { GraphDraft } from './graph-draft.ts'
 import { isJob, type Job } from './job.ts'
 import { type EncodedArgs, encodeArgs } from './node-args.ts'
-import { storedPolicy } from './node-rules.ts'
+import { storedPolicy, storedTest } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { retryInGraph } from './retry-in-graph.ts'
+import { checkChildArgs, checkChildStart, classNamed } from './stored-child.ts'
+import { outputsIn } from './stored-condition.ts'
 import { isPlainObject, toInputIssue } from './validate-input.ts'
 import { humanWait, waitOf } from './wait-settings.ts'
 
@@ -34,6 +36,21 @@ function checkArgs({ name, argsSchema }: Job, args: unknown, where: string): voi
   }
 }
 
+/** What a node is asked before it runs, and the names of the nodes whose outputs are needed for that. */
+export function draftTest(
+  options: RawOptions,
+  where: string,
+): { readonly test: Pick<FrozenNode, 'if' | 'skip_if'>; readonly asks: ReadonlySet<string> } {
+  const test = storedTest(options, where)
+  const stored = testOf(test)
+  return { test, asks: (stored && outputsIn(stored.text)) ?? new Set() }
+}
+
+/** How long an attempt of a job may take. */
+export function draftTimeout({ timeout }: RawOptions, where: string): Pick<FrozenNode, 'timeout_ms'> {
+  return timeout === undefined ? {} : { timeout_ms: definedTimeout(timeout, where) }
+}
+
 /** How the node is undone, and whether its job may be called again. */
 export function draftCode(
   draft: GraphDraft,
@@ -41,7 +58,7 @@ export function draftCode(
   where: string,
 ): Pick<FrozenNode, 'compensation' | 'once'> {
   const repeats = flagIn(idempotent, 'idempotent', where)
-  if (!repeats) refuseTransaction(code, where)
+  if (!repeats) refuseManyCalls(code, where)
   if (!repeats) refuseRepetition(retry, onException, where)
   if (reconcile !== undefined && repeats) {
     throw new DefinitionError(
@@ -49,6 +66,7 @@ export function draftCode(
     )
   }
   const job = reconcile === undefined ? undefined : draft.knownJob(reconcile, where, 'its `reconcile`')
+  if (job !== undefined) refuseIteration(job, `${where}, reconcile`)
   return {
     ...(compensate === undefined ? {} : { compensation: compensationIn(draft, compensate, where) }),
     ...(repeats ? {} : { once: { reconciles: job !== undefined, ...(job && { job: job.name }) } }),
@@ -63,12 +81,13 @@ function compensationIn(draft: GraphDraft, given: unknown, where: string): Froze
   }
   refuseUnknownKeys(options as object, ['job', 'retry', 'timeout', 'idempotent', 'afterFailure'], place)
   const { job, retry, timeout, idempotent, afterFailure } = options as RawOptions
-  const { name } = draft.knownJob(job, where, 'what undoes it')
+  const undo = draft.knownJob(job, where, 'what undoes it')
+  refuseIteration(undo, place)
   const repeats = flagIn(idempotent, 'idempotent', place)
-  if (!repeats) refuseTransaction(job, place)
+  if (!repeats) refuseManyCalls(job, place)
   if (!repeats) refuseRepetition(retry, undefined, place)
   return {
-    name,
+    name: undo.name,
     ...(flagIn(afterFailure, 'afterFailure', place) ? {} : { after_failure: false }),
     ...(repeats ? {} : { idempotent: false }),
     ...(retry === undefined ? {} : { retry: retryInGraph(retry, place) }),
@@ -76,8 +95,19 @@ function compensationIn(draft: GraphDraft, given: unknown, where: string): Froze
   }
 }
 
-/** A conflict lets the whole run again. */
-function refuseTransaction(job: unknown, where: string): void {
+/** It is called in one go. */
+function refuseIteration({ name, resumable }: Job, where: string): void {
+  if (resumable === null) return
+  throw new DefinitionError(`${where}: job ${name} is resumable, and only what a node itself runs can be.`)
+}
+
+/** A conflict lets the whole run again, and so does whatever stops a job between two items. */
+function refuseManyCalls(job: unknown, where: string): void {
+  if (isJob(job) && job.resumable !== null) {
+    throw new DefinitionError(
+      `${where}: job ${job.name} is resumable and may be called again, so it cannot have \`idempotent: false\`.`,
+    )
+  }
   if (!isJob(job) || !job.transactional) return
   throw new DefinitionError(
     `${where}: job ${job.name} runs in a transaction and may be run again, so it cannot have \`idempotent: false\`.`,
@@ -112,6 +142,24 @@ export function draftHuman(draft: GraphDraft, options: RawOptions, where: string
     human: frozenHuman(humanWait(options, where)),
     ...(deadline === undefined ? {} : { wait_timeout_ms: waitOf(deadline, 'deadline', where) }),
   }
+}
+
+/** Only the stored name of the class goes into the graph. */
+export function draftChild(
+  draft: GraphDraft,
+  { workflow, timeout, hero, input, workflowId }: RawOptions,
+  where: string,
+): {
+  readonly frozen: Pick<FrozenNode, 'workflow' | 'args' | 'wait_timeout_ms'>
+  readonly references: EncodedArgs['references']
+} {
+  const { type, definition } = classNamed(workflow, where)
+  const given = Object.entries({ hero, input, workflowId }).filter(([, value]) => value !== undefined)
+  const args = checkChildArgs(Object.fromEntries(given), where)
+  const { json, references } = draftArgs(draft, args, where)
+  if (definition !== null && references.size === 0) checkChildStart(args, definition, where)
+  const waits = timeout === undefined ? {} : { wait_timeout_ms: waitOf(timeout, 'timeout', where) }
+  return { frozen: { workflow: type, ...(given.length === 0 ? {} : { args: json }), ...waits }, references }
 }
 
 export function draftWait(draft: GraphDraft, options: RawOptions, where: string): Partial<FrozenNode> {

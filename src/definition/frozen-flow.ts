@@ -8,6 +8,10 @@ import type { PolicyNotation } from './step-options.ts'
 
 /** What is absent is as it would be by default. */
 export interface FrozenFlow {
+  /** An expression: the node runs only when it comes to true. */
+  readonly if?: string
+  /** An expression: the node is skipped when it comes to true. */
+  readonly skip_if?: string
   /** The node runs only when the condition came out so. */
   readonly guard?: Guard
   /** Of joins. */
@@ -44,6 +48,18 @@ export interface FrozenHuman {
   readonly quorum?: number
   readonly on_reject?: 'abort' | 'rollback' | { readonly back_to: string }
   readonly escalations?: readonly { readonly after_ms: number; readonly to: readonly string[] }[]
+}
+
+/** An expression that is asked when a node is about to run, and the answer on which it does. */
+export interface StoredTest {
+  readonly text: string
+  readonly runsWhen: boolean
+}
+
+/** `null` for a node that runs in any case. */
+export function testOf({ if: runIf, skip_if: skipIf }: FrozenFlow): StoredTest | null {
+  if (runIf !== undefined) return { text: runIf, runsWhen: true }
+  return skipIf === undefined ? null : { text: skipIf, runsWhen: false }
 }
 
 type GraphFlow = Pick<GraphNode, 'guard' | 'join' | 'test' | 'compensation' | 'human' | 'waitTimeoutMs' | 'once'>
@@ -105,17 +121,23 @@ export function frozenHuman({ prompt, form, assignTo, quorum, onReject, escalati
   }
 }
 
+type ShapedNode = FrozenFlow & { readonly kind?: string; readonly workflow?: string }
+
 /** What tells graphs apart besides names, edges and jobs; `null` where there is nothing. */
-export function flowShape(kind: string | undefined, node: FrozenFlow, nameOf: (id: string) => string): unknown {
-  if (node.guard === undefined && node.compensation === undefined && node.once === undefined && !isStructural(kind))
-    return null
+export function flowShape(node: ShapedNode, nameOf: (id: string) => string): unknown {
+  const { kind, workflow } = node
+  const runs = testOf(node)
+  const isPlain = node.guard === undefined && node.compensation === undefined && node.once === undefined
+  if (isPlain && runs === null && workflow === undefined && !isStructural(kind)) return null
   const { guard, join, test, compensation, human, on_timeout, payload, once } = node
   const onReject = human?.on_reject
   const shape = {
     ...(isStructural(kind) && { kind }),
+    ...(workflow !== undefined && { workflow }),
     ...(guard && { guard: [nameOf(guard.condition), guard.when] }),
     ...(join && { join: [join.rule, join.branches.map(branch => branch.map(nameOf).sort()).sort()] }),
     ...(test !== undefined && { test }),
+    ...(runs && { runs: [runs.text, runs.runsWhen] }),
     ...(compensation && { compensation }),
     ...(human && { human }),
     ...(typeof onReject === 'object' && { back: nameOf(onReject.back_to), human: { ...human, on_reject: null } }),

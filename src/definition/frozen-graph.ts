@@ -35,11 +35,13 @@ export interface FrozenTemplate {
 
 export type FrozenNodes = Readonly<Record<string, FrozenNode>>
 
-/** A node with code has a job, or a method of the class whose graph was frozen. */
+/** A node with code has a job, or a method of the class whose graph was frozen; or it starts a workflow. */
 export interface FrozenNode extends FrozenFlow {
   readonly name: string
   readonly job?: string
   readonly method?: string
+  /** Of child nodes: the stored name of the class that is started. */
+  readonly workflow?: string
   /** Absent: a step. */
   readonly kind?: Exclude<NodeKind, 'step' | 'item'>
   /** Plain JSON, tags included. */
@@ -50,6 +52,8 @@ export interface FrozenNode extends FrozenFlow {
   readonly priority?: number
   readonly concurrency?: number
   readonly retry?: StoredRetry
+  /** How long an attempt of its job may take. */
+  readonly timeout_ms?: number
   /** In the notation of the option `onException`, durations in milliseconds. */
   readonly on_exception?: PolicyNotation
   /** Plain JSON, tags included. */
@@ -75,7 +79,7 @@ export function graphOfFrozen(frozen: Pick<FrozenGraph, 'nodes' | 'renamed'>, de
 }
 
 function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): GraphNode {
-  const { name, kind = 'step', job, concurrency, metadata } = node
+  const { name, kind = 'step', job, workflow, concurrency, metadata } = node
   const said = job === undefined ? null : defaults.jobOptions(job)
   return {
     id,
@@ -86,6 +90,7 @@ function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): Gra
     priority: node.priority ?? said?.priority ?? defaults.priority,
     dependsOn: node.depends_on,
     ...(job === undefined ? {} : { job }),
+    ...(workflow === undefined ? {} : { workflow }),
     ...(node.method === undefined && mayLackCode.includes(kind) ? { codeless: true as const } : {}),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(metadata === undefined ? {} : { metadata: readMetadata(metadata) }),
@@ -144,7 +149,7 @@ export function signatureOfNodes(nodes: FrozenNodes): string {
     // Neighbours are often of one fan-out and share one list, which may be as long as they are many.
     const names: string = last?.ids === ids ? last.names : namesOf(ids)
     last = { ids, names }
-    const flow = flowShape(node.kind, node, nameOf)
+    const flow = flowShape(node, nameOf)
     hash.update(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}${flow === null ? '' : JSON.stringify(flow)}\n`)
   }
   return hash.digest('hex')

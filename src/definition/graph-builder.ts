@@ -8,11 +8,14 @@ import type { Reconciled } from './compensation.ts'
 import type { Decided } from './decision.ts'
 import type { Form } from './define-form.ts'
 import type { HumanOptions, JoinNotation } from './flow-options.ts'
+import type { HeroId, HeroRef } from './hero.ts'
 import type { Job } from './job.ts'
 import type { Dependency, FanOut, NodeHandle } from './node-handle.ts'
-import type { WithReferences } from './output-reference.ts'
+import type { OutputReference, WithReferences } from './output-reference.ts'
 import type { StorableRetry } from './retry-in-graph.ts'
+import type { HeroOf, StartInput } from './start-types.ts'
 import type { PolicyNotation } from './step-options.ts'
+import type { WorkflowClass } from './workflow.ts'
 
 /** `w` in `geneva.build(w => ...)`. */
 export interface GraphBuilder extends GraphBranch {
@@ -40,6 +43,12 @@ export interface GraphBranch {
   parallel(name: string, members: DescribeGraphBranch, options?: GraphForkOptions): NodeHandle
   /** Waits for what it names, each a branch, as `rule` says. */
   join(name: string, options: GraphJoinOptions): NodeHandle
+  /**
+   * Starts another workflow and waits for its end, for as long as it takes; or waits for one that exists. Its id and its
+   * result are the output; any end but `finished` counts as a throw.
+   */
+  child<X extends WorkflowClass>(name: string, options: GraphChildOptions<X>): NodeHandle<EndedChild>
+  child(name: string, options: GraphNamedChildOptions): NodeHandle<EndedChild>
   /** Asks people, and waits for as long as it takes. What they have decided is the output. */
   human<Data = unknown>(name: string, options?: GraphHumanOptions<Data>): NodeHandle<Decided<Data>>
   /** Waits for a message of that name. Its payload is the output. */
@@ -91,11 +100,13 @@ export interface GraphCompensationOptions<Args> {
 export interface PlaceSettings {
   /** Default: what was added before. `null`: nothing, the node is an entry point. */
   readonly dependsOn?: Dependency | readonly Dependency[] | null
+  /** What must have ended besides that. */
+  readonly alsoDependsOn?: Dependency | readonly Dependency[] | null
   /** For the application's own use: shown with the node, and given to its job. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-export interface GraphConditionBranches extends Omit<NodeSettings, 'retry'> {
+export interface GraphConditionBranches extends Omit<NodeSettings, 'retry' | 'timeout' | 'if' | 'skipIf'> {
   readonly then?: DescribeGraphBranch
   readonly else?: DescribeGraphBranch
   /** Values that the expression can ask for, references to outputs among them. */
@@ -116,7 +127,7 @@ export interface GraphJoinOptions {
 }
 
 export interface GraphHumanOptions<Data>
-  extends Omit<NodeSettings, 'retry'>,
+  extends Omit<NodeSettings, 'retry' | 'timeout'>,
     Pick<GraphCode<any>, 'compensate'>,
     Pick<HumanOptions<any>, 'prompt' | 'assignTo' | 'quorum' | 'deadline' | 'escalate'> {
   /** What the data of a decision must fit: what `defineForm` returned, since only its name is stored. */
@@ -125,7 +136,9 @@ export interface GraphHumanOptions<Data>
   readonly onReject?: 'abort' | 'rollback' | { readonly backTo: string | NodeHandle }
 }
 
-export interface GraphWaitForOptions<Payload> extends Omit<NodeSettings, 'retry'>, Pick<GraphCode<any>, 'compensate'> {
+export interface GraphWaitForOptions<Payload>
+  extends Omit<NodeSettings, 'retry' | 'timeout'>,
+    Pick<GraphCode<any>, 'compensate'> {
   /** What the payload must fit: what `defineForm` returned, since only its name is stored. */
   readonly payload?: Form<StandardSchemaV1<any, Payload>>
   /** How long the node waits. Default: for ever. */
@@ -134,16 +147,72 @@ export interface GraphWaitForOptions<Payload> extends Omit<NodeSettings, 'retry'
   readonly onTimeout?: PolicyNotation
 }
 
+/** What the child node of a graph leaves behind. */
+export interface EndedChild {
+  readonly id: string
+  /** The result of the workflow; `null` where it has none. */
+  readonly result: any
+}
+
+/** The settings of a child node. Its `timeout` says how long it waits; then the workflow that it has started is canceled. */
+export type GraphChildSettings = NodeSettings & Pick<GraphCode<any>, 'compensate'>
+
+/** Of a class that this process has: what it is started with is checked by the compiler, and when the graph is built. */
+export type GraphChildOptions<X extends WorkflowClass> = GraphChildSettings & {
+  readonly workflow: X
+} & (GraphChildStart<InstanceType<X>> | GraphExistingWorkflow)
+
+/** Of a class by the name under which it is stored. */
+export type GraphNamedChildOptions = GraphChildSettings & {
+  readonly workflow: string
+} & (
+    | { readonly hero?: GraphHero<any> | null; readonly input?: object; readonly workflowId?: never }
+    | GraphExistingWorkflow
+  )
+
+/** A workflow that runs already, or has ended, to be waited for instead of starting one. */
+export interface GraphExistingWorkflow {
+  readonly workflowId: string | OutputReference<string>
+  readonly hero?: never
+  readonly input?: never
+}
+
+/** A hero by reference. Its id, or all of it, may be the output of an earlier node. */
+export type GraphHero<Hero> =
+  | HeroRef<Hero>
+  | OutputReference<{ readonly heroType: string; readonly id: HeroId }>
+  | { readonly heroType: string; readonly id: OutputReference<HeroId> }
+
+type GraphChildStart<W> = { readonly workflowId?: never } & GraphStartHero<HeroOf<W>> & GraphStartInput<StartInput<W>>
+
+type GraphStartHero<Hero> = [NonNullable<Hero>] extends [never]
+  ? { readonly hero?: null | undefined }
+  : undefined extends Hero
+    ? { readonly hero?: GraphHero<NonNullable<Hero>> | null }
+    : { readonly hero: GraphHero<NonNullable<Hero>> | (null extends Hero ? null : never) }
+
+type GraphStartInput<Input> = NoFields extends Input
+  ? { readonly input?: WithReferences<NoInfer<Input>> }
+  : { readonly input: WithReferences<NoInfer<Input>> }
+
 /** What is left out is as the job says, or else the workflow. */
 export interface NodeSettings {
   /** Default: what was added before. `null`: nothing, the node is an entry point. */
   readonly dependsOn?: Dependency | readonly Dependency[] | null
+  /** What must have ended besides that. */
+  readonly alsoDependsOn?: Dependency | readonly Dependency[] | null
   /** How long the node waits once its dependencies are satisfied. */
   readonly wait?: Duration
+  /** Runs the node only when this expression is true, as in `condition`; asked when the node is about to run. */
+  readonly if?: string
+  /** Skips the node when this expression is true; asked when the node is about to run. */
+  readonly skipIf?: string
   readonly queue?: string
   /** 0 to 100, higher goes first. */
   readonly priority?: number
   readonly retry?: StorableRetry
+  /** How long an attempt may take. */
+  readonly timeout?: Duration
   /** What happens when the job throws and is not retried. */
   readonly onException?: PolicyNotation
   /** For the application's own use: shown with the node, and given to its job. */

@@ -6,7 +6,7 @@ export interface GraphDifference {
   readonly removed: readonly string[]
   /** Nodes that are still there and depend on others than before, or in another way: as another branch, or on another answer. */
   readonly rewired: readonly string[]
-  /** Nodes that are still there and are of another kind, or have another limit for their items, rule to go on or expression. */
+  /** Nodes that are still there and are of another kind, or have another limit for their items, rule to go on, expression or class to start. */
   readonly changed: readonly string[]
   readonly renamed: readonly { readonly from: string; readonly to: string }[]
 }
@@ -56,6 +56,7 @@ function isChanged(was: GraphNode, node: GraphNode): boolean {
     was.kind !== node.kind ||
     was.concurrency !== node.concurrency ||
     was.test !== node.test ||
+    was.workflow !== node.workflow ||
     JSON.stringify(was.join?.rule) !== JSON.stringify(node.join?.rule)
   )
 }

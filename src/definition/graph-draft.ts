@@ -108,12 +108,13 @@ export class GraphDraft {
     return remembered(this.#forms, form, `${where}: there are two forms`)
   }
 
-  parents(dependsOn: unknown, where: string): Parents {
+  parents(dependsOn: unknown, where: string, option = 'dependsOn'): Parents {
     if (dependsOn === null) return new Set()
     if (isFanOut(dependsOn)) return this.#nodesOf(dependsOn, where)
     const parents = new Set<DraftNode | string>()
     for (const one of Array.isArray(dependsOn) ? dependsOn : [dependsOn]) {
-      for (const parent of isFanOut(one) ? this.#nodesOf(one, where) : [this.#parent(one, where)]) parents.add(parent)
+      for (const parent of isFanOut(one) ? this.#nodesOf(one, where) : [this.#parent(one, where, option)])
+        parents.add(parent)
     }
     return parents
   }
@@ -141,12 +142,12 @@ export class GraphDraft {
     throw new InvalidGraphError(`${where} depends on a fan-out of another graph.`)
   }
 
-  #parent(dependency: unknown, where: string): DraftNode | string {
+  #parent(dependency: unknown, where: string, option: string): DraftNode | string {
     if (typeof dependency === 'string') return this.#byName.get(dependency) ?? dependency
     const node = dependency instanceof NodeHandle ? this.#byId.get(dependency.id) : undefined
     if (node && node.handle === dependency) return node
     throw new InvalidGraphError(
-      `${where}: \`dependsOn\` takes names, and what \`node\` and \`fanOut\` of this graph returned, one or several.`,
+      `${where}: \`${option}\` takes names, and what \`node\` and \`fanOut\` of this graph returned, one or several.`,
     )
   }
 

@@ -82,6 +82,8 @@ export interface GraphNode {
   readonly dependsOn: readonly string[]
   /** The name of the job that is its code; without one the code is a method of the class. */
   readonly job?: string
+  /** The stored name of the class that a child node starts; without one the code is a method of its own class. */
+  readonly workflow?: string
   /** In the graph of a class: no method belongs to it. It came in with an imported graph. */
   readonly codeless?: true
   /** How many items of an `each` node may be under way at once; without it, all. */

@@ -78,6 +78,16 @@ export function isHeroRef(value: unknown): value is HeroRef {
   return typeof value === 'object' && value !== null && brand in value
 }
 
+/** A reference as it comes back from storage, which keeps type and id only. Throws `HeroTypeError` for anything else. */
+export function heroRefFrom(stored: unknown): HeroRef {
+  const { heroType, id } = (isRecord(stored) ? stored : {}) as { heroType?: unknown; id?: unknown }
+  if (typeof heroType !== 'string') {
+    throw new HeroTypeError(`${describeHero(stored)} is no reference to a hero, like \`Orders.ref(id)\`.`)
+  }
+  encodeHeroId(id, heroType)
+  return heroRef(heroType, id as HeroId)
+}
+
 export interface EncodedHeroId {
   readonly text: string
   readonly kind: HeroIdKind

@@ -3,6 +3,7 @@ import type { Duration } from '../primitives/duration.ts'
 import type { Undoing } from './compensation.ts'
 import type { HeroId } from './hero.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
+import type { ReattemptOptions } from './steer.ts'
 import type { ExecutionInfo } from './step-context.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -40,8 +41,8 @@ export interface JobContext {
   skip(reason?: string): never
   /** Ends the workflow as `finished`, leaving out the nodes that are left. */
   finish(result?: unknown): never
-  /** Runs this node again, at once or after a while. */
-  reattempt(options?: { readonly wait?: Duration }): never
+  /** Runs this node again, at once or after a while. A resumable job goes on where it was, unless it is rewound. */
+  reattempt(options?: ReattemptOptions): never
   /** Not now: the same attempt begins anew after so long. */
   postpone(wait: Duration, reason?: string): never
 }

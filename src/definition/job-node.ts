@@ -8,7 +8,12 @@ type RawOptions = Readonly<Record<string, unknown>>
 
 export function jobOptionsIn(options: unknown, where: string): RawOptions & { readonly job: Job } {
   const { job } = (options ?? {}) as RawOptions
-  if (isJob(job)) return options as RawOptions & { readonly job: Job }
+  if (isJob(job)) {
+    if (job.resumable === null) return options as RawOptions & { readonly job: Job }
+    throw new DefinitionError(
+      `${where}: job ${job.name} is resumable, which jobs of graphs can be. In a class write \`this.resumableStep(...)\`.`,
+    )
+  }
   throw new DefinitionError(`${where}: \`job\` must be what defineJob returned. Was it imported in a circle?`)
 }
 

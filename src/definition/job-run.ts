@@ -5,7 +5,7 @@ import type { Duration } from '../primitives/duration.ts'
 import { emit } from './emit.ts'
 import type { JobContext, JobNode } from './job-context.ts'
 import type { CustomEventName, CustomEventPayload } from './register.ts'
-import { postpone, reattempt, steer } from './steer.ts'
+import { postpone, type ReattemptOptions, reattempt, steer } from './steer.ts'
 import type { ExecutionInfo, StepContext } from './step-context.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -77,7 +77,7 @@ export class JobRun implements JobContext {
     return steer(this.#context, 'finish', { result })
   }
 
-  reattempt(options?: { readonly wait?: Duration }): never {
+  reattempt(options?: ReattemptOptions): never {
     return reattempt(this.#context, options)
   }
 

@@ -7,15 +7,17 @@ import { ArgsValidationError, DefinitionError } from '../errors.ts'
 import type { Duration } from '../primitives/duration.ts'
 import { isStandardSchema } from './declare-rules.ts'
 import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
+import type { Iteration } from './iteration.ts'
 import type { JobContext } from './job-context.ts'
 import { mistakeInStoredName } from './node-name.ts'
 import { definedPriority, definedQueue, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
+import { resumableSettings } from './resumable-settings.ts'
 import type { RetryNotation } from './retry-notation.ts'
 import { normalizeRetry } from './retry-policy.ts'
-import type { ExceptionNotation } from './step-options.ts'
+import type { ExceptionNotation, IterationOptions } from './step-options.ts'
 import type { Unstorable } from './storable.ts'
 import { isPlainObject, toInputIssue } from './validate-input.ts'
-import type { ExceptionRule } from './workflow-definition.ts'
+import type { ExceptionRule, ResumableSettings } from './workflow-definition.ts'
 
 const brand = Symbol.for('geneva-drive.job')
 declare const jobType: unique symbol
@@ -23,7 +25,7 @@ declare const jobType: unique symbol
 /** Named code. `Args` is what a node gives it, `Output` what the node leaves behind. */
 export interface Job<Args = any, Output = any> {
   readonly name: string
-  readonly body: (args: any, job: JobContext) => unknown
+  readonly body: (args: any, job: JobContext, iteration?: any) => unknown
   readonly argsSchema: StandardSchemaV1 | null
   /** `null`: the node or the workflow decides. */
   readonly queue: string | null
@@ -32,6 +34,8 @@ export interface Job<Args = any, Output = any> {
   readonly timeoutMs: number | null
   /** Its body has `job.transaction`, which is committed with the outcome. */
   readonly transactional: boolean
+  /** Set exactly for a job that goes through items: its body has an `Iteration`, and goes on where it stopped. */
+  readonly resumable: ResumableSettings | null
   /** First match wins. Empty: the workflow decides. */
   readonly onException: readonly ExceptionRule[]
   readonly metadata: Readonly<Record<string, unknown>>
@@ -52,8 +56,17 @@ export interface DefineJobOptions<Schema extends StandardSchemaV1 | undefined = 
   readonly onException?: ExceptionNotation
   /** Runs the body in a transaction, `job.transaction`, that is committed with the outcome. */
   readonly transaction?: boolean
+  /** True: the body receives an `Iteration` as well, as a resumable step does, and the options of one count. */
+  readonly resumable?: false
   /** For the application's own use. It stays in the code and is not stored with graphs. */
   readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** A job that goes through many items and can stop between any two of them. */
+export interface ResumableJobOptions<Schema extends StandardSchemaV1 | undefined = undefined>
+  extends Omit<DefineJobOptions<Schema>, 'transaction' | 'resumable'>,
+    IterationOptions {
+  readonly resumable: true
 }
 
 /** What a body that asks for nothing can be given. */
@@ -67,7 +80,11 @@ type StorableOutput<R> = [Unstorable<Awaited<R>>] extends [never]
   ? unknown
   : 'this job returns a value that cannot be stored'
 
-const jobOptions = ['args', 'queue', 'priority', 'retry', 'timeout', 'onException', 'transaction', 'metadata']
+const iterationOptions = ['yieldEvery', 'maxRuntime', 'maxIterations', 'checkpoint']
+const jobOptions = [
+  ...['args', 'queue', 'priority', 'retry', 'timeout', 'onException', 'transaction', 'metadata'],
+  ...['resumable', ...iterationOptions],
+]
 
 /** Declares a job. The name is stored with every graph that uses it: keep it when the function is renamed. */
 export function defineJob<R, Args extends object = NoArgs>(
@@ -82,6 +99,16 @@ export function defineJob<
   name: string,
   options: DefineJobOptions<Schema>,
   body: ((args: BodyArgs<Schema, Args>, job: JobContext) => R) & StorableOutput<R>,
+): Job<GivenArgs<Schema, Args>, Awaited<R>>
+export function defineJob<
+  R,
+  Cursor,
+  Args extends object = NoArgs,
+  const Schema extends StandardSchemaV1 | undefined = undefined,
+>(
+  name: string,
+  options: ResumableJobOptions<Schema>,
+  body: ((args: BodyArgs<Schema, Args>, job: JobContext, iteration: Iteration<Cursor>) => R) & StorableOutput<R>,
 ): Job<GivenArgs<Schema, Args>, Awaited<R>>
 export function defineJob(name: unknown, ...given: unknown[]): Job {
   const mistake = mistakeInStoredName(name)
@@ -140,8 +167,23 @@ function checkedOptions(options: unknown, where: string): Omit<Job, 'name' | 'bo
     timeoutMs: timeout === undefined ? null : definedTimeout(timeout, where),
     onException: Object.freeze(onException === undefined ? [] : inOrderOfTrial(normalizeRules(onException, where))),
     transactional: transaction,
+    resumable: iterationIn(options as Record<string, unknown>, where),
     metadata: Object.freeze({ ...(metadata as Record<string, unknown> | undefined) }),
   }
+}
+
+function iterationIn(options: Readonly<Record<string, unknown>>, where: string): ResumableSettings | null {
+  const { resumable = false, transaction } = options
+  if (typeof resumable !== 'boolean') throw new DefinitionError(`${where}: \`resumable\` must be true or false.`)
+  if (resumable && transaction === true) {
+    throw new DefinitionError(
+      `${where}: it is resumable or has a transaction, not both. A resumable job opens one for each item: \`iteration.transaction(...)\`.`,
+    )
+  }
+  if (resumable) return resumableSettings(options, where)
+  const misplaced = iterationOptions.find(option => options[option] !== undefined)
+  if (misplaced === undefined) return null
+  throw new DefinitionError(`${where}: \`${misplaced}\` belongs to a resumable job. Say \`resumable: true\`.`)
 }
 
 function definedRetry(retry: unknown, where: string): RetryNotation {

@@ -8,6 +8,7 @@ import { type FrozenNode, frozenMetadata } from './frozen-graph.ts'
 import { definedDuration, definedPriority, definedQueue } from './option-checks.ts'
 import { retryInGraph } from './retry-in-graph.ts'
 import type { PolicyNotation } from './step-options.ts'
+import { checkCondition } from './stored-condition.ts'
 import { isPlainObject } from './validate-input.ts'
 
 /** As users write them; a graph that was stored has the same with its durations in milliseconds. */
@@ -50,6 +51,36 @@ export function storedPolicy(notation: unknown, where: string): PolicyNotation {
     ...(waitMs === 0 ? {} : { wait: waitMs }),
     ...(limit === null ? {} : { limit }),
     ...(then === 'pause' ? {} : { then }),
+  }
+}
+
+/** The expressions that say whether a node runs, as users write them. */
+export interface GivenTest {
+  readonly if?: unknown
+  readonly skipIf?: unknown
+}
+
+/** Throws `InvalidGraphError`, naming `where`. */
+export function storedTest({ if: runIf, skipIf }: GivenTest, where: string): Pick<FrozenNode, 'if' | 'skip_if'> {
+  if (runIf !== undefined && skipIf !== undefined) {
+    throw new InvalidGraphError(`${where}: it has both \`if\` and \`skipIf\`. Use one.`)
+  }
+  if (runIf !== undefined) return { if: storedExpression(runIf, `${where}, if`) }
+  return skipIf === undefined ? {} : { skip_if: storedExpression(skipIf, `${where}, skipIf`) }
+}
+
+function storedExpression(text: unknown, where: string): string {
+  if (typeof text === 'function' || typeof text === 'boolean') {
+    throw new InvalidGraphError(
+      `${where}: it is stored, so it must be an expression, like "outputs.sum.total > 100", not a ${typeof text}.`,
+    )
+  }
+  try {
+    checkCondition(text as string)
+    return text as string
+  } catch (error) {
+    if (isGenevaError(error, 'INVALID_GRAPH')) throw new InvalidGraphError(`${where}: ${error.message}`)
+    throw error
   }
 }
 

@@ -8,7 +8,7 @@ import { type FrozenCompensation, type FrozenFlow, type FrozenHuman, frozenHuman
 import type { Guard, Join } from './graph.ts'
 import { joinRule } from './join-rule.ts'
 import { mistakeInStoredName } from './node-name.ts'
-import { storedPolicy } from './node-rules.ts'
+import { storedPolicy, storedTest } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { retryInGraph } from './retry-in-graph.ts'
 import { checkCondition } from './stored-condition.ts'
@@ -23,11 +23,28 @@ export interface KnownNames {
 }
 
 export const flowFields: readonly string[] = [
-  ...['guard', 'join', 'test', 'compensation', 'human', 'wait_timeout_ms', 'on_timeout', 'payload', 'once'],
+  ...[
+    'if',
+    'skip_if',
+    'guard',
+    'join',
+    'test',
+    'compensation',
+    'human',
+    'wait_timeout_ms',
+    'on_timeout',
+    'payload',
+    'once',
+  ],
 ]
+
+/** Kinds of nodes that may be skipped by an expression. */
+const tested: readonly unknown[] = [undefined, 'step', 'resumable', 'child', 'human', 'signal']
 
 /** The kinds that a field belongs to, where it does not belong to all. */
 const kindsOf: Readonly<Record<string, readonly unknown[]>> = {
+  if: tested,
+  skip_if: tested,
   join: ['join'],
   test: ['condition'],
   human: ['human'],
@@ -43,9 +60,16 @@ export function flowIn(node: Json, where: string, known: KnownNames): FrozenFlow
     if (node[field] === undefined || kinds.includes(node.kind)) continue
     throw new InvalidGraphError(`${where}: ${field} belongs to nodes of the kind ${kinds.at(-1)}.`)
   }
+  const runs = storedTest({ if: node.if, skipIf: node.skip_if }, where)
+  if (node.method !== undefined && (node.if ?? node.skip_if) !== undefined) {
+    throw new InvalidGraphError(
+      `${where}: whether a method runs is said by its class, so it has no if or skip_if here.`,
+    )
+  }
   const { guard, test, compensation, wait_timeout_ms: timeout, on_timeout: onTimeout, payload, once } = node
   if (test !== undefined) checkCondition(test as string)
   return {
+    ...runs,
     ...(guard === undefined ? {} : { guard: guardIn(guard, where) }),
     ...(node.kind === 'join' ? { join: joinIn(node.join, where) } : {}),
     ...(test === undefined ? {} : { test: test as string }),

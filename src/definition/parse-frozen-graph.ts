@@ -9,6 +9,7 @@ import { readValue } from '../primitives/read-value.ts'
 import { joinSuffix } from './bind-branches.ts'
 import { checkFlow } from './check-flow.ts'
 import { checkStructure, nodeCalled } from './check-structure.ts'
+import { testOf } from './frozen-flow.ts'
 import {
   type FrozenGraph,
   type FrozenNode,
@@ -24,9 +25,10 @@ import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits
 import { decodeArgs, encodeArgs } from './node-args.ts'
 import { mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
 import { inGraph, storedRules } from './node-rules.ts'
-import { refuseUnknownKeys } from './option-checks.ts'
+import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { flowFields, flowIn } from './parse-flow.ts'
+import { checkChildArgs } from './stored-child.ts'
 import { outputsIn } from './stored-condition.ts'
 import { isPlainObject } from './validate-input.ts'
 
@@ -38,6 +40,8 @@ export interface ParseOptions {
   readonly knowsMethod?: (method: string) => boolean
   /** Given, nodes with a form that it does not know are refused. */
   readonly knowsForm?: (form: string) => boolean
+  /** Given, child nodes that start a class that it does not know are refused. */
+  readonly knowsWorkflow?: (type: string) => boolean
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -51,8 +55,8 @@ interface Reading {
 
 const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'nodes']
 const nodeFields = [
-  ...['name', 'job', 'method', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
-  ...['retry', 'on_exception', 'metadata'],
+  ...['name', 'job', 'method', 'workflow', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
+  ...['retry', 'timeout_ms', 'on_exception', 'metadata'],
   ...flowFields,
 ]
 const kinds: readonly unknown[] = [
@@ -142,13 +146,22 @@ function nodeIn(id: string, json: unknown, reading: Reading): FrozenNode {
   const { wait_ms: wait, queue, priority, retry, on_exception: onException } = node
   return {
     name,
-    ...codeIn(node, where, reading.options),
+    ...(node.workflow === undefined ? codeIn(node, where, reading.options) : workflowIn(node, where, reading.options)),
     ...kindIn(node, where),
     ...argsIn(id, node, where, reading),
     depends_on: dependenciesIn(node.depends_on, where, reading.tally),
     ...storedRules({ wait, queue, priority, retry, onException, ...metadataIn(node, where) }, where),
+    ...timeoutIn(node, where),
     ...flowIn(node, where, reading.options),
   }
+}
+
+/** That of a method is said by its class; human and signal nodes have a time to wait instead. */
+function timeoutIn({ timeout_ms: timeout, job }: Json, where: string): Pick<FrozenNode, 'timeout_ms'> {
+  if (timeout === undefined) return {}
+  if (job === undefined) throw new InvalidGraphError(`${where}: timeout_ms belongs to nodes with a job.`)
+  if (typeof timeout === 'number') return { timeout_ms: definedTimeout(timeout, where) }
+  throw new InvalidGraphError(`${where}: its timeout_ms must be a number of milliseconds.`)
 }
 
 /** The join of a fork goes by the name of the fork, with a suffix that no other node may have. */
@@ -158,13 +171,16 @@ function plainName(name: unknown, { kind }: Json): unknown {
     : name
 }
 
-/** Also what the expressions of conditions ask for. */
+/** Also what expressions ask for. */
 function referencesIn(nodes: FrozenNodes, { references }: Reading): Map<string, ReadonlySet<string>> {
-  const asking = Object.entries(nodes).filter(([, { test }]) => test !== undefined)
+  const asking = Object.entries(nodes).flatMap(([id, node]) => {
+    const text = node.test ?? testOf(node)?.text
+    return text === undefined ? [] : [{ id, text }]
+  })
   if (asking.length === 0) return references
   const ids = new Map(Object.entries(nodes).map(([id, { name }]) => [name, id]))
-  for (const [id, { test = '' }] of asking) {
-    const asked = [...(outputsIn(test) ?? [])].map(name => ids.get(name) ?? name)
+  for (const { id, text } of asking) {
+    const asked = [...(outputsIn(text) ?? [])].map(name => ids.get(name) ?? name)
     if (asked.length > 0) references.set(id, new Set([...(references.get(id) ?? []), ...asked]))
   }
   return references
@@ -174,6 +190,11 @@ function referencesIn(nodes: FrozenNodes, { references }: Reading): Map<string, 
 function codeIn(node: Json, where: string, options: ParseOptions): Pick<FrozenNode, 'job' | 'method'> {
   const { job, method, kind, test } = node
   const waits = kind === 'human' || kind === 'signal'
+  if (kind === 'child' && method === undefined) {
+    throw new InvalidGraphError(
+      `${where}: a node of the kind child names the workflow that it starts, or has a method.`,
+    )
+  }
   if (withoutCode.includes(kind as NodeKind) || waits || kind === 'condition') {
     if (job !== undefined || (method !== undefined && withoutCode.includes(kind as NodeKind)))
       throw new InvalidGraphError(`${where}: a node of the kind ${kind} has no job, and does nothing itself.`)
@@ -196,6 +217,20 @@ function codeIn(node: Json, where: string, options: ParseOptions): Pick<FrozenNo
   return { [field]: code }
 }
 
+function workflowIn(node: Json, where: string, { knowsWorkflow }: ParseOptions): Pick<FrozenNode, 'workflow'> {
+  const { workflow, job, method, kind } = node
+  if (kind !== 'child') throw new InvalidGraphError(`${where}: workflow belongs to nodes of the kind child.`)
+  if (job !== undefined || method !== undefined) {
+    throw new InvalidGraphError(`${where}: a child node that starts a workflow has no job or method.`)
+  }
+  const mistake = mistakeInStoredName(workflow)
+  if (mistake !== null) throw new InvalidGraphError(`${where}: its workflow ${mistake}.`)
+  if (knowsWorkflow?.(workflow as string) !== false) return { workflow: workflow as string }
+  throw new InvalidGraphError(
+    `${where}: its workflow ${JSON.stringify(workflow)} is not known here. Register it: \`new Geneva({ workflows: [...] })\`.`,
+  )
+}
+
 function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'kind' | 'concurrency'> {
   if (kind !== undefined && kind !== 'step' && !kinds.includes(kind)) {
     throw new InvalidGraphError(`${where}: its kind must be one of step, ${kinds.join(', ')}.`)
@@ -215,12 +250,18 @@ function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'k
 }
 
 /** Written anew, which refuses what a database cannot hold and what was never written by a codec. */
-function argsIn(id: string, { args }: Json, where: string, { tally, references }: Reading): Pick<FrozenNode, 'args'> {
+function argsIn(
+  id: string,
+  { args, workflow }: Json,
+  where: string,
+  { tally, references }: Reading,
+): Pick<FrozenNode, 'args'> {
   if (args === undefined) return {}
   const value = readable(() => decodeArgs(args), `${where}: its args`)
   if (!isPlainObject(value) && !(value instanceof OutputReference)) {
     throw new InvalidGraphError(`${where}: its args must be an object.`)
   }
+  if (workflow !== undefined) checkChildArgs(value, where)
   const encoded = encodeArgs(value as object, `${where}: its args`, tally.limits.bytes)
   if (encoded.references.size > 0) references.set(id, encoded.references)
   return { args: encoded.json }

@@ -25,6 +25,11 @@ export class Registry {
     throw new UnknownWorkflowError(classNameOf(classOrType))
   }
 
+  /** Whether a class is stored under that name, present or former. */
+  has(type: string): boolean {
+    return this.#byType.has(type)
+  }
+
   /** A child that this process cannot start would only be noticed when its node runs. */
   #checkChildren({ type, nodes }: WorkflowDefinition): void {
     for (const { name, child } of nodes) {

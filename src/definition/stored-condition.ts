@@ -4,9 +4,10 @@
  * code, and both come to an end.
  */
 import { InvalidGraphError } from '../errors.ts'
-import { answerCel, checkCel, outputsInCel } from './cel-condition.ts'
+import { tagKey } from '../primitives/tagged-types.ts'
+import { answerCel, asksCelForArgs, checkCel, outputsInCel } from './cel-condition.ts'
 import type { ConditionFacts } from './condition-facts.ts'
-import { answerTemplate, checkTemplate } from './template-condition.ts'
+import { answerTemplate, checkTemplate, fieldsInTemplate } from './template-condition.ts'
 
 const maxLength = 2000
 
@@ -31,6 +32,15 @@ export function evaluateCondition(text: string, facts: ConditionFacts): boolean 
 /** The names of the nodes whose outputs the answer depends on; `null` when that cannot be told from the text. */
 export function outputsIn(text: string): ReadonlySet<string> | null {
   return isTemplate(text) ? new Set() : outputsInCel(text)
+}
+
+/** Whether the answer may depend on the arguments, which are given as they are stored. */
+export function asksForArgs(text: string, args: unknown): boolean {
+  if (typeof args !== 'object' || args === null) return false
+  // All of them may be the output of another node, whose fields are not known before it is read.
+  return isTemplate(text)
+    ? tagKey in args || fieldsInTemplate(text).some(field => Object.hasOwn(args, field))
+    : asksCelForArgs(text)
 }
 
 function isTemplate(text: string): boolean {

@@ -40,6 +40,11 @@ export function answerTemplate(text: string, facts: ConditionFacts): boolean {
   return order(compare, numberIn(left, text), numberIn(right, text))
 }
 
+/** The fields that it looks up, without what lies inside of them. */
+export function fieldsInTemplate(text: string): string[] {
+  return parse(text).operands.flatMap(operand => ('path' in operand ? operand.path.slice(0, 1) : []))
+}
+
 function parse(text: string): Template {
   const [first, ...rest] = tokensIn(text)
   if (!first) throw mistake(text, 2, 'there is nothing between the braces')

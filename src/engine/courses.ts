@@ -221,10 +221,10 @@ export function mayHaveCounters({ graph, heals }: Course): boolean {
   return !graph.isChain || heals
 }
 
-/** The name of the code that runs a node: a job, a class, or none. */
+/** The name of the code that runs a node: a job, a class, or none. Whoever can run a class can start it. */
 export function handlerOf(graph: Graph, node: GraphNode, type: string): string {
   if (!hasCode(graph, node)) return timerHandler
-  return node.job === undefined ? type : jobHandler(node.job)
+  return node.job === undefined ? (node.workflow ?? type) : jobHandler(node.job)
 }
 
 /** Jobs have names of their own, beside those of classes. */

@@ -1,6 +1,6 @@
 /**
  * Runs a job for a node of a stored graph and says what it came to. Order: arguments with the outputs they refer to, their
- * schema, body. Nothing is written here, and nothing that user code throws gets out.
+ * schema, body; before all that, its `if` or `skipIf`. Nothing is written here, and nothing that user code throws gets out.
  */
 import { normalizePolicy, pausePolicy } from '../definition/exception-policy.ts'
 import { type FrozenGraph, type FrozenNode, readMetadata } from '../definition/frozen-graph.ts'
@@ -9,25 +9,32 @@ import { JobRun } from '../definition/job-run.ts'
 import { fillArgs } from '../definition/node-args.ts'
 import { policyIn, type ResolvedPolicy } from '../definition/resolve-policy.ts'
 import { normalizeRetry } from '../definition/retry-policy.ts'
-import { MissingJobError, OutputMissingError } from '../errors.ts'
+import { InvalidArgumentError, MissingJobError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
+import { type Asking, isLeftOut, outputOf } from './ask-stored.ts'
 import { calledOnce, reconciled } from './called-once.ts'
-import { type StepRun, timeoutFor } from './execute-step.ts'
+import { hasBegun, type StepRun, timeoutFor } from './execute-step.ts'
+import { IterationCore } from './iteration/iteration-core.ts'
+import type { IterationHost } from './iteration/iteration-host.ts'
+import { StepIteration } from './iteration/step-iteration.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
-import { failed, outcomeOf } from './step-outcome.ts'
+import { failed, outcomeOf, type Timeout } from './step-outcome.ts'
+import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
 import { givenIn, isReconciling } from './stored-input.ts'
 
-export interface JobExecution extends ContextSource {
+export interface JobExecution extends ContextSource, Asking {
   readonly frozen: FrozenGraph
   /** `null` when this process does not have it, and nobody else does. */
   readonly job: Job | null
   /** Tells whether a lost call of the job happened; `null`: the node has none, or this process does not. */
   readonly reconcileJob: Job | null
   readonly maxOutputBytes: number
+  /** What resumable jobs need of the worker. */
+  readonly host: IterationHost
   /** For a job whose code runs in one. */
   readonly transaction: CallTransaction
   mayBegin(): boolean | Promise<boolean>
@@ -41,9 +48,11 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const node = frozen.nodes[claimed.execution.node]
   if (job === null || node === undefined) return missingJob(execution, node)
   const context = stepContext(execution, { mayOutliveHero: true })
+  const { resumable } = job
+  const core = resumable && new IterationCore({ host: execution.host, settings: resumable, context })
   const rules = {
     context,
-    isResumable: false,
+    isResumable: core !== null,
     encode: (value: unknown) =>
       encodeValue(value, {
         what: `The output of node ${node.name} of workflow ${claimed.workflow.id}`,
@@ -51,35 +60,69 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
       }),
     retry: node.once === undefined ? retryOf(node, job) : null,
     failures: claimed.execution.failures,
-    timeout: job.timeoutMs === null ? null : timeoutFor(execution, job.timeoutMs),
+    timeout: timeoutOf(execution, node, job),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
     ...(job.transactional ? { stop: execution.signal } : {}),
   }
-  const outcome = await outcomeOf(rules, async () => {
-    const given = givenIn(claimed.execution.input)
-    const isFilled = node.args !== undefined && given === null
-    const value = isFilled ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(given) ?? {})
-    const args = job.argsSchema === null ? value : await validateArgs(job, value, node.name)
-    if (node.once?.job !== undefined && isReconciling(claimed.execution.input)) {
-      const { reconcileJob } = execution
-      if (reconcileJob === null) throw missingReconcile(execution, node)
-      const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
-      const settled = reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode: rules.encode })
-      if (settled !== null) return settled
-    }
-    const answer = execution.mayBegin()
-    if (!(typeof answer === 'boolean' ? answer : await answer)) return null
-    if (job.transactional) context.transaction = await execution.transaction.begin()
-    failpoint?.('step.before')
-    execution.beforeCall()
-    const call = () => job.body(args, new JobRun(context, jobNode(claimed, node)))
-    const output = await (job.transactional ? execution.transaction.inside(async () => call()) : call())
-    failpoint?.('step.after')
-    return { kind: 'completed', output: context.flowControl ? null : rules.encode(output) }
-  })
+  const { encode } = rules
+  const outcome = await outcomeOf(rules, () => runJob(execution, { job, node, context, core, encode }))
   const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
   const emitted = context.end()
-  return { ...outcome, report, emitted, progress: null, failedWith: error => failed(rules, error) }
+  const progress = core === null ? null : await core.end()
+  return { ...outcome, report, emitted, progress, failedWith: error => failed(rules, error) }
+}
+
+/** A node with what it takes to call its job. */
+interface Call {
+  readonly job: Job
+  readonly node: FrozenNode
+  readonly context: ReturnType<typeof stepContext>
+  /** Set exactly for resumable jobs. */
+  readonly core: IterationCore | null
+  encode(value: unknown): string | null
+}
+
+async function runJob(execution: JobExecution, call: Call): Promise<StepReport | null> {
+  const { claimed } = execution
+  const { job, node, context, core, encode } = call
+  if (node.once !== undefined) refuseIteration(job, `node ${node.name} calls it once`)
+  const hasStarted = core !== null && hasBegun(claimed.execution)
+  if (!hasStarted && (await isLeftOut(execution, node))) return { kind: 'skip', by: 'condition', reason: null }
+  const given = givenIn(claimed.execution.input)
+  const isFilled = node.args !== undefined && given === null
+  const value = isFilled ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(given) ?? {})
+  const args = job.argsSchema === null ? value : await validateArgs(job, value, node.name)
+  if (node.once?.job !== undefined && isReconciling(claimed.execution.input)) {
+    const settled = await askWhetherItHappened(execution, call, args)
+    if (settled !== null) return settled
+  }
+  const answer = execution.mayBegin()
+  if (!(typeof answer === 'boolean' ? answer : await answer)) return null
+  if (job.transactional) context.transaction = await execution.transaction.begin()
+  failpoint?.('step.before')
+  execution.beforeCall()
+  core?.begins()
+  const iteration = core === null ? undefined : StepIteration.outermost(core)
+  const run = () => job.body(args, new JobRun(context, jobNode(claimed, node)), iteration)
+  const output = await (job.transactional ? execution.transaction.inside(async () => run()) : run())
+  failpoint?.('step.after')
+  return { kind: 'completed', output: context.flowControl ? null : encode(output) }
+}
+
+/** The graph is checked when it is built; a job may have become resumable since. */
+export function refuseIteration({ name, resumable }: Job, because: string): void {
+  if (resumable === null) return
+  throw new InvalidArgumentError(`Job ${name} is resumable, but ${because}. Give the node a job that is not.`)
+}
+
+/** `null`: it did not happen, so it is called now. */
+async function askWhetherItHappened(execution: JobExecution, call: Call, args: unknown): Promise<StepReport | null> {
+  const { claimed, reconcileJob } = execution
+  const { node, context, encode } = call
+  if (reconcileJob === null) throw missingReconcile(execution, node)
+  refuseIteration(reconcileJob, `node ${node.name} calls it in one go`)
+  const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
+  return reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode })
 }
 
 /** Its own code is here, but not the code that knows whether the lost call happened: a person has to. */
@@ -91,21 +134,13 @@ function missingReconcile({ claimed, frozen }: JobExecution, node: FrozenNode): 
   })
 }
 
-/** What an argument refers to. */
-export async function outputOf(
-  execution: Pick<JobExecution, 'claimed' | 'readOutput'> & { readonly frozen: FrozenGraph | null },
-  id: string,
-): Promise<unknown> {
-  const found = await execution.readOutput(id)
-  if (found !== null) return found.value
-  const { claimed, frozen } = execution
-  const name = frozen?.nodes[id]?.name ?? id
-  const call = `\`job.output(${JSON.stringify(name)}, null)\``
-  throw new OutputMissingError(claimed.workflow.id, name, `Ask for it in the job instead, with a fallback: ${call}`)
-}
-
 export function jobNode({ execution }: ClaimedExecution, { name, metadata }: FrozenNode) {
   return { id: execution.node, name, metadata: metadata === undefined ? {} : readMetadata(metadata) }
+}
+
+function timeoutOf(execution: JobExecution, { timeout_ms: own }: FrozenNode, { timeoutMs }: Job): Timeout | null {
+  const ms = own ?? timeoutMs
+  return ms === null ? null : timeoutFor(execution, ms)
 }
 
 function retryOf(node: FrozenNode, job: Job) {

@@ -8,7 +8,6 @@ import { instantiate } from '../definition/instantiate.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
 import type { EmittedEvent } from '../definition/step-context.ts'
-import type { Child } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
 import type {
   ChildSettings,
@@ -17,15 +16,8 @@ import type {
   Test,
   WorkflowDefinition,
 } from '../definition/workflow-definition.ts'
-import {
-  ChildNotFinishedError,
-  InvalidArgumentError,
-  isGenevaError,
-  NothingCameError,
-  StepMissingError,
-} from '../errors.ts'
+import { InvalidArgumentError, isGenevaError, StepMissingError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
-import { describeSpan } from '../primitives/describe-span.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, Progress } from '../store/records.ts'
@@ -39,6 +31,7 @@ import { type ContextSource, stepContext } from './make-context.ts'
 import type { MessageReader } from './message-reader.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
+import { runChild } from './run-child.ts'
 import { encodeInput } from './start-orders.ts'
 import { failed, type OutcomeRules, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
@@ -193,7 +186,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
   const answer = job.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
-  const child = node.child === null ? null : await runChild(job, node.child, workflow)
+  const child = node.child === null ? null : await runChildOf(job, node.child, workflow)
   if (child !== null && 'kind' in child) return child
   if (node.waitsFor !== null && came === null) return { kind: 'wait' }
   const message = node.waitsFor === null || came === null ? null : await job.messages.read(node, node.waitsFor, came)
@@ -203,7 +196,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   job.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
-  const received = child?.argument ?? message ?? iteration ?? context.transaction ?? undefined
+  const received = child?.child ?? message ?? iteration ?? context.transaction ?? undefined
   const argument = isItem ? decodeValue(claimed.execution.input) : received
   const step = { name: node.name, attempt: claimed.execution.attempt }
   const call = { definition, node, workflow, step, args: [argument] }
@@ -256,35 +249,13 @@ async function itemsOf(job: StepJob, { items }: EachSettings, workflow: AnyWorkf
   )
 }
 
-/** Before the wait a report that begins it; after it what the method receives. */
-async function runChild(
-  { claimed: { execution }, children }: StepJob,
-  { workflowClass, start, timeoutMs }: ChildSettings,
-  workflow: AnyWorkflow,
-): Promise<StepReport | { readonly argument: Child }> {
-  if (cameIn(execution.input)?.came === 'nothing')
-    throw new NothingCameError(execution.workflowId, execution.nodeName ?? execution.node, describeSpan(timeoutMs ?? 0))
-  const key = childIn(execution.input)
-  if (key !== null) {
-    const { workflow: ended, child } = await children.read(key.workflowId)
-    if (ended.state === 'finished') return { argument: child }
-    throw new ChildNotFinishedError(execution.workflowId, execution.node, ended.id, ended.state)
-  }
-  const what: unknown = await start(workflow)
-  if (typeof what !== 'object' || what === null) {
-    throw new InvalidArgumentError(
-      `The \`start\` of child ${execution.node} must return { hero, input } or { workflowId }, not ${String(what)}.`,
-    )
-  }
-  if ('workflowId' in what) {
-    const workflowId = String(what.workflowId)
-    return { kind: 'watch', workflowId: await children.watch(workflowId) }
-  }
-  return { kind: 'child', order: await children.prepare(workflowClass(), what) }
+function runChildOf(job: StepJob, { workflowClass, start, timeoutMs }: ChildSettings, workflow: AnyWorkflow) {
+  const { node, nodeName } = job.claimed.execution
+  return runChild(job, { name: nodeName ?? node, workflow: workflowClass, start: () => start(workflow), timeoutMs })
 }
 
 /** A resumable step is asked once: what has begun goes on. After a crash before any checkpoint nobody knows that it has. */
-function hasBegun({ progress, crashes }: ActiveExecution): boolean {
+export function hasBegun({ progress, crashes }: ActiveExecution): boolean {
   return progress.runs > 1 && (crashes === 0 || progress.cursor !== null)
 }
 

@@ -26,9 +26,9 @@ export interface Plan {
   takeId(): string
 }
 
-/** Some code of the application runs for the node: a method of the class, or a job. */
-export function hasCode(graph: Graph, { job, test, codeless }: GraphNode): boolean {
-  if (job !== undefined) return true
+/** Some code of the application runs for the node: a method of the class, a job, or the class that it starts. */
+export function hasCode(graph: Graph, { job, workflow, test, codeless }: GraphNode): boolean {
+  if (job !== undefined || workflow !== undefined) return true
   // A workflow without a class has an empty name for it.
   return test === undefined && codeless === undefined && graph.type !== null && graph.type !== ''
 }

@@ -104,7 +104,7 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
   const { node, row, compensation, runOn, inMs = 0, failures = 0, crashes = 0 } = next
   const attempt =
     1 + draft.triedUndos().reduce((most, undo) => Math.max(most, undo.node === row.node ? undo.attempt : 0), 0)
-  const isMethod = node.job === undefined && hasCode(plan.graph, node)
+  const isMethod = node.job === undefined && node.workflow === undefined && hasCode(plan.graph, node)
   const handler = plan.handlerOf(isMethod ? node : { ...node, job: compensation.name })
   const mayRunOn = inMs === 0 && crashes === 0
   const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null

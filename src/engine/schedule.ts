@@ -227,7 +227,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue,
     handler,
-    lane: node.job === undefined && queue !== timerQueue ? draft.facts.workflow.lane : '',
+    lane: isOfClass(node) && queue !== timerQueue ? draft.facts.workflow.lane : '',
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,
@@ -244,6 +244,11 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
       parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
     ),
   })
+}
+
+/** Its code belongs to the class of the workflow, whose limits count by lane. */
+function isOfClass({ job, workflow }: GraphNode): boolean {
+  return job === undefined && workflow === undefined
 }
 
 /** A graph that has become a chain may have several rows still, which must not push each other out. */

@@ -7,6 +7,7 @@ import { type FrozenGraph, type FrozenNode, type FrozenNodes, graphOfFrozen } fr
 import type { GraphNode } from '../definition/graph.ts'
 import { identifyAnyHero } from '../definition/identify-hero.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
+import type { Registry } from '../definition/registry.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { StartOrder } from '../store/store.ts'
@@ -35,6 +36,7 @@ export async function graphOrder(
   { what, options, maxInputBytes }: { what: GraphStart; options: StartOptions; maxInputBytes: number },
 ): Promise<GraphOrder> {
   refuseUnknownJobs(engine.jobs, graph.nodes)
+  refuseUnknownClasses(engine.registry, graph.nodes)
   const prepared = prepareGraph(what, options, maxInputBytes)
   const frozen = await freeze(engine, graph)
   const parsed = graphOfFrozen(frozen, { type: noType, queue: 'default', priority: 0, jobOptions: () => null })
@@ -61,6 +63,16 @@ function refuseUnknownJobs(jobs: JobRegistry, nodes: FrozenNodes): void {
   }
 }
 
+/** The same for the classes of children. */
+function refuseUnknownClasses(registry: Registry, nodes: FrozenNodes): void {
+  if (registry.definitions.length === 0) return
+  const lost = Object.values(nodes).find(({ workflow }) => workflow !== undefined && !registry.has(workflow))
+  if (lost === undefined) return
+  throw new InvalidArgumentError(
+    `Node ${lost.name} starts the workflow ${lost.workflow}, which is not registered. List it in \`new Geneva({ workflows: [...] })\`.`,
+  )
+}
+
 /** What it runs, what undoes it, and what settles a lost call. */
 function jobsOf({ job, method, compensation, once }: FrozenNode): string[] {
   // In the graph of a class it is a method.
@@ -81,26 +93,26 @@ function prepareGraph(what: GraphStart, options: StartOptions, maxBytes: number)
   return { hero, input, ...prepareOptions('a graph', options, hero, canonicalValue(what.input, label)) }
 }
 
-/** Queues and priorities of jobs are written into the nodes, because whoever moves the workflow on may not have the jobs. */
+/** Queues and priorities of jobs and classes are written into the nodes, because whoever moves the workflow on may not have them. */
 async function freeze(engine: Engine, graph: BuiltGraph | FrozenGraph): Promise<FrozenGraph> {
   const now = new Date(Math.floor((await engine.store.now()) / 1000)).toISOString()
   const frozen = 'freeze' in graph ? graph.freeze(now) : graph
-  const jobs = [...new Set(Object.values(frozen.nodes).flatMap(node => node.job ?? []))]
+  const nodes = Object.values(frozen.nodes)
+  const jobs = [...new Set(nodes.flatMap(node => node.job ?? []))]
   const plain = jobs.every(name => {
     const job = engine.jobs.find(name)
     return job === null || (job.queue === null && job.priority === null)
   })
-  if (plain) return frozen
-  const nodes = Object.fromEntries(
-    Object.entries(frozen.nodes).map(([id, node]) => [id, withJobOptions(engine.jobs, node)]),
-  )
-  return { ...frozen, nodes }
+  if (plain && nodes.every(node => node.workflow === undefined)) return frozen
+  const written = Object.entries(frozen.nodes).map(([id, node]) => [id, withCodeOptions(engine, node)] as const)
+  return { ...frozen, nodes: Object.fromEntries(written) }
 }
 
-function withJobOptions(jobs: JobRegistry, node: FrozenNode): FrozenNode {
-  const job = node.job === undefined ? null : jobs.find(node.job)
-  const queue = node.queue ?? job?.queue ?? undefined
-  const priority = node.priority ?? job?.priority ?? undefined
+function withCodeOptions({ jobs, courses }: Engine, node: FrozenNode): FrozenNode {
+  const code =
+    node.workflow === undefined ? jobs.find(node.job ?? '') : courses.findDefinition(node.workflow)?.graph.data
+  const queue = node.queue ?? code?.queue ?? undefined
+  const priority = node.priority ?? code?.priority ?? undefined
   return {
     ...node,
     ...(queue === undefined ? {} : { queue }),

@@ -12,8 +12,9 @@ import { normalizeRetry } from '../definition/retry-policy.ts'
 import { isGenevaError } from '../errors.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
+import { outputOf } from './ask-stored.ts'
 import { asCompensation, compensationFor, defaultRetry, type UndoneExecution } from './execute-compensation.ts'
-import { type JobExecution, jobNode, missingJob, outputOf } from './execute-job.ts'
+import { type JobExecution, jobNode, missingJob, refuseIteration } from './execute-job.ts'
 import { type StepRun, timeoutFor } from './execute-step.ts'
 import { stepContext } from './make-context.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
@@ -58,6 +59,7 @@ interface Undoing {
 
 async function call(execution: UndoExecution, { job, node, context }: Undoing): Promise<StepReport | null> {
   const { claimed } = execution
+  refuseIteration(job, `node ${node.name} is undone by it in one go`)
   const undone = await execution.readUndone(undoneBy(claimed.execution.input))
   const given = await argsOf(execution, node, undone)
   if (given === null) return { kind: 'skip', by: 'condition', reason: 'its arguments were never there' }

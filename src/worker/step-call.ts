@@ -9,10 +9,11 @@ import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { type ChildHost, childHost } from '../engine/child-host.ts'
 import { type Course, jobOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type ChildExecution, executeChild } from '../engine/execute-child.ts'
 import { type CompensationJob, executeCompensation, type UndoneExecution } from '../engine/execute-compensation.ts'
 import { executeJob } from '../engine/execute-job.ts'
 import { executeStep, type StepRun } from '../engine/execute-step.ts'
-import { executeStored, type StoredExecution } from '../engine/execute-stored.ts'
+import { executeStored } from '../engine/execute-stored.ts'
 import type { IterationHost } from '../engine/iteration/iteration-host.ts'
 import { type MessageReader, messageReader } from '../engine/message-reader.ts'
 import { timerHandler } from '../engine/plan.ts'
@@ -37,7 +38,7 @@ export interface CallParts {
   readonly maxItems: number | null
 }
 
-export class StepCall implements CompensationJob, StoredExecution {
+export class StepCall implements CompensationJob, ChildExecution {
   readonly claimed: ClaimedExecution
   readonly course: Course
   protected readonly parts: CallParts
@@ -55,9 +56,11 @@ export class StepCall implements CompensationJob, StoredExecution {
   }
 
   run(): Promise<StepRun> {
-    const { handler, kind } = this.claimed.execution
+    const { handler, kind, node } = this.claimed.execution
     if (handler === timerHandler) return executeStored(this)
-    return kind === 'compensate' ? executeCompensation(this) : executeStep(this)
+    if (kind === 'compensate') return executeCompensation(this)
+    const stored = this.frozen?.nodes[node]
+    return stored?.workflow === undefined ? executeStep(this) : executeChild(this, stored)
   }
 
   get graph(): Graph {

@@ -53,6 +53,8 @@ it('the guide to dynamic workflows lists the options of jobs and nodes, the fiel
   expect(documented('dynamic-workflows', 'Building and starting')).toEqual(
     [...settings, 'args', 'job', 'name'].toSorted(),
   )
+  const child = ['hero', 'input', 'timeout', 'workflow', 'workflowId']
+  expect(documented('dynamic-workflows', 'Children')).toEqual(child)
   expect(documented('dynamic-workflows', 'What is stored')).toEqual(
     declared('definition/frozen-graph.ts', 'FrozenNode'),
   )

@@ -12,6 +12,7 @@ const [readme, diamond] = codeBlocks(readPage('README.md')).filter(({ info }) =>
 const drawing = codeBlocks(readPage('README.md')).find(({ info }) => info === 'text')
 const tutorial = codeBlocks(readPage('docs/start.md'))
 const saga = codeBlocks(readPage('docs/guides/sagas.md'))
+const dynamic = codeBlocks(readPage('docs/guides/dynamic-workflows.md'))
 const build = join(root, '.build', 'docs-programs')
 const folder = mkdtempSync(join(tmpdir(), 'geneva-docs-'))
 const configuration = {
@@ -36,6 +37,7 @@ beforeAll(async () => {
   file('src/readme.ts', readme?.code ?? '')
   file('src/diamond.ts', diamond?.code ?? '')
   file('src/saga.ts', saga.find(({ info }) => info === 'ts')?.code ?? '')
+  file('src/mailing.ts', dynamic.find(({ code }) => code.includes('class Mailing'))?.code ?? '')
   // Nobody waits that long in a test.
   for (const { file: name, code } of tutorial) if (name) file(`src/${name}`, code.replace("'10 seconds'", "'1 second'"))
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', build])
@@ -67,6 +69,12 @@ it('the program in the guide to sagas prints what stands below it', async () => 
   const program = start('saga.js')
   expect(await program.ended).toEqual([0, null])
   expect(program.output().trim()).toBe(saga.find(({ info }) => info === 'text')?.code)
+})
+
+it('the program in the guide to dynamic workflows goes through items that an earlier node has found', async () => {
+  const program = start('mailing.js')
+  expect(await program.ended).toEqual([0, null])
+  expect(program.output().trim()).toBe(dynamic.find(({ info }) => info === 'text')?.code)
 })
 
 it('the tutorial goes as it says: the workflow pauses on the error, is resumed, and finishes', async () => {

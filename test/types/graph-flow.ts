@@ -1,7 +1,18 @@
 /** Control flow in graphs that are built at run time: what must compile, and marked lines that must not. */
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a branch of a condition.
 import { z } from 'zod'
-import { type Decided, defineForm, defineJob, type Geneva, type NodeHandle } from '../../src/index.ts'
+import {
+  type Decided,
+  defineForm,
+  defineHero,
+  defineJob,
+  type EndedChild,
+  type Geneva,
+  type Iteration,
+  type Job,
+  type NodeHandle,
+  Workflow,
+} from '../../src/index.ts'
 
 declare const geneva: Geneva
 declare function touch(text: string): Promise<void>
@@ -29,6 +40,67 @@ const aggregate = defineJob('aggregate', { args: z.object({ userId: z.string() }
 }))
 const report = defineJob('report', async (args: { summary: { total: number }; limit?: number }) => {
   await touch(`${args.summary.total}`)
+})
+
+const copy = defineJob(
+  'copy',
+  { resumable: true, args: z.object({ ids: z.array(z.number()) }), yieldEvery: 100 },
+  async ({ ids }, job, iter: Iteration<number>) => {
+    for await (const id of iter.over(ids)) await touch(`${id} ${job.idempotencyKey}`)
+    return { copied: iter.completedIterations }
+  },
+)
+expectType<Equal<typeof copy, Job<{ ids: number[] }, { copied: number }>>>()
+// @ts-expect-error the options of an iteration belong to resumable jobs
+defineJob('odd', { yieldEvery: 5 }, async () => 5)
+// @ts-expect-error a resumable job has a transaction for each item, not one for all
+defineJob('odd', { resumable: true, transaction: true }, async () => 5)
+// @ts-expect-error only a resumable job has an iteration
+defineJob('odd', { queue: 'x' }, async (_args, _job, iter: Iteration<number>) => iter.cursor)
+// @ts-expect-error returns a value that cannot be stored
+defineJob('odd', { resumable: true }, async (_args, _job, iter: Iteration<number>) => () => iter.cursor)
+
+interface Order {
+  id: number
+}
+const Orders = defineHero('Order', { id: (order: Order) => order.id, load: (id): Order => ({ id }) })
+const Users = defineHero('User', { id: (user: { name: string }) => user.name, load: name => ({ name }) })
+class Invoice extends Workflow<Order, { amount: number; note?: string }> {}
+class Sweep extends Workflow {}
+const order = defineJob('order', async () => Orders.ref(5))
+const orderId = defineJob('orderId', async () => 5)
+const text = defineJob('text', async () => 'five')
+
+geneva.build(w => {
+  const found = w.node('order', { job: order })
+  const id = w.node('orderId', { job: orderId })
+  const word = w.node('text', { job: text })
+  const ended = w.child('sweep', { workflow: Sweep, if: 'input.go', timeout: '1 day' })
+  expectType<Equal<typeof ended, NodeHandle<EndedChild>>>()
+  w.child('a', { workflow: Invoice, hero: Orders.ref(5), input: { amount: id.output } })
+  w.child('b', { workflow: Invoice, hero: found.output, input: { amount: 5, note: word.output } })
+  w.child('c', { workflow: Invoice, hero: { heroType: 'Order', id: id.output }, input: { amount: 5 } })
+  w.child('d', { workflow: Invoice, workflowId: word.output })
+  w.child('e', { workflow: 'Elsewhere', hero: Orders.ref(5), input: { anything: 5 }, retry: 3 })
+  w.child('f', { workflow: 'Elsewhere', workflowId: '5' })
+  // @ts-expect-error a record cannot be stored
+  w.child('x', { workflow: Invoice, hero: { id: 5 }, input: { amount: 5 } })
+  // @ts-expect-error a hero of another type
+  w.child('x', { workflow: Invoice, hero: Users.ref('ann'), input: { amount: 5 } })
+  // @ts-expect-error no hero
+  w.child('x', { workflow: Invoice, input: { amount: 5 } })
+  // @ts-expect-error no input
+  w.child('x', { workflow: Invoice, hero: Orders.ref(5) })
+  // @ts-expect-error an output of another type
+  w.child('x', { workflow: Invoice, hero: Orders.ref(5), input: { amount: word.output } })
+  // @ts-expect-error what exists is not started
+  w.child('x', { workflow: Invoice, workflowId: '5', input: { amount: 5 } })
+  // @ts-expect-error a function cannot be stored
+  w.child('x', { workflow: Invoice, start: () => ({}) })
+  // @ts-expect-error an expression is stored, and a function cannot be
+  w.node('x', { job: text, if: () => true })
+  // @ts-expect-error how long people are waited for is said by a deadline
+  w.human('x', { timeout: '1s' })
 })
 
 geneva.build(w => {

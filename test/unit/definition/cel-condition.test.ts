@@ -132,7 +132,7 @@ describe('in a graph', () => {
 
   test.each<[string, string]>([
     ['outputs.nobody > 1', 'Node "large" asks for the output of "nobody", but the graph has no node of that name.'],
-    ['outputs.other > 1', 'Node "large" refers to the output of "other" in its arguments, but it does not come after'],
+    ['outputs.other > 1', 'Node "large" refers to the output of "other", but it does not come after'],
     ['outputs.taken > 1', 'Node "large" refers to the output of "taken"'],
     ['outputs.sum >', 'The condition "outputs.sum >" is not understood'],
   ])('%s is refused when it is built, and when it is imported', (text, message) => {

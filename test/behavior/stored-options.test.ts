@@ -72,8 +72,8 @@ forEachDatabase('a node of a graph without a class', database => {
     expect(await statesOf(yes)).toEqual({ sum: 'completed', review: 'completed', accept: 'skipped', end: 'completed' })
     const skipped = (await yes.history()).find(row => row.state === 'skipped')
     expect(skipped).toMatchObject({ outcome: 'skipped_by_condition', attempt: 1 })
-    const names = (await yes.events()).filter(event => 'node' in event && event.node === skipped?.step).map(e => e.type)
-    expect(names.at(-1)).toBe('step.skipped')
+    const told = (await yes.events()).filter(({ node }) => node === skipped?.node).map(({ type }) => type)
+    expect(told.at(-1)).toBe('step.skipped')
     expect(await yes.verifyHistory()).toBeNull()
     calls.length = 0
     expect((await start(describe, { limit: 200 })).state).toBe('finished')

@@ -43,6 +43,7 @@ export const startBody = z.strictObject({
   idempotencyKey: short.optional(),
   tags: z.array(short).max(20).optional(),
   delayMs: z.number().min(0).max(1e12).optional(),
+  allowMultiple: z.boolean().optional(),
   reason,
 })
 

@@ -136,6 +136,15 @@ forEachDatabase('commands', database => {
     expect(explanation.parse(document.explanation).sentence).toBe((await app.json('explain', failing)).sentence)
   }, 60_000)
 
+  it('start one beside the active workflow of a record only where that is asked for', async () => {
+    const first = await app.start('Order:9')
+    const refused = await app.run('start', 'Order', '--hero', 'Order:9')
+    expect(refused.stderr).toContain(`already active for Order 9 as workflow ${first}`)
+    const second = await app.start('Order:9', {}, '--allow-multiple')
+    expect(second).not.toBe(first)
+    for (const id of [first, second]) await app.json('cancel', id, '--yes')
+  }, 60_000)
+
   it('steer one workflow, or all that a filter finds, and record who asked and why', async () => {
     const id = await app.start('Order:3', { fail: true }, '--tag', 'steered')
     await app.work()

@@ -24,6 +24,10 @@ it('the guide to databases lists the options of a database', () => {
   expect(documented('databases', 'Options')).toEqual(declared('store/database-options.ts', 'DatabaseOptions'))
 })
 
+it('the guide to starting lists the options of a start', () => {
+  expect(documented('starting', 'Starting')).toEqual(declared('engine/start-orders.ts', 'StartOptions'))
+})
+
 it('the guide to workers lists the options of a worker', () => {
   const options = declared('worker/worker-options.ts', 'WorkerOptions')
   expect(documented('workers', 'Workers')).toEqual([...options, 'handleSignals'].toSorted())

@@ -15,6 +15,34 @@ class OrderWorkflow extends Workflow<Order> {
   async ship() {}
 }
 
+class Import extends Workflow {
+  static {
+    this.step('rows')
+  }
+  async rows() {}
+}
+
+export async function executions(geneva: Geneva): Promise<void> {
+  const page = await geneva.executions(Import, { state: ['suspended', 'waiting'], step: 'rows', due: true })
+  const [first] = page.items
+  const facts: (string | number | Date | null | undefined)[] = [
+    first?.workflowId,
+    first?.step,
+    first?.scheduledFor,
+    first?.completed,
+    first?.queue,
+    first?.error?.message,
+  ]
+  await geneva.executions({ state: 'failed', step: 'anything', cursor: page.nextCursor ?? String(facts.length) })
+  await geneva.views.executions({ type: ['Import', ''], node: 'rows' })
+  // @ts-expect-error a step that the class does not have
+  await geneva.executions(Import, { step: 'row' })
+  // @ts-expect-error a state that executions do not have
+  await geneva.executions({ state: 'finished' })
+  // @ts-expect-error whether it is due is yes or no
+  await geneva.executions({ due: 'now' })
+}
+
 export async function listing(geneva: Geneva, order: Order): Promise<void> {
   await geneva.list({ hero: Orders.ref(42), state: 'active', at: 'ship' })
   await geneva.list(OrderWorkflow, { hero: order })

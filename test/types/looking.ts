@@ -43,6 +43,16 @@ export async function executions(geneva: Geneva): Promise<void> {
   await geneva.executions({ due: 'now' })
 }
 
+export async function ancestry(geneva: Geneva): Promise<void> {
+  const wf = await geneva.start(Import)
+  for (const { id, owner, ancestryHash, parents } of [...(await wf.history()), ...(await wf.currentExecutions())]) {
+    const facts: readonly (string | null)[] = [id, owner, ancestryHash, ...parents]
+    console.log(facts.length)
+  }
+  // @ts-expect-error payloads are not read with the history
+  console.log((await wf.history())[0]?.output)
+}
+
 export async function listing(geneva: Geneva, order: Order): Promise<void> {
   await geneva.list({ hero: Orders.ref(42), state: 'active', at: 'ship' })
   await geneva.list(OrderWorkflow, { hero: order })

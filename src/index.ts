@@ -6,6 +6,7 @@ export type { Bulk, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts
 export type { GenevaOptions } from './client/connection.ts'
 export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
+export type { ExecutionsOfOptions, ExecutionsOptions, ListedExecution } from './client/executions-list.ts'
 export type { ExplainFilter } from './client/explain-many.ts'
 export { Geneva } from './client/geneva.ts'
 export type {
@@ -36,6 +37,7 @@ export type {
   EventView,
   WorkflowEventOptions,
 } from './client/views/attempt-view.ts'
+export type { ExecutionListOptions, ExecutionSummary } from './client/views/execution-list.ts'
 export type { GraphView, GraphViewEdge, GraphViewNode } from './client/views/graph-view.ts'
 export type { HeroPage } from './client/views/hero-page.ts'
 export type { Change } from './client/views/live-changes.ts'
@@ -48,7 +50,7 @@ export type { Views } from './client/views/views.ts'
 export type { DecisionView, WorkflowDetail } from './client/views/workflow-detail.ts'
 export type { CappedCount, HeroName, WorkflowSummary } from './client/views/workflow-summary.ts'
 export type { HeroReference, WorkflowHandle } from './client/workflow-handle.ts'
-export type { ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
+export type { ListAnyOptions, ListOptions, StateFilter, WorkflowPage } from './client/workflow-list.ts'
 export type { Branch, ConditionBranches, DescribeBranch } from './definition/branch.ts'
 export type { BuiltGraph } from './definition/built-graph.ts'
 export type { ExistingWorkflow } from './definition/child.ts'

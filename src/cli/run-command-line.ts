@@ -11,6 +11,7 @@ import { dashboardCommand } from './dashboard-command.ts'
 import { dlqCommand } from './dlq-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-command.ts'
+import { executionsCommand } from './executions-command.ts'
 import { failed, WrongUsage, wrongUsage } from './exit-codes.ts'
 import { explainCommand } from './explain-command.ts'
 import { graphCommand } from './graph-command.ts'
@@ -35,7 +36,18 @@ const { version } = createRequire(import.meta.url)('geneva-drive/package.json') 
 function groups(): readonly (readonly [string, readonly Command[]])[] {
   return [
     ['Begin:', [initCommand(), migrateCommand(), workerCommand(), startCommand()]],
-    ['Look:', [listCommand(), showCommand(), explainCommand(), graphCommand(), eventsCommand(), dashboardCommand()]],
+    [
+      'Look:',
+      [
+        listCommand(),
+        executionsCommand(),
+        showCommand(),
+        explainCommand(),
+        graphCommand(),
+        eventsCommand(),
+        dashboardCommand(),
+      ],
+    ],
     ['Steer:', [...steerCommands(), decideCommand(), signalCommand()]],
     [
       'Operate:',

@@ -10,6 +10,7 @@ interface Flags extends Shared, Asker {
   readonly key?: string
   readonly tag?: string[]
   readonly delay?: string
+  readonly allowMultiple?: true
   readonly wait?: string | true
 }
 
@@ -32,12 +33,13 @@ export function startCommand(): AppCommand {
     .option('--key <text>', 'a repeated start with this key gives the workflow that exists')
     .option('--tag <tag...>', 'words to find it by')
     .option('--delay <duration>', "how long the first step waits, like '10 min'")
+    .option('--allow-multiple', 'also while its class has an active workflow for this record')
     .option('--wait [duration]', 'wait until it has finished, or for so long')
   return asking(command).locating(true).action(start)
 }
 
 async function start(type: string, flags: Flags): Promise<void> {
-  const { hero, input, key, tag, delay } = flags
+  const { hero, input, key, tag, delay, allowMultiple } = flags
   await withApp(flags, async geneva => {
     const workflow = await geneva.startByName(
       type,
@@ -47,6 +49,7 @@ async function start(type: string, flags: Flags): Promise<void> {
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(tag === undefined ? {} : { tags: tag }),
         ...(delay === undefined ? {} : { delay: spanOf(delay, '--delay') }),
+        ...(allowMultiple === undefined ? {} : { allowMultiple }),
       },
     )
     const { id } = workflow

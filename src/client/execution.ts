@@ -25,9 +25,18 @@ export interface Execution {
   readonly endedAt: Date | null
   readonly error: ErrorRecord | null
   readonly reason: string | null
+  /** The worker that runs it, or ran it last; `null` where none has. */
+  readonly owner: string | null
+  /** Proof of what came before: a hash over step, attempt and the hashes of its parents. `verifyHistory()` recomputes it. */
+  readonly ancestryHash: string
+  /** The executions that it came after, by their ids: the latest attempts of what its step depends on. */
+  readonly parents: readonly string[]
   /** How far a resumable step has come; `null` for any other. */
   readonly progress: StepProgress | null
 }
+
+/** What a picture of a workflow needs of its executions. */
+export type DrawnExecution = Omit<Execution, 'owner' | 'ancestryHash' | 'parents'>
 
 export type ExecutionRow = ActiveExecution | EndedExecution
 
@@ -82,6 +91,9 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress' | 'dropped'> {
     endedAt: toOptionalDate(end?.endedAt ?? null),
     error: end?.error ?? null,
     reason: end?.reason ?? null,
+    owner: row.owner,
+    ancestryHash: row.ancestry.hash,
+    parents: row.ancestry.parents,
   }
 }
 

@@ -3,10 +3,10 @@ import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflows } from '../engine/explain-workflows.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { maxReadinessIds } from '../store/readiness-facts.ts'
-import { filterFrom, type ListOptions } from './workflow-list.ts'
+import { filterFrom, type ListAnyOptions } from './workflow-list.ts'
 
 /** Newest first; `limit` is 1 to 5,000, which it also is where none is given. */
-export type ExplainFilter = Pick<ListOptions, 'state' | 'at' | 'tag' | 'limit'>
+export type ExplainFilter = Pick<ListAnyOptions, 'state' | 'at' | 'tag' | 'limit'>
 
 export async function explainMany(engine: Engine, which: readonly string[] | ExplainFilter): Promise<Explanation[]> {
   const { store } = engine

@@ -6,14 +6,13 @@ import { buildGraph } from '../definition/build-graph.ts'
 import { BuiltGraph } from '../definition/built-graph.ts'
 import { type FrozenGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
 import type { GraphBuilder } from '../definition/graph-builder.ts'
-import { identifyHero } from '../definition/identify-hero.ts'
+import type { HeroRef } from '../definition/hero.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import { expandTemplate, isTemplate, type Template } from '../definition/template.ts'
 import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
 import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
 import { pictureOf } from '../drawing/picture.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
-import { typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
 import { rerunOrder } from '../engine/rerun.ts'
@@ -52,7 +51,14 @@ import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
 import { Views } from './views/views.ts'
 import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
-import { filterFrom, type ListOptions, readPage, type WorkflowPage } from './workflow-list.ts'
+import {
+  filterFrom,
+  findOne,
+  type ListAnyOptions,
+  type ListOptions,
+  readPage,
+  type WorkflowPage,
+} from './workflow-list.ts'
 
 export class Geneva extends Steering {
   readonly #connection: Connection
@@ -173,33 +179,26 @@ export class Geneva extends Steering {
     return freezeWorkflow((await this.#connection.open()).engine, id, requestFrom(options))
   }
 
-  /** By id; or the workflow of a hero: the active one, else the one started last. */
-  async find(id: string): Promise<WorkflowHandle | null>
+  /** By id; or the workflow of a hero, of one class or of any: the active one, else the one started last. */
+  async find(which: string | { readonly hero: HeroRef }): Promise<WorkflowHandle | null>
   async find<W extends AnyWorkflow>(
     workflow: ConcreteClass<W>,
     which: string | { readonly hero: StartWhat<W>['hero'] },
   ): Promise<WorkflowHandle<W> | null>
   async find(
-    first: string | ConcreteClass<any>,
-    which?: string | { hero?: unknown },
+    first: string | { hero?: unknown } | ConcreteClass<any>,
+    second?: string | { hero?: unknown },
   ): Promise<WorkflowHandle<any> | null> {
     const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
     const opened = await this.#connection.open()
-    const { store } = opened.engine
-    if (definition && typeof which === 'object' && which !== null) {
-      const found = await store.findByHero(typesOf(definition), identifyHero(definition, which.hero))
-      return found && opened.wrap(found)
-    }
-    const id = definition ? which : first
-    const found = typeof id === 'string' && store.isId(id) ? await store.findWorkflow(id) : null
-    const wanted = found && (definition === null || typesOf(definition).includes(found.workflow.type))
-    return wanted ? opened.wrap(found) : null
+    const found = await findOne(opened.engine.store, definition, typeof first === 'function' ? second : first)
+    return found && opened.wrap(found)
   }
 
   /** Workflows by state, hero, step or tag, newest first, a page at a time. */
-  async list(options?: ListOptions): Promise<WorkflowPage<AnyWorkflow>>
+  async list(options?: ListAnyOptions): Promise<WorkflowPage<AnyWorkflow>>
   async list<W extends AnyWorkflow>(workflow: ConcreteClass<W>, options?: ListOptions<W>): Promise<WorkflowPage<W>>
-  async list(first?: ConcreteClass<any> | ListOptions, second?: ListOptions<any>): Promise<WorkflowPage<any>> {
+  async list(first?: ConcreteClass<any> | ListAnyOptions, second?: ListOptions<any>): Promise<WorkflowPage<any>> {
     const definition = typeof first === 'function' ? this.#connection.registry.definitionFor(first) : null
     const opened = await this.#connection.open()
     const options = (typeof first === 'function' ? second : first) ?? {}

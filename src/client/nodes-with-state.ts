@@ -5,7 +5,7 @@ import type { Graph, GraphNode, NodeKind } from '../definition/graph.ts'
 import type { NodeState } from '../engine/node-state.ts'
 import { currentName } from '../engine/plan.ts'
 import type { Outcome } from '../store/records.ts'
-import type { Execution } from './execution.ts'
+import type { DrawnExecution } from './execution.ts'
 
 export type { NodeState } from '../engine/node-state.ts'
 
@@ -23,15 +23,19 @@ export interface NodeWithState {
   readonly scheduledFor: Date | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
-  readonly error: Execution['error']
+  readonly error: DrawnExecution['error']
 }
 
 /** How many attempts at each node belong to earlier rounds: before somebody sent the workflow back to an earlier step. */
 export type Rounds = Readonly<Record<string, number>> | null
 
 /** In the order of the graph. Items of `each` nodes stand behind their node, in order. */
-export function nodesWithState(graph: Graph, history: readonly Execution[], rounds: Rounds = null): NodeWithState[] {
-  const latest = new Map<string, Execution>()
+export function nodesWithState(
+  graph: Graph,
+  history: readonly DrawnExecution[],
+  rounds: Rounds = null,
+): NodeWithState[] {
+  const latest = new Map<string, DrawnExecution>()
   for (const execution of history) {
     const name = currentName(graph, execution.node)
     const known = latest.get(name)
@@ -63,7 +67,7 @@ function itemsByNode(graph: Graph, names: readonly string[]): Map<string, string
   return items
 }
 
-function withState(node: GraphNode, latest: Execution | undefined): NodeWithState {
+function withState(node: GraphNode, latest: DrawnExecution | undefined): NodeWithState {
   return {
     id: node.id,
     name: node.name,

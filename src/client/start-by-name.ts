@@ -1,7 +1,7 @@
 /** Starts a workflow by the stored name of its class: for tools that know names and have no classes. */
 import { decodeHeroId, type HeroId, type HeroRef } from '../definition/hero.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
-import type { StartOptions } from '../engine/start-orders.ts'
+import { refuseUnknownStart, type StartOptions } from '../engine/start-orders.ts'
 import { HeroTypeError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 
@@ -13,15 +13,17 @@ export interface NamedStart {
 
 export type NamedStartOptions = Pick<
   StartOptions,
-  'idempotencyKey' | 'tags' | 'delay' | 'at' | 'deadline' | 'by' | 'reason'
+  'idempotencyKey' | 'tags' | 'delay' | 'at' | 'deadline' | 'allowMultiple' | 'by' | 'reason'
 >
 
 /** What `start` takes, with the hero as a reference. Throws `HeroTypeError` for a type that the class does not declare. */
 export async function whatFromNames(
   store: Store,
   definition: WorkflowDefinition,
-  { hero, input }: NamedStart,
+  what: NamedStart,
 ): Promise<{ readonly hero?: HeroRef; readonly input?: unknown }> {
+  refuseUnknownStart(`startByName(${definition.type})`, what, {})
+  const { hero, input } = what
   const rest = input === undefined ? {} : { input }
   if (hero === undefined) return rest
   const heroType = definition.heroTypes.find(({ type }) => type === hero.type)

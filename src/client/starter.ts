@@ -106,6 +106,11 @@ export class Starter {
         `startMany takes an array of at most ${maxMany} workflows. Call it once per slice.`,
       )
     }
+    if ((options as StartOptions | null)?.idempotencyKey !== undefined) {
+      throw new InvalidArgumentError(
+        "startMany takes no idempotencyKey: one key is for one workflow. `identity: 'content'` makes one for each.",
+      )
+    }
     const prepared: Prepared[] = []
     for (const what of whats) prepared.push(await prepareStart(definition, what, options, this.#maxInputBytes))
     const orders = await this.#orders({ definition, trace }, prepared, options.transaction)

@@ -1,8 +1,8 @@
 /**
  * The verbs by which people steer workflows that exist: each is one request, recorded with who asked and why. `Geneva` has
- * them by id; a handle has the same for its own workflow.
+ * them by id; a handle has the same for its own workflow. And the lists that say what there is to steer.
  */
-import type { ConcreteClass } from '../definition/workflow.ts'
+import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
 import type { Engine } from '../engine/engine.ts'
 import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import {
@@ -12,9 +12,16 @@ import {
   deadLetterFrom,
   listDeadLetters,
 } from './dead-letters-list.ts'
+import {
+  type ExecutionsOfOptions,
+  type ExecutionsOptions,
+  executionsPage,
+  type ListedExecution,
+} from './executions-list.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
 import { type DecideOptions, decideOn, type SignalOptions, signal } from './tell-workflow.ts'
+import type { Page } from './views/view-options.ts'
 
 export abstract class Steering {
   protected abstract engine(): Promise<Engine>
@@ -63,6 +70,21 @@ export abstract class Steering {
   /** A new attempt at a step that has failed, while nothing that comes after it has started. */
   async reattempt(id: string, step: string, options?: RequestOptions): Promise<void> {
     await (await this.engine()).reattempt(id, step, requestFrom(options))
+  }
+
+  /** Executions by state, a page at a time: what is scheduled, suspended, waits or runs, of any workflow; or how attempts have ended. */
+  async executions(options?: ExecutionsOptions): Promise<Page<ListedExecution>>
+  async executions<W extends AnyWorkflow>(
+    workflow: ConcreteClass<W>,
+    options?: ExecutionsOfOptions<W>,
+  ): Promise<Page<ListedExecution>>
+  async executions(
+    first?: ConcreteClass<any> | ExecutionsOptions,
+    second?: ExecutionsOptions,
+  ): Promise<Page<ListedExecution>> {
+    const engine = await this.engine()
+    const definition = typeof first === 'function' ? engine.registry.definitionFor(first) : null
+    return executionsPage(engine.store, definition, (typeof first === 'function' ? second : first) ?? {})
   }
 
   /** Work that was given up until somebody handles it, newest first. */

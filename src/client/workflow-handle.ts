@@ -14,6 +14,7 @@ import type { Course } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
+import { readNextNode } from '../engine/next-node.ts'
 import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import { readOutput } from '../engine/read-output.ts'
 import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
@@ -175,16 +176,14 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return executionsFrom(rows, facts, needsEarlier ? await store.history(this.id) : [])
   }
 
-  /** The step that comes after the current one, or the one that a resume would run; `null` when none is left. */
+  /**
+   * The node that a resume would run again because it has failed, the first of them in the order of the graph; else the first
+   * node that nothing is planned for yet and that may still run: in a chain the step after the current one. `null` when none is
+   * left, and once the workflow winds down.
+   */
   async nextNode(): Promise<string | null> {
-    const { engine } = this.#parts
     await this.refresh()
-    if (isEnd(this.#snapshot.workflow.state)) return null
-    const last = (await this.history()).at(-1)
-    const { graph } = await this.#course(engine)
-    if (last === undefined) return graph.entries[0]?.name ?? null
-    if (last.state === 'failed' || last.state === 'canceled') return last.step
-    return graph.childrenOf(last.node)[0]?.name ?? null
+    return readNextNode(this.#parts.engine, this.id)
   }
 
   /** Every node of the graph with the state of its latest attempt. */

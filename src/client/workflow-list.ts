@@ -2,7 +2,8 @@
  * Lists of workflows: typed filters, pages by cursor, newest first.
  */
 
-import { identifyHero } from '../definition/identify-hero.ts'
+import { type HeroRef, isHeroRef } from '../definition/hero.ts'
+import { identifyAnyHero, identifyHero } from '../definition/identify-hero.ts'
 import type { StartWhat } from '../definition/start-types.ts'
 import type { StepName } from '../definition/step-names.ts'
 import type { AnyWorkflow } from '../definition/workflow.ts'
@@ -11,7 +12,7 @@ import { checkKey } from '../engine/check-key.ts'
 import { typesOf } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import { InvalidArgumentError } from '../errors.ts'
-import { type WorkflowState, workflowStates } from '../store/records.ts'
+import { type HeroKey, type WorkflowState, workflowStates } from '../store/records.ts'
 import type { Store, WorkflowFilter, WorkflowSnapshot } from '../store/store.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 
@@ -29,6 +30,14 @@ export interface ListOptions<W extends AnyWorkflow = AnyWorkflow> {
   readonly limit?: number
   /** Where the page before ended. */
   readonly cursor?: string
+}
+
+/** Without a class nobody can tell the type of a record, so a hero is given by reference, nor which steps there are. */
+export interface ListAnyOptions extends Omit<ListOptions, 'hero' | 'at'> {
+  /** Workflows about this hero, of whatever class, also of graphs that were built at run time: `Orders.ref(42)`. */
+  readonly hero?: HeroRef
+  /** Workflows that stand at a step of this name. */
+  readonly at?: string
 }
 
 const states: readonly WorkflowState[] = workflowStates
@@ -85,18 +94,38 @@ export function filterFrom(
   if (cursor !== undefined && !store.isId(cursor)) {
     throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
   }
-  if (hero !== undefined && definition === null) {
-    throw new InvalidArgumentError('A filter by hero needs the workflow class: list(OrderWorkflow, { hero }).')
-  }
   return {
     limit,
     ...(definition ? { types: typesOf(definition) } : {}),
     ...(options.state === undefined ? {} : { states: statesFrom(options.state) }),
-    ...(hero !== undefined && definition ? { hero: identifyHero(definition, hero) } : {}),
+    ...(hero === undefined ? {} : { hero: heroKeyFor(definition, hero) }),
     ...(at === undefined ? {} : { at: checkKey(at, 'The step') }),
     ...(tag === undefined ? {} : { tag: checkKey(tag, 'The tag') }),
     ...(cursor === undefined ? {} : { before: cursor }),
   }
+}
+
+/** By id or by hero, of one class or of any. What cannot be an id finds nothing. */
+export async function findOne(
+  store: Store,
+  definition: WorkflowDefinition | null,
+  which: unknown,
+): Promise<WorkflowSnapshot | null> {
+  const types = definition && typesOf(definition)
+  if (typeof which === 'object' && which !== null) {
+    return store.findByHero(types, heroKeyFor(definition, (which as { hero?: unknown }).hero))
+  }
+  const found = typeof which === 'string' && store.isId(which) ? await store.findWorkflow(which) : null
+  return found && (types === null || types.includes(found.workflow.type)) ? found : null
+}
+
+/** Of a class also by its record, and `null` where it may be without one. */
+export function heroKeyFor(definition: WorkflowDefinition | null, hero: unknown): HeroKey | null {
+  if (definition !== null) return identifyHero(definition, hero)
+  if (isHeroRef(hero)) return identifyAnyHero(hero)
+  throw new InvalidArgumentError(
+    'Without a workflow class a hero is looked for by reference, like Orders.ref(id). With one, also by its record: list(OrderWorkflow, { hero: order }).',
+  )
 }
 
 export function statesFrom(wanted: StateFilter | readonly StateFilter[]): WorkflowState[] {

@@ -4,7 +4,7 @@
  */
 import type { Graph } from '../definition/graph.ts'
 import { InvalidArgumentError } from '../errors.ts'
-import type { Ending, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { Ending, WorkflowChange } from '../store/change.ts'
 import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import type { StartOrder } from '../store/store.ts'
@@ -12,6 +12,7 @@ import { ancestryOf } from './ancestry.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type Course, planOf } from './courses.ts'
 import { deadlineOf, deadlineRow } from './deadlines.ts'
+import { emptyFacts } from './empty-facts.ts'
 import type { Engine } from './engine.ts'
 import { heal } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
@@ -171,24 +172,4 @@ function take(
     row.outcome,
     { output, reason: `taken over from workflow ${from}` },
   )
-}
-
-function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
-  return {
-    workflow,
-    active: [],
-    complete: true,
-    othersGoOn: false,
-    latest: new Map(),
-    parents: new Map(),
-    letters: [],
-    undo: null,
-    outworn: [],
-    decisions: [],
-    signals: [],
-    started: new Map(),
-    others: new Map(),
-    fanIns: new Map(),
-    endedBy: new Map(),
-  }
 }

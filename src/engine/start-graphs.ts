@@ -13,7 +13,14 @@ import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import type { StartOrder } from '../store/store.ts'
 import { handlerOf } from './courses.ts'
 import type { Engine } from './engine.ts'
-import { idsFor, type Prepared, prepareOptions, type StartOptions, startOrder } from './start-orders.ts'
+import {
+  idsFor,
+  type Prepared,
+  prepareOptions,
+  refuseUnknownStart,
+  type StartOptions,
+  startOrder,
+} from './start-orders.ts'
 import { storedForm } from './stored-form.ts'
 
 /** Workflows without a class have no name of one. */
@@ -84,8 +91,17 @@ function prepareGraph(what: GraphStart, options: StartOptions, maxBytes: number)
   if (typeof what !== 'object' || what === null) {
     throw new InvalidArgumentError(`startGraph takes { hero, input } as its second argument, not ${String(what)}.`)
   }
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidArgumentError('The options of startGraph must be an object, like { delay, tags }.')
+  }
+  refuseUnknownStart('startGraph', what, options)
   if (options.identity !== undefined) {
     throw new InvalidArgumentError('A graph has no identity by content. Give startGraph an `idempotencyKey` instead.')
+  }
+  if (options.allowMultiple !== undefined) {
+    throw new InvalidArgumentError(
+      'A graph has no class, so any number may be active for a hero. Leave out `allowMultiple`.',
+    )
   }
   const hero = identifyAnyHero(what.hero)
   const label = 'The input of a graph'

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
+import { mistakeInKeys } from '../definition/option-checks.ts'
 import { validateInput } from '../definition/validate-input.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { InvalidArgumentError } from '../errors.ts'
@@ -33,6 +34,11 @@ export interface StartOptions {
   readonly idempotencyKey?: string
   /** `content`: the key is made from type, hero and input. */
   readonly identity?: 'content'
+  /**
+   * `true`: it does not take the place of the one active workflow of its class and hero, and is not refused because of one.
+   * Default: what its class says.
+   */
+  readonly allowMultiple?: boolean
   /** When the workflow must have ended: how long after its first step may run, or a time. Default: what its class says. */
   readonly deadline?: Duration | Date
   /** Who starts it, and why. Both are recorded with its first event. */
@@ -54,8 +60,23 @@ export interface Prepared {
   /** `null`: what the class says. */
   readonly deadline: GivenDeadline | null
   readonly asked?: { readonly by: string | null; readonly reason: string | null }
+  /** Left out: what the class says. */
+  readonly allowMultiple?: boolean
 }
 
+const knownWhat = ['hero', 'input']
+const knownOptions = Object.keys({
+  transaction: 0,
+  delay: 0,
+  at: 0,
+  tags: 0,
+  idempotencyKey: 0,
+  identity: 0,
+  allowMultiple: 0,
+  deadline: 0,
+  by: 0,
+  reason: 0,
+} satisfies Record<keyof StartOptions, 0>)
 const maxTags = 50
 const maxAskedBytes = 10_000
 
@@ -71,12 +92,25 @@ export async function prepareStart(
   if (typeof options !== 'object' || options === null) {
     throw new InvalidArgumentError(`The options of start(${definition.type}) must be an object, like { delay, tags }.`)
   }
+  refuseUnknownStart(`start(${definition.type})`, what, options)
   const hero = identifyHero(definition, what.hero)
   const value = await validateInput(definition, what.input)
   const input = encodeChecked(definition, value, maxInputBytes)
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
   const lane = laneFor(definition, hero, value)
   return { hero, input, lane, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+}
+
+/** A misspelled key would otherwise be no key at all: of two starts of the same there would be two workflows. */
+export function refuseUnknownStart(where: string, what: object, options: object): void {
+  const mistake = mistakeInKeys(what, knownWhat)
+  if (mistake !== null) {
+    const misplaced = Object.keys(what).find(key => knownOptions.includes(key))
+    const advice = misplaced === undefined ? '' : ` \`${misplaced}\` belongs into the options, the argument behind.`
+    throw new InvalidArgumentError(`${where}, what to start: ${mistake}${advice}`)
+  }
+  const wrong = mistakeInKeys(options, knownOptions)
+  if (wrong !== null) throw new InvalidArgumentError(`${where}: ${wrong}`)
 }
 
 /** Throws what `start` would throw for it. */
@@ -108,6 +142,7 @@ export function prepareOptions(
     ...dueFrom(options),
     deadline: deadlineFrom(options.deadline),
     ...askedIn(options),
+    ...multipleIn(options),
   }
 }
 
@@ -135,6 +170,12 @@ function askedIn({ by, reason }: StartOptions): Pick<Prepared, 'asked'> {
     throw new InvalidArgumentError(`\`${name}\` of a start must be a text, not ${typeof given}.`)
   }
   return { asked: { by: text(by, 'by'), reason: text(reason, 'reason') } }
+}
+
+function multipleIn({ allowMultiple }: StartOptions): Pick<Prepared, 'allowMultiple'> {
+  if (allowMultiple === undefined) return {}
+  if (typeof allowMultiple === 'boolean') return { allowMultiple }
+  throw new InvalidArgumentError(`\`allowMultiple\` of a start must be true or false, not ${String(allowMultiple)}.`)
 }
 
 function tagsFrom(tags: readonly string[] | undefined): string[] {
@@ -196,7 +237,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     type: course.type,
     hero: prepared.hero,
     input: prepared.input,
-    allowMultiple: course.allowMultiple,
+    allowMultiple: prepared.allowMultiple ?? course.allowMultiple,
     idempotencyKey: prepared.idempotencyKey,
     formerTypes: course.formerTypes ?? [],
     tags: prepared.tags,

@@ -7,7 +7,7 @@ export class WorkflowAlreadyActiveError extends GenevaError {
   constructor(type: string, hero: string, workflowId: string) {
     super(
       'ALREADY_ACTIVE',
-      `${type} is already active for ${hero} as workflow ${workflowId}. Wait for it, cancel it, or declare \`this.allowMultiple()\`.`,
+      `${type} is already active for ${hero} as workflow ${workflowId}. Wait for it, cancel it, or allow several: \`allowMultiple: true\` for this start, \`this.allowMultiple()\` for the class.`,
     )
     this.workflowId = workflowId
   }

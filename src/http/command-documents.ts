@@ -156,6 +156,7 @@ export const commandDocuments: Readonly<Record<string, z.ZodType>> = {
   worker: z.strictObject({ executions: count }),
   start: wire.workflowDetail,
   list: wire.page(wire.workflowSummary),
+  executions: wire.page(wire.execution),
   show: wholeWorkflow,
   explain: wire.explanation,
   graph: drawn,

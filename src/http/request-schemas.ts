@@ -1,5 +1,6 @@
 /** What requests may hold. Whatever is not named here is refused, so that a misspelled filter never means "everything". */
 import { z } from 'zod'
+import { executionStates } from '../client/views/execution-list.ts'
 import { workflowState } from './wire-schemas.ts'
 
 const short = z.string().min(1).max(191)
@@ -36,6 +37,18 @@ export const workflowQuery = z.strictObject({ ...filterShape, ...pageQuery.shape
 
 export type FilterQuery = z.output<typeof workflowFilter>
 
+/** Filters of executions, as they stand in a query. */
+export const executionQuery = z.strictObject({
+  limit: pageQuery.shape.limit,
+  /** Holds the key of a row, which may be long. */
+  cursor: z.string().min(1).max(500).optional(),
+  state: several(z.enum(executionStates)).optional(),
+  type: several(z.string().max(191)).optional(),
+  node: short.optional(),
+  queue: short.optional(),
+  due: z.stringbool({ truthy: ['true'], falsy: ['false'] }).optional(),
+})
+
 export const startBody = z.strictObject({
   type: short,
   hero: z.strictObject({ type: short, id: z.union([short, z.number().int()]) }).optional(),
@@ -43,6 +56,7 @@ export const startBody = z.strictObject({
   idempotencyKey: short.optional(),
   tags: z.array(short).max(20).optional(),
   delayMs: z.number().min(0).max(1e12).optional(),
+  allowMultiple: z.boolean().optional(),
   reason,
 })
 

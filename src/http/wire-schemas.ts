@@ -134,6 +134,32 @@ export const attempt = z.strictObject({
   parents: z.array(text),
 })
 
+/** An attempt in a list of many workflows: without its payloads, with the workflow that it belongs to. */
+export const execution = z.strictObject({
+  id: text,
+  workflowId: text,
+  type: text,
+  hero: hero.nullable(),
+  node: text,
+  name: text,
+  kind: z.enum(['forward', 'compensate', 'timer']),
+  attempt: count,
+  state: text,
+  outcome: text.nullable(),
+  queue: text.nullable(),
+  priority: z.number().nullable(),
+  owner: text.nullable(),
+  reason: text.nullable(),
+  createdAt: time,
+  scheduledFor: time,
+  startedAt: time.nullable(),
+  endedAt: time.nullable(),
+  error: z.strictObject({ name: text, message: text }).nullable(),
+  completed: count,
+  total: count.nullable(),
+  runs: count,
+})
+
 export const event = z.strictObject({
   position: text,
   workflowId: text,

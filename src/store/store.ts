@@ -326,8 +326,8 @@ export interface Store extends EventStore {
   readiness(workflowIds: readonly string[]): Promise<ReadinessFacts>
 
   findWorkflow(id: string): Promise<WorkflowSnapshot | null>
-  /** The active workflow of a hero, else the one that was started last, by the database's clock. */
-  findByHero(types: readonly string[], hero: HeroKey | null): Promise<WorkflowSnapshot | null>
+  /** The active workflow of a hero, else the one that was started last, by the database's clock. `null`: of any type. */
+  findByHero(types: readonly string[] | null, hero: HeroKey | null): Promise<WorkflowSnapshot | null>
   listWorkflows(filter: WorkflowFilter): Promise<WorkflowSnapshot[]>
   workflowStates(ids: readonly string[]): Promise<Map<string, WorkflowRecord>>
   activeExecutions(workflowId: string): Promise<ActiveExecution[]>

@@ -2,6 +2,7 @@
  * What people who look at many workflows need of the store: pages that cost the same however many rows there are. Every
  * read is bounded; what lies beyond a bound is said, never counted. Nothing here changes anything.
  */
+import type { ExecutionFilter, ExecutionScan } from './execution-filter.ts'
 import type { DecisionRecord, EventRecord, ExecutionKind, ExecutionState, HeroKey, Outcome } from './records.ts'
 import type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 
@@ -193,6 +194,11 @@ export interface ViewStore {
   briefs(workflowId: string): Promise<readonly AttemptBrief[]>
   /** Rows that wait for people, messages or other workflows, newest workflow first. */
   waiting(before: string | null, bounds: { readonly limit: number; readonly window: number }): Promise<WaitingPage>
+  /** Looks at no more than `window` executions; `limit` bounds what it returns. */
+  executions(
+    filter: ExecutionFilter,
+    bounds: { readonly limit: number; readonly window: number },
+  ): Promise<ExecutionScan>
   decisionsOn(executionIds: readonly string[]): Promise<readonly DecisionRecord[]>
   workers(): Promise<{ readonly now: number; readonly workers: readonly WorkerView[] }>
   /** The newest graph of every type. */

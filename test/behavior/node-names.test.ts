@@ -61,6 +61,8 @@ forEachDatabase('a node of a graph that is built at run time', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('dlq')
     expect(await idsAt('charge')).toEqual([wf.id])
+    const { items } = await geneva.executions({ state: 'failed', step: 'charge' })
+    expect(items).toMatchObject([{ workflowId: wf.id, step: 'charge', node: expect.stringMatching(/^n_/) }])
     const [letter, ...more] = await geneva.deadLetters({ step: 'charge' })
     expect(letter).toMatchObject({ workflowId: wf.id, step: 'charge', node: expect.stringMatching(/^n_/) })
     expect(more).toEqual([])

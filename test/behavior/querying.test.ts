@@ -1,6 +1,6 @@
 /** Finding workflows again: by id, hero, state, step and tag, a page at a time, and what can be asked of one. */
 import { expect, it } from 'vitest'
-import { defineHero, type StateFilter, Workflow, type WorkflowPage } from '../../src/index.ts'
+import { defineHero, defineJob, type StateFilter, Workflow, type WorkflowPage } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
@@ -31,6 +31,16 @@ class Errand extends Workflow<null, { what: unknown }> {
   run() {}
 }
 
+class Stroll extends Workflow<{ id: string }> {
+  static {
+    this.heroes(Users)
+    this.step('walk', { wait: '1 day' })
+  }
+  walk() {}
+}
+
+const greet = defineJob('greet', async () => {})
+
 const wrongIds = [
   '999999999',
   'x',
@@ -50,7 +60,7 @@ const wrongIds = [
 ]
 
 forEachDatabase('a query', database => {
-  const under = useGeneva(database, { workflows: [Journey, Errand], worker: true })
+  const under = useGeneva(database, { workflows: [Journey, Errand, Stroll], jobs: [greet], worker: true })
   const gate = `${database.name} queries`
 
   async function ids(filter: object): Promise<string[]> {
@@ -137,6 +147,40 @@ forEachDatabase('a query', database => {
     await expect(under.geneva.find(Journey, {} as typeof missing)).rejects.toMatchObject({ code: 'HERO_TYPE' })
     await expect(under.geneva.list({ hero: { id: 'x' } } as object)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
+
+  it('by the reference of a hero finds its workflows, of whatever class and of graphs without one', async () => {
+    const hero = Users.ref('everything')
+    const journey = await under.geneva.start(Journey, { hero }, { delay: '1 day' })
+    const stroll = await under.geneva.start(Stroll, { hero: { id: 'everything' } })
+    await stroll.cancel()
+    const graph = under.geneva.build(w => w.node('greet', { job: greet, args: {}, wait: '1 day' }))
+    const built = await under.geneva.startGraph(graph, { hero })
+    await under.geneva.start(Journey, { hero: { id: 'somebody else' } }, { delay: '1 day' })
+    const found = async (filter: object) => (await under.geneva.list({ hero, ...filter })).items.map(wf => wf.id)
+    expect(await found({})).toEqual([built.id, stroll.id, journey.id].toSorted((a, b) => Number(b) - Number(a)))
+    expect(await found({ state: 'active' })).not.toContain(stroll.id)
+    expect(await found({ state: 'canceled' })).toEqual([stroll.id])
+    expect(await found({ at: 'greet' })).toEqual([built.id])
+    expect((await under.geneva.list({ hero, limit: 1 })).nextCursor).not.toBeNull()
+    const all: string[] = []
+    for await (const wf of await under.geneva.list({ hero, limit: 1 })) all.push(wf.id)
+    expect(all).toHaveLength(3)
+    expect((await under.geneva.find({ hero }))?.id).toBe(built.id)
+    await built.cancel()
+    expect((await under.geneva.find({ hero }))?.id).toBe(journey.id)
+    expect(await under.geneva.find({ hero: Users.ref('nobody') })).toBeNull()
+  })
+
+  it.each([[{ id: 'x' }], [null], ['User:x'], [{ heroType: 'User', id: 'x' }]])(
+    'by the hero %o without a class is refused: nobody can tell its type',
+    async hero => {
+      for (const look of [under.geneva.list({ hero } as object), under.geneva.find({ hero } as never)])
+        await expect(look).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: /by reference, like Orders\.ref/,
+        })
+    },
+  )
 
   it('by id finds the workflow, of the class that was asked for', async () => {
     const wf = await under.geneva.start(Errand, { input: { what: 'milk' } })

@@ -33,6 +33,17 @@ class ByThrees extends Workflow {
   }
 }
 
+class Halting extends Workflow {
+  static {
+    this.resumableStep('copy', { yieldEvery: 2 })
+    this.step('close')
+  }
+  async copy(iter: Iteration<number>) {
+    for await (const row of iter.over([10, 20, 30, 40, 50, 60, 70])) met.push(row)
+  }
+  async close() {}
+}
+
 class Polite extends Workflow {
   static {
     this.resumableStep('poll')
@@ -64,7 +75,7 @@ class Pages extends Workflow {
   }
 }
 
-const workflows = [Rows, ByThrees, Polite, Stuck, Pages]
+const workflows = [Rows, ByThrees, Halting, Polite, Stuck, Pages]
 const kits: TestKit[] = []
 afterEach(async () => {
   met = []
@@ -103,6 +114,21 @@ forEachDatabase('the testing kit', database => {
     await kit.assertIterations(wf, 7)
     await kit.assertExecutedSteps(wf, ['open', 'copy', 'close'])
     expect(await wf.history()).toHaveLength(3)
+  })
+
+  it('runs one resumable step to its end without the steps behind it, when it is asked for more items than there are', async () => {
+    const kit = await open((await database.isolated()).url)
+    const wf = await kit.start(Halting)
+    expect(await kit.runIterations(wf, 1e6)).toMatchObject({ step: 'copy', state: 'completed', outcome: 'success' })
+    expect(met).toEqual([10, 20, 30, 40, 50, 60, 70])
+    await kit.assertIterations(wf, 7)
+    await kit.assertStepNotExecuted(wf, 'close')
+    await kit.assertState(wf, 'ready')
+    const polite = await kit.start(Polite)
+    for (const page of [0, 1]) {
+      expect(await kit.runIterations(polite, 1e6)).toMatchObject({ state: 'suspended', progress: { cursor: page + 1 } })
+      await kit.advance('1 hour')
+    }
   })
 
   it('runs a resumable step to its end, over all its runs and waits', async () => {

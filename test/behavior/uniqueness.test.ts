@@ -90,6 +90,41 @@ forEachDatabase('uniqueness', database => {
     expect(first.id).not.toBe(second.id)
   })
 
+  it('does not bind a workflow that is started with allowMultiple, and is kept among the others', async () => {
+    const hero = { id: 'several' }
+    const start = (options = {}) => under.geneva.start(Onboarding, { hero }, options)
+    const beside = await start({ allowMultiple: true })
+    const first = await start()
+    const another = await start({ allowMultiple: true })
+    expect(new Set([beside.id, first.id, another.id]).size).toBe(3)
+    await expect(start()).rejects.toMatchObject({ code: 'ALREADY_ACTIVE', workflowId: first.id })
+    await first.cancel()
+    const second = await start({ allowMultiple: false })
+    await expect(start({ allowMultiple: false })).rejects.toMatchObject({ workflowId: second.id })
+    expect((await under.geneva.list(Onboarding, { hero, state: 'active' })).items).toHaveLength(3)
+    await expect(start({ allowMultiple: 'yes' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
+  it('binds those of a class that allows several which are started without that', async () => {
+    const hero = { id: 'the one' }
+    await under.geneva.start(Newsletter, { hero })
+    const one = await under.geneva.start(Newsletter, { hero }, { allowMultiple: false })
+    await under.geneva.start(Newsletter, { hero })
+    const refused = under.geneva.start(Newsletter, { hero }, { allowMultiple: false })
+    await expect(refused).rejects.toMatchObject({ code: 'ALREADY_ACTIVE', workflowId: one.id })
+  })
+
+  it('is said for all that one call starts, and by the name of the class', async () => {
+    const hero = { id: 'many' }
+    const holder = await under.geneva.start(Onboarding, { hero })
+    const many = await under.geneva.startMany(Onboarding, [{ hero }, { hero }], { allowMultiple: true })
+    expect(many).toHaveLength(2)
+    const what = { hero: { type: 'Customer', id: 'many' } }
+    const named = await under.geneva.startByName('Onboarding', what, { allowMultiple: true })
+    expect(named.state).toBe('ready')
+    await expect(under.geneva.startByName('Onboarding', what)).rejects.toMatchObject({ workflowId: holder.id })
+  })
+
   it('tells heroes apart byte by byte', async () => {
     const ids = ['a', 'a ', 'A', 'ä', 'a\u0308', ' a', 'a\t', 'ａ', 'ß', 'ss', '1', '01', '1.0', 'İ', 'i']
     const started = await Promise.all(ids.map(id => under.geneva.start(Survey, { hero: { id } })))

@@ -97,7 +97,14 @@ forEachDatabase('every command', database => {
       await start({ fail: 'dlq' }),
     ]
     await run('worker', '--once', '--poll', '5 ms')
-    for (const look of [['list'], ['stats'], ['health'], ['check'], ['doctor']]) {
+    for (const look of [
+      ['list'],
+      ['executions', '--state', 'failed', 'canceled'],
+      ['stats'],
+      ['health'],
+      ['check'],
+      ['doctor'],
+    ]) {
       await run(...look)
     }
     expect((await run('stuck', '--for', '0 ms')).items).not.toEqual([])

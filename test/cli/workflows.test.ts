@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   attempt,
+  execution,
   explanation,
   graph,
   page,
@@ -134,6 +135,42 @@ forEachDatabase('commands', database => {
     graph.parse(document.graph)
     expect(document.history.map((row: unknown) => attempt.parse(row).node)).toEqual(['reserve', 'charge'])
     expect(explanation.parse(document.explanation).sentence).toBe((await app.json('explain', failing)).sentence)
+  }, 60_000)
+
+  it('list executions by state, class and step, in pages, and say what is wrong with an option', async () => {
+    const id = (await app.json('start', 'Import')).id
+    await app.work()
+    const found = async (...args: string[]) =>
+      page(execution)
+        .parse(await app.json('executions', ...args))
+        .items.map(({ workflowId, node, state }) => `${workflowId} ${node} ${state}`)
+    expect(await found('--state', 'suspended', '--type', 'Import', '--step', 'rows')).toEqual([`${id} rows suspended`])
+    expect(await found('--not-due', '--queue', 'default', '--type', 'Import')).toEqual([`${id} rows suspended`])
+    expect(await found('--due', '--type', 'Import')).toEqual([])
+    expect((await found('--state', 'failed', '--step', 'charge')).length).toBeGreaterThan(0)
+    const first = await app.json('executions', '--limit', '1')
+    expect(await found('--limit', '500', '--cursor', first.nextCursor)).not.toContain(
+      `${first.items[0].workflowId} ${first.items[0].node} ${first.items[0].state}`,
+    )
+    const text = (await app.run('executions', '--state', 'failed', '--limit', '1')).stdout
+    expect(text).toMatch(
+      /^ID +WORKFLOW +STEP +ATTEMPT +STATE +WHEN +WHAT\n\d+ +Order \d+ +charge +1 +failed +.*RangeError: card/,
+    )
+    expect(text).not.toContain('\u001b')
+    expect((await app.run('executions', '--state', 'suspended')).stdout).toMatch(/rows +1 +suspended +in .*2 of 4/)
+    expect(await app.run('executions', '--state', 'running')).toMatchObject({ code: 2 })
+    expect(await app.run('executions', '--due', '--not-due')).toMatchObject({ code: 2 })
+    expect((await app.run('executions', '--state', 'failed', '--queue', 'x')).stderr).toContain('stands in no queue')
+    await app.json('cancel', id, '--yes')
+  }, 60_000)
+
+  it('start one beside the active workflow of a record only where that is asked for', async () => {
+    const first = await app.start('Order:9')
+    const refused = await app.run('start', 'Order', '--hero', 'Order:9')
+    expect(refused.stderr).toContain(`already active for Order 9 as workflow ${first}`)
+    const second = await app.start('Order:9', {}, '--allow-multiple')
+    expect(second).not.toBe(first)
+    for (const id of [first, second]) await app.json('cancel', id, '--yes')
   }, 60_000)
 
   it('steer one workflow, or all that a filter finds, and record who asked and why', async () => {

@@ -111,7 +111,10 @@ forEachDatabase('query plans', database => {
         await store.workflowStates([id])
         await store.start([await order('Mine', 'm1', 0)])
         await store.listWorkflows({ limit: 10, states: ['paused'] })
-        await store.listWorkflows({ limit: 10, hero: { type: 'User', idText: 'u1', idKind: 'string' } })
+        const hero = { type: 'User', idText: 'u1', idKind: 'string' } as const
+        await store.listWorkflows({ limit: 10, hero })
+        await store.listWorkflows({ limit: 10, hero, states: ['ready', 'performing', 'paused'] })
+        await store.findByHero(null, hero)
       })
       expect(claimed.length).toBe(15)
       const claim = plans.find(({ text }) => text.includes('union all'))

@@ -24,6 +24,16 @@ it('the guide to databases lists the options of a database', () => {
   expect(documented('databases', 'Options')).toEqual(declared('store/database-options.ts', 'DatabaseOptions'))
 })
 
+it('the guide to starting lists the options of a start', () => {
+  expect(documented('starting', 'Starting')).toEqual(declared('engine/start-orders.ts', 'StartOptions'))
+})
+
+it('the guide to operating lists the options of a list of executions', () => {
+  const names = declared('client/views/execution-list.ts', 'ExecutionListOptions').filter(name => name !== 'type')
+  const expected = names.map(name => (name === 'node' ? 'step' : name))
+  expect(documented('operating', 'Executions by state')).toEqual([...expected, 'cursor', 'limit'].toSorted())
+})
+
 it('the guide to workers lists the options of a worker', () => {
   const options = declared('worker/worker-options.ts', 'WorkerOptions')
   expect(documented('workers', 'Workers')).toEqual([...options, 'handleSignals'].toSorted())

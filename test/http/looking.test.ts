@@ -170,6 +170,36 @@ forEachDatabase('looking over HTTP', database => {
     expect(new Set(body.events.map((event: { workflowId: string }) => event.workflowId)).size).toBe(2)
   })
 
+  it('executions of all workflows are listed by state, class, node, queue and time, page by page', async () => {
+    const nodes = async (query: string) =>
+      (await api.get(`/executions?${query}`)).body.items.map(
+        ({ workflowId, node, state }: Record<string, string>) => `${workflowId} ${node} ${state}`,
+      )
+    expect(await nodes('state=waiting')).toEqual([`${ids.approved} approve waiting`])
+    expect(await nodes('state=scheduled&type=wide')).toEqual([`${ids.wide} rest scheduled`])
+    expect(await nodes('due=false&queue=default&node=rest')).toEqual([`${ids.wide} rest scheduled`])
+    expect(await nodes('due=true')).toEqual([])
+    expect((await nodes('state=failed&state=canceled')).toSorted()).toEqual(
+      [`${ids.stopping} trip failed`, `${ids.failing} charge failed`].toSorted(),
+    )
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await api.get(`/executions?state=completed&type=wide&node=items&limit=7${cursor}`)
+      seen.push(...body.items.map((item: { id: string }) => item.id))
+      cursor = body.nextCursor === null ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`
+    } while (cursor !== '')
+    expect(new Set(seen).size).toBe(31)
+    const first = (await api.get('/executions?limit=1')).body
+    expect(first.nextCursor).toMatch(/^\d+\//)
+    const second = await api.get(`/executions?limit=1&cursor=${encodeURIComponent(first.nextCursor)}`)
+    expect(second.body.items[0].id).not.toBe(first.items[0].id)
+    expect((await api.get('/executions?state=running')).status).toBe(400)
+    expect((await api.get('/executions?due=maybe')).status).toBe(400)
+    expect((await api.get('/executions?state=failed&queue=default')).status).toBe(400)
+    expect((await api.get('/executions?step=rest')).status).toBe(400)
+  })
+
   it('what waits for people is listed with prompt and form', async () => {
     const { body } = await api.get('/approvals')
     expect(body.items).toHaveLength(1)

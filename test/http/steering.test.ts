@@ -41,6 +41,19 @@ forEachDatabase('steering over HTTP', database => {
     expect((await ann().post('/workflows', { type: 'greeting', hero: { type: 'Cat', id: 1 } })).status).toBe(422)
   })
 
+  it('whether it may stand beside others is said with the start, and what a start does not know is refused', async () => {
+    const start = (more: object) =>
+      ann().post('/workflows', { type: 'greeting', hero: { type: 'Order', id: 56 }, delayMs: 1e6, ...more })
+    const { body } = await start({ allowMultiple: false })
+    expect((await start({ allowMultiple: true })).status).toBe(200)
+    const refused = await start({ allowMultiple: false })
+    expect([refused.status, refused.body.error.code]).toEqual([409, 'ALREADY_ACTIVE'])
+    expect(refused.body.error.message).toContain(body.id)
+    const misspelled = await start({ idempotencykey: 'once' })
+    expect(misspelled.status).toBe(400)
+    expect(misspelled.body.error.message).toContain('idempotencykey')
+  })
+
   it('a workflow is paused, resumed, canceled and aborted', async () => {
     const { id } = await under.geneva.start(Wide)
     const paused = await ann().post(`/workflows/${id}/pause`, { reason: 'lunch' })

@@ -6,7 +6,7 @@ import { Geneva, isGenevaError, type WorkflowAlreadyActiveError } from '../../sr
 import { Contest, Contestants } from './harness/contest.ts'
 
 export interface RaceRound {
-  readonly kind: 'start' | 'claim'
+  readonly kind: 'start' | 'start beside' | 'claim'
   readonly at: number
 }
 
@@ -31,13 +31,13 @@ process.on('message', async ({ kind, at }: RaceRound) => {
   // A timer would be off by milliseconds. Sleeping is not, but for the last one; a processor that spins is missed elsewhere.
   Atomics.wait(sleep, 0, 0, Math.max(0, at - Date.now() - 1))
   while (Date.now() < at);
-  process.send?.(await (kind === 'start' ? start() : claim()))
+  process.send?.(await (kind === 'claim' ? claim() : start(kind === 'start beside')))
 })
 process.send?.({ ready: true })
 
-async function start(): Promise<RaceResult> {
+async function start(allowMultiple: boolean): Promise<RaceResult> {
   try {
-    const { id } = await geneva.start(Contest, { hero: Contestants.ref('the one') })
+    const { id } = await geneva.start(Contest, { hero: Contestants.ref('the one') }, { allowMultiple })
     return { started: id }
   } catch (error) {
     if (!isGenevaError(error)) return { code: String(error) }

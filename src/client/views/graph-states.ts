@@ -4,7 +4,7 @@ import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
 import type { ActiveExecution, EndedExecution, WorkflowRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptBrief } from '../../store/view-store.ts'
-import type { Execution } from '../execution.ts'
+import type { DrawnExecution } from '../execution.ts'
 import { progressOf } from '../step-progress.ts'
 import type { GraphStates } from './graph-view.ts'
 
@@ -18,7 +18,7 @@ export async function graphStates(store: Store, { id, state, rounds }: WorkflowR
   return { history: of('forward'), compensations: of('compensate'), goesOn, rounds }
 }
 
-function executionsOf(briefs: readonly AttemptBrief[], now: number | null): Execution[] {
+function executionsOf(briefs: readonly AttemptBrief[], now: number | null): DrawnExecution[] {
   const attempts = new Map<string, AttemptBrief>()
   return briefs.map(brief => {
     const before = attempts.get(brief.node) ?? null

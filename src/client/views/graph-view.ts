@@ -6,7 +6,7 @@ import type { Graph, GraphNode, NodeKind } from '../../definition/graph.ts'
 import { type Box, foldPicture } from '../../drawing/fold.ts'
 import { pictureOf } from '../../drawing/picture.ts'
 import type { NodeState } from '../../engine/node-state.ts'
-import type { Execution } from '../execution.ts'
+import type { DrawnExecution } from '../execution.ts'
 import { type NodeWithState, nodesWithState, type Rounds } from '../nodes-with-state.ts'
 
 export interface GraphViewNode {
@@ -59,8 +59,8 @@ export interface GraphView {
 }
 
 export interface GraphStates {
-  readonly history: readonly Execution[]
-  readonly compensations: readonly Execution[]
+  readonly history: readonly DrawnExecution[]
+  readonly compensations: readonly DrawnExecution[]
   /** It has not ended: something may be asked of its nodes. */
   readonly goesOn: boolean
   readonly rounds: Rounds
@@ -85,7 +85,7 @@ class GraphViewMaker {
   readonly #states: GraphStates | null
   readonly #known: ReadonlyMap<string, NodeWithState>
   readonly #progress = new Map<string, GraphProgress>()
-  readonly #undone = new Map<string, Execution>()
+  readonly #undone = new Map<string, DrawnExecution>()
   /** The `each` nodes that have told their items. */
   readonly #withItems = new Set<string>()
 

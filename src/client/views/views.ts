@@ -19,6 +19,7 @@ import {
   type WorkflowEventOptions,
 } from './attempt-view.ts'
 import { encodedJson } from './encoded.ts'
+import { type ExecutionListOptions, type ExecutionSummary, listExecutions } from './execution-list.ts'
 import { graphStates } from './graph-states.ts'
 import { type FoldOptions, type GraphView, graphView } from './graph-view.ts'
 import { type HeroPage, heroPage } from './hero-page.ts'
@@ -97,6 +98,11 @@ export class Views {
 
   async events(options: AllEventOptions = {}): Promise<Page<EventView>> {
     return listEvents((await this.#engine()).store, options)
+  }
+
+  /** Executions of all workflows by state, those that have not ended unless it says otherwise. A page may be short, as above. */
+  async executions(options: ExecutionListOptions = {}): Promise<Page<ExecutionSummary>> {
+    return listExecutions((await this.#engine()).store, options)
   }
 
   /** What waits for people. */

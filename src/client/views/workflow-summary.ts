@@ -4,6 +4,7 @@ import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
 import type { HeroKey, WorkflowState } from '../../store/records.ts'
 import type { Store, WorkflowSnapshot } from '../../store/store.ts'
 import type { ViewFilter, WorkflowAside } from '../../store/view-store.ts'
+import { enough, inWindows } from './look-in-windows.ts'
 import { cursorFrom, limitFrom, type Page, type PageOptions, type ViewOptions, viewFilterFrom } from './view-options.ts'
 
 export interface HeroName {
@@ -39,21 +40,16 @@ export interface CappedCount {
   readonly capped: boolean
 }
 
-/** So long a list may look for what fits before it returns what it has found. */
-const patienceMs = 120
-const quickMs = 15
-const firstWindow = 1000
-const lastWindow = 16_000
 export const countCap = 10_000
 
 export async function listSummaries(store: Store, options: ViewOptions & PageOptions): Promise<Page<WorkflowSummary>> {
   const limit = limitFrom(options.limit)
   const filter = viewFilterFrom(store, options)
   const found: WorkflowSnapshot[] = []
-  const next = await inWindows(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
+  const next = await inStretches(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
     const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
     found.push(...page.found)
-    return found.length > limit ? 'enough' : page.next
+    return found.length > limit ? enough : page.next
   })
   const shown = found.slice(0, limit)
   const items = await summariesOf(store, shown)
@@ -64,31 +60,28 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
 export async function countWorkflows(store: Store, options: ViewOptions): Promise<CappedCount> {
   const filter = viewFilterFrom(store, options)
   let count = 0
-  const next = await inWindows(store, filter, null, async (stretch, window) => {
+  const next = await inStretches(store, filter, null, async (stretch, window) => {
     const page = await store.views.count(stretch, { limit: countCap - count, window })
     count += page.count
-    return count >= countCap ? 'enough' : page.next
+    return count >= countCap ? enough : page.next
   })
   return { count, capped: count >= countCap || next !== null }
 }
 
-type Look = (filter: ViewFilter, window: number) => Promise<string | null | 'enough'>
+type Look = (filter: ViewFilter, window: number) => Promise<string | null | typeof enough>
 
-/** Looks at one stretch after the other, larger while that is quick. Returns where to go on; `null`: nothing is left. */
-async function inWindows(store: Store, filter: ViewFilter, cursor: string | null, look: Look): Promise<string | null> {
-  const begun = performance.now()
+/** Where a stretch of time is asked for, it looks between the ids of that. */
+async function inStretches(
+  store: Store,
+  filter: ViewFilter,
+  cursor: string | null,
+  look: Look,
+): Promise<string | null> {
   const bounds = await store.views.idBounds(filter)
   const within = bounds.from === null ? filter : { ...filter, from: bounds.from }
-  let before = cursor ?? bounds.before
-  for (let window = firstWindow; ; ) {
-    const since = performance.now()
-    const next = await look(before === null ? within : { ...within, before }, window)
-    if (next === 'enough' || next === null) return null
-    before = next
-    const now = performance.now()
-    if (now - begun > patienceMs) return before
-    if (now - since < quickMs) window = Math.min(window * 4, lastWindow)
-  }
+  return inWindows(cursor ?? bounds.before, (before, window) =>
+    look(before === null ? within : { ...within, before }, window),
+  )
 }
 
 export async function summariesOf(store: Store, snapshots: readonly WorkflowSnapshot[]): Promise<WorkflowSummary[]> {

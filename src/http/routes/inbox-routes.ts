@@ -1,4 +1,4 @@
-/** What waits for people: approvals and dead letters, and what people say to them. */
+/** What waits for people: approvals and dead letters, and what people say to them; and executions, whatever they wait for. */
 
 import { formOf } from '../form-schema.ts'
 import * as ask from '../request-schemas.ts'
@@ -23,6 +23,18 @@ export const inboxRoutes: readonly Route[] = [
       const { items, nextCursor } = await geneva.views.approvals(given(query))
       return { items: items.map(({ schema, ...rest }) => ({ ...rest, form: formOf(schema) })), nextCursor }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/executions',
+    action: 'execution.list',
+    resource: '*',
+    role: 'reader',
+    summary:
+      'Executions of all workflows by state; those that have not ended, newest workflow first, unless the state says otherwise.',
+    query: ask.executionQuery,
+    answer: wire.page(wire.execution),
+    run: ({ geneva, query }) => geneva.views.executions(given(query)),
   }),
   route({
     method: 'POST',

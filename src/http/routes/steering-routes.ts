@@ -72,9 +72,9 @@ export const steeringRoutes: readonly Route[] = [
     body: ask.startBody,
     answer: wire.workflowDetail,
     run: async call => {
-      const { type, hero, input, delayMs, idempotencyKey, tags } = call.body
+      const { type, hero, input, delayMs, idempotencyKey, tags, allowMultiple } = call.body
       const what = given({ hero, input: decodedPayload(input, 'The input') })
-      const options = { ...asked(call), ...given({ idempotencyKey, tags, delay: delayMs }) }
+      const options = { ...asked(call), ...given({ idempotencyKey, tags, delay: delayMs, allowMultiple }) }
       const { id } = await call.geneva.startByName(type, what, options)
       return detailOf(call, id)
     },

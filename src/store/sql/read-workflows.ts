@@ -43,11 +43,12 @@ export async function findWorkflow(context: SqlContext, id: string): Promise<Wor
 /** Several processes take ids in blocks, so only the time tells which workflow was started last. */
 export async function findByHero(
   context: SqlContext,
-  types: readonly string[],
+  types: readonly string[] | null,
   hero: HeroKey | null,
 ): Promise<WorkflowSnapshot | null> {
+  const own = types === null ? about(hero) : sql`${oneOf(raw('w.type'), types)} and ${about(hero)}`
   const rows = await context.read(
-    sql`${selectSnapshots(context, sql`${oneOf(raw('w.type'), types)} and ${about(hero)}`)}
+    sql`${selectSnapshots(context, own)}
       order by case when w.state in ${raw(endedStates)} then 1 else 0 end, w.created_at desc, w.id desc limit 1`,
   )
   return rows[0] ? snapshot(rows[0]) : null

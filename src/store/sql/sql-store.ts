@@ -219,7 +219,7 @@ export class SqlStore implements Store {
   findWorkflow(id: string) {
     return reads.findWorkflow(this.#context, id)
   }
-  findByHero(types: readonly string[], hero: HeroKey | null) {
+  findByHero(types: readonly string[] | null, hero: HeroKey | null) {
     return reads.findByHero(this.#context, types, hero)
   }
   listWorkflows(filter: WorkflowFilter) {

@@ -1,4 +1,5 @@
 /** What people look at, on a SQL database: each read in a file of its own, gathered here behind the interface. */
+import type { ExecutionFilter } from '../../execution-filter.ts'
 import type { HeroKey } from '../../records.ts'
 import type { AttemptRead, TallyRead, TimeRange, ViewFilter, ViewStore } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
@@ -12,6 +13,7 @@ import { readAttempts } from './read-attempts.ts'
 import { readBriefs } from './read-briefs.ts'
 import { readDefinitions, readWorkers } from './read-processes.ts'
 import { readWaiting } from './read-waiting.ts'
+import { scanExecutions } from './scan-executions.ts'
 import { countWorkflows, heroTypes, scanWorkflows } from './scan-workflows.ts'
 import { eventsOf, latestEvents, sampleTook, tallyEvents } from './tally-events.ts'
 
@@ -57,6 +59,9 @@ export class SqlViews implements ViewStore {
   }
   waiting(before: string | null, bounds: Bounds) {
     return readWaiting(this.#context, before, bounds)
+  }
+  executions(filter: ExecutionFilter, bounds: Bounds) {
+    return scanExecutions(this.#context, filter, bounds)
   }
   async decisionsOn(executionIds: readonly string[]) {
     if (executionIds.length === 0) return []

@@ -132,9 +132,10 @@ class Standing {
     for (const row of draft.rows()) this.#rows.set(currentName(plan, row.node), row)
     for (const node of this.nodes) if (this.#started(node)) this.#begun.add(node.id)
     for (const node of plan.graph.inOrder().reverse()) {
+      // What was left out has not begun: nothing is past what stands before it.
       const ahead = plan.graph
         .childrenOf(node.id)
-        .some(child => this.#begun.has(child.id) || this.#passed.has(child.id))
+        .some(({ id }) => (this.#begun.has(id) && !this.wasLeftOut(id)) || this.#passed.has(id))
       if (ahead) this.#passed.add(node.id)
     }
   }

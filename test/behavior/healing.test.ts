@@ -215,4 +215,15 @@ forEachDatabase('a deploy', database => {
       what: 'It goes on as it is.',
     })
   })
+
+  it('leaves nothing out because of a step behind it that was not taken', async () => {
+    const deploys = new Deploys(under)
+    const untaken = { condition: 'c', steps: { n: 'q' } }
+    const { wf } = await deploys.start(deploys.version({ a: '', b: 'a', q: 'b' }, { untaken }), 1)
+    const { fresh, what } = await deploys.heal(wf, deploys.version({ a: '', b: 'a', q: 'b', r: 'q' }, { untaken }))
+    expect(what).toBe('The graph has changed: added r. Nothing happens to it now.')
+    await deploys.pass(fresh, 3)
+    expect(deploys.ran).toEqual(['a', 'b', 'q', 'r'])
+    await expectFinished(wf)
+  })
 })

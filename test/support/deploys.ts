@@ -15,6 +15,8 @@ export interface VersionOptions {
   /** Steps that are `each` nodes, with the number of their items. */
   readonly each?: Readonly<Record<string, number>>
   readonly concurrency?: number
+  /** A condition, which says no, and the steps that would run if it said yes, with what else each depends on. */
+  readonly untaken?: { readonly condition: string; readonly steps: Steps }
   /** A stored name of its own, where it is not a version of the same class. */
   readonly type?: string
 }
@@ -47,11 +49,11 @@ export class Deploys {
   }
 
   version(steps: Steps, options: VersionOptions = {}): ConcreteClass<AnyWorkflow> {
-    const { renamed, each = {}, concurrency, type = this.#type } = options
+    const { renamed, each = {}, concurrency, untaken, type = this.#type } = options
     const reach = (name: string, signal: AbortSignal) => this.#reach(name, signal)
     const perform = (name: string, signal: AbortSignal) => this.#perform(name, signal)
     const methods = Object.fromEntries(
-      Object.keys(each).map(name => [
+      [...Object.keys(each), ...Object.keys(untaken?.steps ?? {})].map(name => [
         name,
         async function (this: AnyWorkflow) {
           return perform(this.execution.node, this.signal)
@@ -74,6 +76,15 @@ export class Deploys {
             }
             this.each(name as never, { ...shared, items, ...(concurrency === undefined ? {} : { concurrency }) })
           }
+        }
+        if (untaken !== undefined) {
+          this.condition(untaken.condition as never, () => false, {
+            dependsOn: [],
+            then: branch => {
+              for (const [name, alsoDependsOn] of Object.entries(untaken.steps))
+                branch.step(name as never, { alsoDependsOn: alsoDependsOn as never })
+            },
+          })
         }
       }
     }

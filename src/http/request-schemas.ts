@@ -33,6 +33,9 @@ const filterShape = {
   parent: id.optional(),
 }
 export const workflowFilter = z.strictObject(filterShape)
+/** Goes on within a workflow. */
+const place = z.string().min(1).max(500)
+export const approvalQuery = z.strictObject({ ...pageQuery.shape, cursor: place.optional() })
 export const workflowQuery = z.strictObject({ ...filterShape, ...pageQuery.shape })
 
 export type FilterQuery = z.output<typeof workflowFilter>
@@ -41,7 +44,7 @@ export type FilterQuery = z.output<typeof workflowFilter>
 export const executionQuery = z.strictObject({
   limit: pageQuery.shape.limit,
   /** Holds the key of a row, which may be long. */
-  cursor: z.string().min(1).max(500).optional(),
+  cursor: place.optional(),
   state: several(z.enum(executionStates)).optional(),
   type: several(z.string().max(191)).optional(),
   node: short.optional(),

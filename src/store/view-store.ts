@@ -119,9 +119,15 @@ export interface WaitingRow {
   readonly since: number
 }
 
+/** Behind all rows of the workflow, or behind the one in that slot. */
+export interface WaitingPlace {
+  readonly workflowId: string
+  readonly slot: string | null
+}
+
 export interface WaitingPage {
   readonly rows: readonly WaitingRow[]
-  readonly next: string | null
+  readonly next: WaitingPlace | null
 }
 
 export interface WorkerView {
@@ -193,7 +199,7 @@ export interface ViewStore {
   /** Every attempt at every node, ended ones first. */
   briefs(workflowId: string): Promise<readonly AttemptBrief[]>
   /** Rows that wait for people, messages or other workflows, newest workflow first. */
-  waiting(before: string | null, bounds: { readonly limit: number; readonly window: number }): Promise<WaitingPage>
+  waiting(after: WaitingPlace | null, bounds: { readonly limit: number; readonly window: number }): Promise<WaitingPage>
   /** Looks at no more than `window` executions; `limit` bounds what it returns. */
   executions(
     filter: ExecutionFilter,

@@ -4,7 +4,8 @@ import type { GraphNode } from '../../definition/graph.ts'
 import type { Course } from '../../engine/courses.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { toDate } from '../../primitives/to-date.ts'
-import type { WaitingRow } from '../../store/view-store.ts'
+import type { Store } from '../../store/store.ts'
+import type { WaitingPlace, WaitingRow } from '../../store/view-store.ts'
 import { cursorFrom, limitFrom, type Page, type PageOptions } from './view-options.ts'
 import { type DecisionView, decisionView } from './workflow-detail.ts'
 import { type HeroName, heroNameOf } from './workflow-summary.ts'
@@ -38,21 +39,32 @@ export async function listApprovals(engine: Engine, options: PageOptions): Promi
   const limit = limitFrom(options.limit)
   const begun = performance.now()
   const found: { row: WaitingRow; node: GraphNode; course: Course }[] = []
-  let before = cursorFrom(store, options.cursor)
+  let after = placeFrom(store, options.cursor)
   do {
-    const page = await store.views.waiting(before, { limit: limit + 1, window })
+    const page = await store.views.waiting(after, { limit: limit - found.length, window })
     const courses = await engine.courses.of(page.rows.map(({ snapshot }) => snapshot.workflow))
     for (const row of page.rows) {
       const course = courses.get(row.snapshot.workflow.id)
       const node = course?.graph.find(row.node)
       if (course && node?.human) found.push({ row, node, course })
     }
-    before = page.next
-  } while (before !== null && found.length < limit && performance.now() - begun < patienceMs)
+    after = page.next
+  } while (after !== null && found.length < limit && performance.now() - begun < patienceMs)
   const made = await store.views.decisionsOn(found.map(({ row }) => row.executionId))
   const decisionsOf = (id: string) => made.filter(({ executionId }) => executionId === id).map(decisionView)
   const items = found.map(each => ({ ...approvalOf(engine, each), decisions: decisionsOf(each.row.executionId) }))
-  return { items, nextCursor: before }
+  return { items, nextCursor: after && cursorOf(after) }
+}
+
+function cursorOf({ workflowId, slot }: WaitingPlace): string {
+  return slot === null ? workflowId : `${workflowId}/${slot}`
+}
+
+function placeFrom(store: Store, cursor: string | undefined): WaitingPlace | null {
+  const end = cursor?.indexOf('/') ?? -1
+  const workflowId = cursorFrom(store, end === -1 ? cursor : cursor?.slice(0, end))
+  if (workflowId === null) return null
+  return { workflowId, slot: end === -1 ? null : (cursor ?? '').slice(end + 1) }
 }
 
 function approvalOf(

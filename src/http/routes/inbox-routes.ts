@@ -17,7 +17,7 @@ export const inboxRoutes: readonly Route[] = [
     resource: '*',
     role: 'reader',
     summary: 'Executions that wait for people, newest workflow first.',
-    query: ask.pageQuery,
+    query: ask.approvalQuery,
     answer: wire.page(wire.approval),
     run: async ({ geneva, query }) => {
       const { items, nextCursor } = await geneva.views.approvals(given(query))

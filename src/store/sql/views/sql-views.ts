@@ -1,7 +1,7 @@
 /** What people look at, on a SQL database: each read in a file of its own, gathered here behind the interface. */
 import type { ExecutionFilter } from '../../execution-filter.ts'
 import type { HeroKey } from '../../records.ts'
-import type { AttemptRead, TallyRead, TimeRange, ViewFilter, ViewStore } from '../../view-store.ts'
+import type { AttemptRead, TallyRead, TimeRange, ViewFilter, ViewStore, WaitingPlace } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
 import { text } from '../decode.ts'
 import { sql } from '../sql.ts'
@@ -57,8 +57,8 @@ export class SqlViews implements ViewStore {
   briefs(workflowId: string) {
     return readBriefs(this.#context, workflowId)
   }
-  waiting(before: string | null, bounds: Bounds) {
-    return readWaiting(this.#context, before, bounds)
+  waiting(after: WaitingPlace | null, bounds: Bounds) {
+    return readWaiting(this.#context, after, bounds)
   }
   executions(filter: ExecutionFilter, bounds: Bounds) {
     return scanExecutions(this.#context, filter, bounds)

@@ -76,6 +76,8 @@ function aboutWorkflow(source: Source): object {
     case 'workflow.canceled':
     case 'workflow.aborted':
       return { ...moved, lastedMs: lasted(source) }
+    case 'workflow.healed':
+      return { removed: removedIn(source.payload) }
     default:
       return {}
   }
@@ -139,6 +141,11 @@ const blocked: FinalizingDecision = 'blocked_by_failures'
 function pauseOf({ payload }: Source): { cause: PauseCause | null; decision: FinalizingDecision | null } {
   const cause = payload === null ? null : (JSON.parse(payload) as { cause: PauseCause }).cause
   return { cause, decision: cause === 'exception' ? blocked : null }
+}
+
+/** The nodes that a deploy took away, in the event of the healing. */
+export function removedIn(payload: string | null | undefined): readonly string[] {
+  return payload ? (JSON.parse(payload) as { removed: string[] }).removed : []
 }
 
 function lasted({ at, since }: Pick<EventRecord, 'at' | 'since'>): number | null {

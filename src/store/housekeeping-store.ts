@@ -3,9 +3,7 @@
  * and what waits. Times are microseconds of the database's clock.
  */
 import type { QueuePause } from './limit-store.ts'
-
-/** The ends of a workflow. */
-export type EndedWorkflowState = 'finished' | 'failed' | 'canceled' | 'aborted'
+import type { EndedWorkflowState } from './records.ts'
 
 /** How long workflows are kept after they have ended, in milliseconds, by state. Others are kept for ever. */
 export type RetentionAges = ReadonlyMap<EndedWorkflowState, number>

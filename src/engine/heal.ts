@@ -12,6 +12,7 @@ import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
 import { SelectiveJoins, stretchTo, supersede } from './joins.ts'
+import { skipLostWaits } from './lost-nodes.ts'
 import { latestUnder } from './parents.ts'
 import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
@@ -31,6 +32,7 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
   const isItem = (row: LiveRow) => Number(ownerOf(row.node) !== null)
   for (const row of draft.rows().toSorted((a, b) => isItem(a) - isItem(b))) renameRow(draft, plan, row)
   settleItems(draft, plan)
+  skipLostWaits(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
   const lost = standing.lostNodes()

@@ -122,6 +122,7 @@ function aboutRows(source: Source): object {
       return { executionId, ...moved }
     case 'signal.received':
       return { signal: source.node, executionId }
+    case 'step.unserved':
     case 'decision.confirmed':
     case 'decision.rejected':
     case 'decision.escalated':

@@ -122,6 +122,7 @@ export interface EngineEvents<Step extends string = string> {
   'workflow.graph_replaced': EventFacts
   'step.scheduled': StepMoved<Step>
   'step.started': StepStarted<Step>
+  'step.unserved': StepFacts<Step>
   'step.held': StepMoved<Step>
   'step.waiting': StepMoved<Step>
   'step.released': StepMoved<Step>

@@ -39,6 +39,33 @@ export interface StuckRow {
   readonly pause: QueuePause | null
 }
 
+/** Rows that one code can run, in one queue. */
+export interface WorkLine {
+  readonly queue: string
+  readonly handler: string
+}
+
+/** Where a look at a line goes on. */
+export interface LinePlace {
+  readonly lane: string
+  /** `null`: from the first on. */
+  readonly key: number | null
+  /** How many rows of that very key have been gone through. */
+  readonly skip: number
+}
+
+export interface UnservedRow {
+  readonly workflowId: string
+  readonly slot: string
+  readonly executionId: string
+}
+
+export interface LineStretch {
+  readonly rows: readonly UnservedRow[]
+  /** `null`: that was the end of the line. */
+  readonly next: LinePlace | null
+}
+
 export interface QueueDepth {
   readonly queue: string
   readonly handler: string
@@ -89,6 +116,13 @@ export interface HousekeepingStore {
   prune(call: PruneCall): Promise<PruneStep>
   /** What has not moved for so long, oldest first, up to `limit` of each kind. */
   findStuck(forMs: number, limit: number): Promise<{ readonly now: number; readonly rows: readonly StuckRow[] }>
+  /** Due rows of a line from a place on, in order. */
+  readLine(line: WorkLine, stretch: { readonly from: LinePlace | null; readonly limit: number }): Promise<LineStretch>
+  /**
+   * Has executions say that nobody has their code: those that still wait and have not said so yet, whichever process asks.
+   * Answers which have said it by now; what others hold is left for later.
+   */
+  noteUnserved(rows: readonly UnservedRow[]): Promise<ReadonlySet<string>>
   queueDepths(): Promise<readonly QueueDepth[]>
   /** Of executions that ended since then: the newest `limit` of them. */
   nodeTimes(since: number, limit: number): Promise<readonly NodeTimes[]>

@@ -248,6 +248,7 @@ export const engineEventTypes = [
   'workflow.graph_replaced',
   'step.scheduled',
   'step.started',
+  'step.unserved',
   'step.held',
   'step.waiting',
   'step.released',

@@ -159,6 +159,7 @@ export type {
   StepStarted,
   TimerMoved,
   WorkflowEnded,
+  WorkflowHealed,
   WorkflowMoved,
 } from './observe/events.ts'
 export type { DoctorFinding, DoctorOptions, DoctorReport } from './observe/examine.ts'
@@ -173,10 +174,10 @@ export { fromKysely, type KyselySource } from './records/from-kysely.ts'
 export { fromSql, type SqlSource } from './records/from-sql.ts'
 export type { RecordPlace } from './records/record-place.ts'
 export type { DatabaseOptions } from './store/database-options.ts'
-export type { EndedWorkflowState } from './store/housekeeping-store.ts'
 export { urlForms as databaseUrlForms } from './store/open-store.ts'
 export type {
   EndedState,
+  EndedWorkflowState,
   EngineEventType,
   ExecutionState,
   LetterReason,

@@ -4,7 +4,8 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
-import type { EndedWorkflowState, PruneCall, PruneStep, RetentionAges } from '../store/housekeeping-store.ts'
+import type { PruneCall, PruneStep, RetentionAges } from '../store/housekeeping-store.ts'
+import { type EndedWorkflowState, endedWorkflowStates } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { type RequestOptions, requestFrom } from './request-options.ts'
 
@@ -29,14 +30,12 @@ export interface PruneReport {
   readonly complete: boolean
 }
 
-const endedStates: readonly EndedWorkflowState[] = ['finished', 'failed', 'canceled', 'aborted']
-
 export function retentionAges(options: RetentionOptions | undefined): RetentionAges {
   if (options === undefined) return new Map()
-  const byState = typeof options === 'object' && endedStates.some(state => state in options)
+  const byState = typeof options === 'object' && endedWorkflowStates.some(state => state in options)
   const entries = byState
     ? Object.entries(options as object)
-    : endedStates.map((state): [string, unknown] => [state, options])
+    : endedWorkflowStates.map((state): [string, unknown] => [state, options])
   return new Map(
     entries.map(([state, age]) => [
       checkState(state),
@@ -46,7 +45,7 @@ export function retentionAges(options: RetentionOptions | undefined): RetentionA
 }
 
 export async function prune(store: Store, options: PruneOptions): Promise<PruneReport> {
-  const { olderThan, states = endedStates, limit = Number.MAX_SAFE_INTEGER, dryRun = false } = options ?? {}
+  const { olderThan, states = endedWorkflowStates, limit = Number.MAX_SAFE_INTEGER, dryRun = false } = options ?? {}
   if (!Number.isSafeInteger(limit) || limit < 1) {
     throw new InvalidArgumentError(`The limit of prune must be a whole number above 0, not ${String(limit)}.`)
   }
@@ -75,9 +74,9 @@ async function pruneAll(store: Store, call: Pick<PruneCall, 'ages' | 'dryRun'>, 
 }
 
 function checkState(state: unknown): EndedWorkflowState {
-  const known = endedStates.find(each => each === state)
+  const known = endedWorkflowStates.find(each => each === state)
   if (known !== undefined) return known
   throw new InvalidArgumentError(
-    `Workflows cannot be removed while they are ${JSON.stringify(state)}. The states that last are ${endedStates.join(', ')}.`,
+    `Workflows cannot be removed while they are ${JSON.stringify(state)}. The states that last are ${endedWorkflowStates.join(', ')}.`,
   )
 }

@@ -4,7 +4,7 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
-import type { DeadlineAction } from './graph.ts'
+import type { DeadlineAction, MissingStepAction } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import { type ClassLimits, noLimits } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
@@ -50,6 +50,7 @@ export interface Declarations {
   stopGraceMs: number
   deadlineMs: number | null
   onDeadline: DeadlineAction
+  onMissingStep: MissingStepAction
   queue: string
   priority: number
   limits: ClassLimits
@@ -145,6 +146,7 @@ function emptyDeclarations(className: string): Declarations {
     stopGraceMs: defaultStopGraceMs,
     deadlineMs: null,
     onDeadline: 'cancel',
+    onMissingStep: 'pause',
     queue: 'default',
     priority: 0,
     limits: { ...noLimits, perKey: null },

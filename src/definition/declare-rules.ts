@@ -89,16 +89,23 @@ export function declareDefaults(workflowClass: DeclaringClass, options: unknown)
   const where = `${declarations.className}, defaults`
   if (typeof options !== 'object' || options === null)
     throw new DefinitionError(`${where}: the options must be an object.`)
-  refuseUnknownKeys(options, ['retry', 'timeout', 'stopGrace', 'deadline', 'onDeadline'], where)
-  const { retry, timeout, stopGrace, deadline, onDeadline } = options as Record<string, unknown>
+  refuseUnknownKeys(options, ['retry', 'timeout', 'stopGrace', 'deadline', 'onDeadline', 'onMissingStep'], where)
+  const { retry, timeout, stopGrace, deadline, onDeadline, onMissingStep } = options as Record<string, unknown>
   if (stopGrace !== undefined) declarations.stopGraceMs = definedDuration(stopGrace, 'the stopGrace', where)
   if (timeout !== undefined) declarations.timeoutMs = definedTimeout(timeout, where)
   if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
   if (deadline !== undefined) declarations.deadlineMs = definedDeadline(deadline, where)
-  if (onDeadline === undefined) return
-  if (onDeadline !== 'cancel' && onDeadline !== 'pause')
-    throw new DefinitionError(`${where}: onDeadline must be 'cancel' or 'pause', not ${JSON.stringify(onDeadline)}.`)
-  declarations.onDeadline = onDeadline
+  if (onDeadline !== undefined)
+    declarations.onDeadline = definedWord(onDeadline, ['cancel', 'pause'], `${where}: onDeadline`)
+  if (onMissingStep !== undefined)
+    declarations.onMissingStep = definedWord(onMissingStep, ['pause', 'skip'], `${where}: onMissingStep`)
+}
+
+function definedWord<Word extends string>(given: unknown, words: readonly Word[], what: string): Word {
+  const known = words.find(word => word === given)
+  if (known !== undefined) return known
+  const choice = words.map(word => `'${word}'`).join(' or ')
+  throw new DefinitionError(`${what} must be ${choice}, not ${JSON.stringify(given)}.`)
 }
 
 export function declareNamed(workflowClass: DeclaringClass, type: unknown, formerTypes: readonly unknown[]): void {

@@ -11,6 +11,9 @@ export interface GraphDifference {
   readonly renamed: readonly { readonly from: string; readonly to: string }[]
 }
 
+/** How two graphs that are the same are told apart. */
+export const nothingChanged = 'nothing changed'
+
 /** `renamed` maps former names to present ones; it counts only where the former graph has the one and not the other. */
 export function differenceBetween(
   before: Graph,
@@ -70,7 +73,7 @@ export function describeDifference({ added, removed, rewired, changed, renamed }
     rewired.length > 0 ? `rewired ${rewired.join(', ')}` : '',
     changed.length > 0 ? `changed ${changed.join(', ')}` : '',
   ]
-  return parts.filter(part => part !== '').join('; ') || 'nothing changed'
+  return parts.filter(part => part !== '').join('; ') || nothingChanged
 }
 
 function sameMembers(a: readonly string[], b: readonly string[]): boolean {

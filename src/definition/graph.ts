@@ -106,6 +106,9 @@ export interface GraphNode {
 /** What happens to a workflow that has not ended by its deadline. */
 export type DeadlineAction = 'cancel' | 'pause'
 
+/** What happens to a workflow that stands at a node which the newest code does not have. */
+export type MissingStepAction = 'pause' | 'skip'
+
 /** A graph as it is stored: plain data, dependencies resolved. */
 export interface GraphData {
   /** The stored name of the class; `null` for a graph that was built at run time. */
@@ -121,6 +124,8 @@ export interface GraphData {
   readonly onDeadline?: DeadlineAction
   /** How long what runs may take to stop. Default: 30 seconds. */
   readonly stopGraceMs?: number
+  /** Without it, they fail there and pause. */
+  readonly onMissingStep?: MissingStepAction
 }
 
 /** Separates the name of an `each` node from the number of an item. No other name may contain it. */

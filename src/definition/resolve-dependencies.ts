@@ -23,7 +23,7 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
       `${declarations.className}: its steps wait for each other in a circle: ${cycle.join(' → ')}. Take one of the dependencies away.`,
     )
   }
-  const { queue, priority, deadlineMs, onDeadline, stopGraceMs } = declarations
+  const { queue, priority, deadlineMs, onDeadline, stopGraceMs, onMissingStep } = declarations
   const renamed = renamedIn(declarations)
   const graph = new Graph({
     type,
@@ -34,6 +34,7 @@ export function graphFrom(declarations: Declarations, type: string): Graph {
     ...(deadlineMs === null ? {} : { deadlineMs }),
     ...(onDeadline === 'cancel' ? {} : { onDeadline }),
     ...(stopGraceMs === defaultStopGraceMs ? {} : { stopGraceMs }),
+    ...(onMissingStep === 'pause' ? {} : { onMissingStep }),
   })
   const mistake = mistakeInBackTo(graph)
   if (mistake !== null) throw new DefinitionError(`${declarations.className}, ${mistake}`)

@@ -1,7 +1,7 @@
 /** What users write in the static block: the options of steps, exception policies, job options and hooks. */
 import type { Duration } from '../primitives/duration.ts'
 import type { ChildStart } from './child.ts'
-import type { DeadlineAction } from './graph.ts'
+import type { DeadlineAction, MissingStepAction } from './graph.ts'
 import type { KeyLimitOptions, LimitOptions } from './limit-options.ts'
 import type { NodeRef } from './node-ref.ts'
 import type { RetryNotation } from './retry-notation.ts'
@@ -133,6 +133,8 @@ export interface DefaultOptions {
   readonly deadline?: Duration
   /** What happens to a workflow that has not ended by then. Default: `cancel`. */
   readonly onDeadline?: DeadlineAction
+  /** What happens to a workflow that stands at a step which a deploy has taken away. Default: `pause`, it fails there. */
+  readonly onMissingStep?: MissingStepAction
 }
 
 export interface JobOptions<W = any> extends LimitOptions {

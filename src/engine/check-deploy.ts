@@ -131,7 +131,7 @@ function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: N
   const lost = lostNodesOf(draft, plan)
   const running = new Set(facts.active.filter(row => row.state === 'in_progress').map(row => row.node))
   const idle = lost.filter(node => !running.has(node))
-  if (idle.length > 0) return lostOutlook(idle, plan)
+  if (idle.length > 0) return lostOutlook(idle, facts, plan)
   if (lost.length > 0) {
     return {
       verdict: 'heals',
@@ -148,13 +148,22 @@ function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: N
   }
 }
 
-function lostOutlook(lost: readonly string[], { graph, previous }: Plan): Omit<Outlook, 'id'> {
+function lostOutlook(lost: readonly string[], facts: WorkflowFacts, { graph, previous }: Plan): Omit<Outlook, 'id'> {
   const steps = lost.join(', ')
+  const skips = graph.data.onMissingStep === 'skip'
+  const goesOn = (node: string) => facts.active.some(row => row.node === node && row.state !== 'paused')
+  const then = lost.every(goesOn) ? 'it is skipped' : 'it is skipped when it is resumed or requeued'
   const added = previous === null ? [] : differenceBetween(previous, graph, graph.renamed).added
   if (added.length > 0) {
     return {
       verdict: 'needs_map',
-      what: `It stands at ${steps}, which the code does not have, while ${added.join(', ')} is new. If it was renamed, say so: \`this.renamed({ ${lost[0]}: '${added[0]}' })\`. Without that it fails there and pauses.`,
+      what: `It stands at ${steps}, which the code does not have, while ${added.join(', ')} is new. If it was renamed, say so: \`this.renamed({ ${lost[0]}: '${added[0]}' })\`. Without that ${skips ? then : 'it fails there and pauses'}.`,
+    }
+  }
+  if (skips) {
+    return {
+      verdict: 'heals',
+      what: `It stands at ${steps}, which the code does not have: ${then}, as \`onMissingStep\` says.`,
     }
   }
   return {

@@ -2,16 +2,16 @@
  * Passes on, inside this process, that a workflow has ended or may have new work, so that nobody has to ask the database.
  */
 import type { WorkflowChange } from '../store/change.ts'
-import type { ActiveState, StoredWorkflowState } from '../store/records.ts'
+import { type ActiveState, endedWorkflowStates } from '../store/records.ts'
 import type { EndOfWorkflow } from '../store/store.ts'
 import { timerQueue } from './plan.ts'
 
-const ends: ReadonlySet<StoredWorkflowState> = new Set(['finished', 'failed', 'canceled', 'aborted'])
+const ends: ReadonlySet<string> = new Set(endedWorkflowStates)
 
 const claimable: ReadonlySet<ActiveState> = new Set(['scheduled', 'suspended'])
 
 export function isEnd(state: string): boolean {
-  return ends.has(state as StoredWorkflowState)
+  return ends.has(state)
 }
 
 type EndListener = (workflowId: string, end: EndOfWorkflow | null) => void

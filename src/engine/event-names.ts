@@ -25,6 +25,11 @@ export function pauseFacts(cause: PauseCause | null): string | null {
   return cause === null ? null : JSON.stringify({ cause })
 }
 
+/** Nodes that a deploy took away from under a workflow. */
+export function healingFacts(removed: readonly string[]): string | null {
+  return removed.length === 0 ? null : JSON.stringify({ removed })
+}
+
 /** What the events of a row begin with. */
 export function eventPrefix(kind: ExecutionKind): 'step' | 'compensation' | 'timer' {
   if (kind === 'forward') return 'step'

@@ -4,6 +4,7 @@
  */
 
 import { evaluateTest } from '../definition/evaluate-test.ts'
+import type { Graph } from '../definition/graph.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
@@ -27,6 +28,7 @@ import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
 import { isHeroGone, loadHero, noHero } from './load-hero.ts'
+import { isSkippedWhenLost } from './lost-nodes.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
 import type { MessageReader } from './message-reader.ts'
 import { currentName } from './plan.ts'
@@ -43,6 +45,8 @@ const maxItems = 100_000
 
 export interface StepJob extends ContextSource {
   readonly definition: WorkflowDefinition
+  /** What the workflow goes by: the newest code that it has met, which may be newer than this. */
+  readonly graph: Graph
   readonly maxOutputBytes: number
   /** Aborts the signal because the time is over. */
   timeOut(): void
@@ -271,13 +275,16 @@ function encodeOutput(job: StepJob, output: unknown): string | null {
   })
 }
 
-function missingStep({ claimed, definition }: StepJob): StepOutcome {
-  const error = new StepMissingError(claimed.workflow.id, definition.type, claimed.execution.node)
+/** The newest code says what becomes of a step that it has lost. Older code that never had it has no say. */
+function missingStep({ claimed, definition, graph }: StepJob): StepOutcome {
+  const { node } = claimed.execution
+  const error = new StepMissingError(claimed.workflow.id, definition.type, node)
+  const action = isSkippedWhenLost(graph, currentName(graph, node)) ? 'skip' : 'pause'
   return {
     report: {
       kind: 'threw',
       error: describeError(error),
-      policy: { action: 'pause', waitMs: 0, limit: null, then: 'pause' },
+      policy: { action, waitMs: 0, limit: null, then: 'pause' },
       retryMs: null,
     },
     errors: [error],

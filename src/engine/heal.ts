@@ -5,12 +5,14 @@
  */
 
 import type { GraphNode } from '../definition/graph.ts'
-import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
+import { describeDifference, differenceBetween, nothingChanged } from '../definition/graph-difference.ts'
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
+import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
 import { SelectiveJoins, stretchTo, supersede } from './joins.ts'
+import { skipLostWaits } from './lost-nodes.ts'
 import { latestUnder } from './parents.ts'
 import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
@@ -30,6 +32,7 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
   const isItem = (row: LiveRow) => Number(ownerOf(row.node) !== null)
   for (const row of draft.rows().toSorted((a, b) => isItem(a) - isItem(b))) renameRow(draft, plan, row)
   settleItems(draft, plan)
+  skipLostWaits(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
   const lost = standing.lostNodes()
@@ -247,7 +250,8 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {
   const { previous, graph, renamed } = plan
-  const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, renamed))
-  const reason = difference === '' || difference === 'nothing changed' ? null : difference
-  draft.note('workflow.healed', { reason })
+  const difference = previous === null ? null : differenceBetween(previous, graph, renamed)
+  const words = difference === null ? nothingChanged : describeDifference(difference)
+  const payload = difference === null ? null : healingFacts(difference.removed)
+  draft.note('workflow.healed', { reason: words === nothingChanged ? null : words, payload })
 }

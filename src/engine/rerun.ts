@@ -4,7 +4,7 @@
  */
 import type { Graph } from '../definition/graph.ts'
 import { InvalidArgumentError } from '../errors.ts'
-import type { Ending, WorkflowChange } from '../store/change.ts'
+import type { Ending, NewEvent, WorkflowChange } from '../store/change.ts'
 import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import type { StartOrder } from '../store/store.ts'
@@ -64,9 +64,14 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
     taken: {
       endings: change.endings,
       fanIns: change.fanIns.inserted,
-      events: [...change.events, ...timers.map(scheduledEvent)],
+      events: [...change.events.map(asOfNow), ...timers.map(scheduledEvent)],
     },
   }
+}
+
+/** One that is over at once has not lasted, whenever the workflow began that it was made from. */
+function asOfNow(event: NewEvent): NewEvent {
+  return event.type === 'workflow.finished' ? { ...event, since: null } : event
 }
 
 function checkNodes(graph: Graph, id: string, from: readonly string[]): void {

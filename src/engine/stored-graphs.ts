@@ -10,6 +10,8 @@ import type { Engine } from './engine.ts'
 import { heal } from './heal.ts'
 import { storedForm } from './stored-form.ts'
 
+const isOver = 'It is ending or has ended.'
+
 /** The stored graph; for a workflow that follows its class, what that says now. */
 export async function exportDag(engine: Engine, id: string): Promise<FrozenGraph> {
   const workflow = await engine.find(id)
@@ -18,7 +20,10 @@ export async function exportDag(engine: Engine, id: string): Promise<FrozenGraph
   return freezeClassGraph(course?.graph ?? (await engine.courses.graphOf(workflow.type)), await timeNow(engine))
 }
 
-/** Takes the place of the graph that a paused workflow goes by. What falls due by that is held until it is resumed. */
+/**
+ * Takes the place of the graph that a workflow goes by which is paused or waits for its dead letters. What falls due by that is
+ * held with the rest, until it is resumed or requeued.
+ */
 export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGraph, request: Request): Promise<void> {
   await engine.changeCourse(id, (draft, plan) => {
     const { workflow } = draft.facts
@@ -30,8 +35,9 @@ export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGra
         'It goes by its class. `freeze` it first.',
       )
     }
-    if (draft.state !== 'paused') {
-      throw new InvalidStateError(id, workflow.state, 'replace the graph of', 'Pause it first.')
+    if (!draft.isHeld) {
+      const remedy = draft.state === 'ready' ? 'Pause it first.' : isOver
+      throw new InvalidStateError(id, workflow.state, 'replace the graph of', remedy)
     }
     const graph = parsed(frozen, workflow.type)
     refuseLoss(draft, graph, id)
@@ -62,9 +68,7 @@ export async function freezeWorkflow(engine: Engine, id: string, request: Reques
     if (workflow.frozen !== null) {
       throw new InvalidStateError(id, workflow.state, 'freeze', 'It has a graph of its own already.')
     }
-    if (draft.state !== 'ready' && draft.state !== 'paused') {
-      throw new InvalidStateError(id, workflow.state, 'freeze', 'It is ending or has ended.')
-    }
+    if (draft.state !== 'ready' && !draft.isHeld) throw new InvalidStateError(id, workflow.state, 'freeze', isOver)
     // The class may have changed since the workflow was last touched: what is frozen is what it goes by from now on.
     if (plan.heals) heal(draft, plan)
     result = freezeClassGraph(plan.graph, frozenAt)

@@ -54,6 +54,7 @@ const recordedEvent = z.strictObject({
   pausedMs: ms.nullable().optional(),
   cause: text.nullable().optional(),
   decision: text.nullable().optional(),
+  removed: z.array(text).optional(),
   payload: z.json().optional(),
 })
 

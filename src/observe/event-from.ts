@@ -77,6 +77,8 @@ function aboutWorkflow(source: Source): object {
     case 'workflow.canceled':
     case 'workflow.aborted':
       return { ...moved, lastedMs: lasted(source) }
+    case 'workflow.healed':
+      return { removed: removedIn(source.payload) }
     default:
       return {}
   }
@@ -121,6 +123,7 @@ function aboutRows(source: Source): object {
       return { executionId, ...moved }
     case 'signal.received':
       return { signal: source.nodeName ?? source.node, executionId }
+    case 'step.unserved':
     case 'decision.confirmed':
     case 'decision.rejected':
     case 'decision.escalated':
@@ -140,6 +143,11 @@ const blocked: FinalizingDecision = 'blocked_by_failures'
 function pauseOf({ payload }: Source): { cause: PauseCause | null; decision: FinalizingDecision | null } {
   const cause = payload === null ? null : (JSON.parse(payload) as { cause: PauseCause }).cause
   return { cause, decision: cause === 'exception' ? blocked : null }
+}
+
+/** The nodes that a deploy took away, in the event of the healing. */
+export function removedIn(payload: string | null | undefined): readonly string[] {
+  return payload ? (JSON.parse(payload) as { removed: string[] }).removed : []
 }
 
 function lasted({ at, since }: Pick<EventRecord, 'at' | 'since'>): number | null {

@@ -44,6 +44,11 @@ export interface WorkflowEnded extends WorkflowMoved {
   readonly lastedMs: number | null
 }
 
+export interface WorkflowHealed extends EventFacts {
+  /** Nodes that its code has no longer. What had ended of them stays in its history. */
+  readonly removed: readonly string[]
+}
+
 export interface StepFacts<Step extends string = string> extends EventFacts {
   readonly executionId: string
   readonly step: Step
@@ -112,11 +117,12 @@ export interface EngineEvents<Step extends string = string> {
   'workflow.continued': EventFacts
   'workflow.cancel_requested': EventFacts
   'workflow.went_back': EventFacts
-  'workflow.healed': EventFacts
+  'workflow.healed': WorkflowHealed
   'workflow.frozen': EventFacts
   'workflow.graph_replaced': EventFacts
   'step.scheduled': StepMoved<Step>
   'step.started': StepStarted<Step>
+  'step.unserved': StepFacts<Step>
   'step.held': StepMoved<Step>
   'step.waiting': StepMoved<Step>
   'step.released': StepMoved<Step>

@@ -52,6 +52,8 @@ class Fold implements FoldedWorkflow {
 
   add(event: EventRecord): void {
     const [about] = event.type.split('.')
+    // It says something of an execution, and moves nothing.
+    if (event.type === 'step.unserved') return
     if (about === 'workflow') this.#moveWorkflow(event)
     else if (aboutExecutions.has(about ?? '') && event.executionId !== null) {
       this.#moveExecution(event, event.executionId)

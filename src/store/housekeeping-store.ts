@@ -3,9 +3,7 @@
  * and what waits. Times are microseconds of the database's clock.
  */
 import type { QueuePause } from './limit-store.ts'
-
-/** The ends of a workflow. */
-export type EndedWorkflowState = 'finished' | 'failed' | 'canceled' | 'aborted'
+import type { EndedWorkflowState } from './records.ts'
 
 /** How long workflows are kept after they have ended, in milliseconds, by state. Others are kept for ever. */
 export type RetentionAges = ReadonlyMap<EndedWorkflowState, number>
@@ -39,6 +37,33 @@ export interface StuckRow {
   readonly since: number
   /** The pause of its queue, for `queue_paused`. */
   readonly pause: QueuePause | null
+}
+
+/** Rows that one code can run, in one queue. */
+export interface WorkLine {
+  readonly queue: string
+  readonly handler: string
+}
+
+/** Where a look at a line goes on. */
+export interface LinePlace {
+  readonly lane: string
+  /** `null`: from the first on. */
+  readonly key: number | null
+  /** How many rows of that very key have been gone through. */
+  readonly skip: number
+}
+
+export interface UnservedRow {
+  readonly workflowId: string
+  readonly slot: string
+  readonly executionId: string
+}
+
+export interface LineStretch {
+  readonly rows: readonly UnservedRow[]
+  /** `null`: that was the end of the line. */
+  readonly next: LinePlace | null
 }
 
 export interface QueueDepth {
@@ -91,6 +116,13 @@ export interface HousekeepingStore {
   prune(call: PruneCall): Promise<PruneStep>
   /** What has not moved for so long, oldest first, up to `limit` of each kind. */
   findStuck(forMs: number, limit: number): Promise<{ readonly now: number; readonly rows: readonly StuckRow[] }>
+  /** Due rows of a line from a place on, in order. */
+  readLine(line: WorkLine, stretch: { readonly from: LinePlace | null; readonly limit: number }): Promise<LineStretch>
+  /**
+   * Has executions say that nobody has their code: those that still wait and have not said so yet, whichever process asks.
+   * Answers which have said it by now; what others hold is left for later.
+   */
+  noteUnserved(rows: readonly UnservedRow[]): Promise<ReadonlySet<string>>
   queueDepths(): Promise<readonly QueueDepth[]>
   /** Of executions that ended since then: the newest `limit` of them. */
   nodeTimes(since: number, limit: number): Promise<readonly NodeTimes[]>

@@ -17,8 +17,13 @@ export const workflowStates = [
   'aborted',
 ] as const
 
+/** Those that last: nothing follows them. */
+export const endedWorkflowStates = ['finished', 'failed', 'canceled', 'aborted'] as const
+
 /** States as people see them. */
 export type WorkflowState = (typeof workflowStates)[number]
+
+export type EndedWorkflowState = (typeof endedWorkflowStates)[number]
 
 /** Stored states of a workflow. `performing` is derived: a `ready` workflow with a row in progress. */
 export type StoredWorkflowState = Exclude<WorkflowState, 'performing'>
@@ -247,6 +252,7 @@ export const engineEventTypes = [
   'workflow.graph_replaced',
   'step.scheduled',
   'step.started',
+  'step.unserved',
   'step.held',
   'step.waiting',
   'step.released',

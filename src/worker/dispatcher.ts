@@ -42,6 +42,8 @@ interface DispatcherParts {
   onError(error: unknown): void
   /** Where nobody else wants to hear of it. */
   onTurnedDown(work: Unserved): void
+  /** Has the executions say that nobody has their code. */
+  noteUnserved?(work: Unserved): Promise<void>
 }
 
 interface Pushed {
@@ -124,6 +126,8 @@ export class Dispatcher {
     const restUntil = now + jittered(this.#cooldownMs, this.#jitter)
     this.#turnedDown.set(key, { restUntil, toldAt: isTold ? now : before.toldAt })
     if (isTold) this.#tell(work)
+    // Turned down for that long: whoever was on the way to bring the code would be there.
+    if (isTold && before !== undefined) await this.#parts.noteUnserved?.(work).catch(this.#parts.onError)
   }
 
   #tell(work: Unserved): void {

@@ -1,7 +1,7 @@
 /**
  * What a worker does beside its own steps, every couple of seconds: takes over what dead workers have left, brings
- * workflows in line with newer code, looks for new queues, lets nodes fail whose job nobody has, and removes what has ended
- * long ago.
+ * workflows in line with newer code, looks for new queues and for work that nobody has the code for, and removes what has
+ * ended long ago.
  */
 import { typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -12,7 +12,7 @@ import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimSource } from '../store/store.ts'
 import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
-import { MissingJobs } from './missing-jobs.ts'
+import { MissingCode } from './missing-code.ts'
 import { Pruner } from './pruner.ts'
 import { UnservedNotices } from './unserved-notices.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -41,7 +41,7 @@ export interface UpkeepHooks {
 const longestRecoveryMs = 2000
 const recoveryLimit = 100
 const healingLimit = 100
-/** How often jobs that nobody has are looked for, at the longest. */
+/** How often code that nobody has is looked for, at the longest. */
 const longestMissingMs = 10_000
 const missingLimit = 20
 /** How often the queues are looked up anew. */
@@ -50,7 +50,7 @@ const replanMs = 60_000
 export class Upkeep {
   readonly #parts: UpkeepParts
   readonly #hooks: UpkeepHooks
-  readonly #missing: MissingJobs
+  readonly #missing: MissingCode
   readonly #pruner: Pruner
   readonly #unserved: UnservedNotices | null
   #plannedAt = performance.now()
@@ -60,7 +60,7 @@ export class Upkeep {
   constructor(parts: UpkeepParts, hooks: UpkeepHooks) {
     this.#parts = parts
     this.#hooks = hooks
-    this.#missing = new MissingJobs(parts.engine.store, parts.settings.missingJobMs)
+    this.#missing = new MissingCode(parts.engine.store, parts.settings.missingJobMs)
     this.#pruner = new Pruner(parts.engine.store, parts.retention)
     const looks = parts.watch?.looksForUnserved === true
     this.#unserved = looks ? new UnservedNotices(parts.engine.store, performance.now()) : null
@@ -118,12 +118,12 @@ export class Upkeep {
     }
   }
 
-  /** Nodes whose job nobody has: claimed to fail, so that people learn of it. */
+  /** What nobody has the code for says so; nodes whose job nobody has are claimed to fail, so that people learn of it. */
   async #failMissing(): Promise<void> {
     const now = performance.now()
     if (now - this.#lookedForMissingAt < Math.min(this.#parts.settings.missingJobMs, longestMissingMs)) return
     this.#lookedForMissingAt = now
-    const sources = await this.#missing.givenUp(now)
+    const sources = await this.#missing.look(now)
     if (sources.length > 0) await this.#hooks.claimFor(sources, missingLimit)
   }
 }

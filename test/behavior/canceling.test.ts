@@ -59,9 +59,16 @@ class Stubborn extends Workflow<null, { gate: string }> {
   }
 }
 
+class Hasty extends Stubborn {
+  static {
+    this.jobOptions({ queue: 'hasty' })
+    this.defaults({ stopGrace: '5s' })
+  }
+}
+
 forEachDatabase('cancel', database => {
   const under = useGeneva(database, {
-    workflows: [Long, Quick, Sleeper, Stubborn],
+    workflows: [Long, Quick, Sleeper, Stubborn, Hasty],
     worker: { heartbeat: 50, queues: ['default'] },
   })
   let count = 0
@@ -190,6 +197,24 @@ forEachDatabase('cancel', database => {
     expect(await wf.events()).toEqual(before)
     expect(await wf.output('long')).toBeUndefined()
     expect((await wf.refresh()).state).toBe('canceled')
+  })
+
+  it('waits for a step as long as the class says, and no longer', async () => {
+    const gate = `${database.name} ${++count}`
+    const worker = await under.geneva.startWorker({ ...quickly, queues: ['hasty'] })
+    const wf = await under.geneva.start(Hasty, { input: { gate } })
+    const signal = await gates.arrived(gate)
+    await wf.cancel()
+    await aborted(signal)
+    await under.setClock(3000)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('rolling_back')
+    await under.setClock(6000)
+    await ended(wf)
+    await under.setClock(0)
+    expect(await wf.history()).toMatchObject([{ outcome: 'stopped', reason: 'it did not stop in time' }])
+    gates.open(gate)
+    await worker.stop()
   })
 
   it('voids the claim in time also when the only worker has no room left', async () => {

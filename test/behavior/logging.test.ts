@@ -1,11 +1,19 @@
 /** Log lines: facts with ids and a message, for a logger of pino's shape; and no logger can harm the engine. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { defineSchedule, Geneva, type Logger, Workflow } from '../../src/index.ts'
+import {
+  defineSchedule,
+  type EndedWorkflowState,
+  Geneva,
+  type Logger,
+  Workflow,
+  type WorkflowHandle,
+} from '../../src/index.ts'
 import { Gauges } from '../../src/observe/telemetry/gauges.ts'
 import { LogLines } from '../../src/observe/telemetry/log-lines.ts'
 import { MetricMemory } from '../../src/observe/telemetry/metric-memory.ts'
 import { OpenTelemetryTraces } from '../../src/observe/telemetry/open-telemetry-traces.ts'
 import { Telemetry } from '../../src/observe/telemetry/telemetry.ts'
+import { endedWorkflowStates } from '../../src/store/records.ts'
 import { UnservedNotices } from '../../src/worker/unserved-notices.ts'
 import { databases, forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -50,12 +58,26 @@ class Held extends Workflow {
   }
 }
 
-class Simple extends Workflow {
+class Simple extends Workflow<null, { readonly code?: string }> {
   static {
     this.named('simple')
-    this.step('once')
+    this.step('once', { onException: 'rollback' })
   }
-  async once() {}
+  async once() {
+    if (this.input.code === 'failed') throw new Error('of no use')
+  }
+}
+
+class Long extends Workflow {
+  static {
+    this.named('long')
+    this.step('a')
+    this.step('b')
+    this.step('c')
+  }
+  async a() {}
+  async b() {}
+  async c() {}
 }
 
 beforeEach(() => {
@@ -73,7 +95,7 @@ forEachDatabase('log lines', database => {
     },
   })
   const telemetry = { metrics: true }
-  const under = useGeneva(database, { workflows: [Order, Held, Simple], schedules: [broken], logger, telemetry })
+  const under = useGeneva(database, { workflows: [Order, Held, Simple, Long], schedules: [broken], logger, telemetry })
   const withIds = ({ facts }: Line) =>
     ['workflowId', 'workerId'].some(id => typeof facts[id] === 'string' && facts[id] !== '')
 
@@ -96,6 +118,24 @@ forEachDatabase('log lines', database => {
     expect(saying('step started')).toMatchObject([{ level: 'debug', facts: { ...ids, by: started?.facts.workerId } }])
     expect(lines.filter(line => !withIds(line))).toEqual([])
     expect(JSON.stringify(lines)).not.toContain('of the application')
+  })
+
+  it('tell of every end of a workflow, and of a failure louder', async () => {
+    const start = async (code: string) => under.geneva.start(Simple, { input: { code } })
+    const ways: Record<EndedWorkflowState, () => Promise<WorkflowHandle>> = {
+      finished: () => start('finished'),
+      failed: () => start('failed'),
+      canceled: async () => (await start('finished')).cancel(),
+      aborted: async () => (await start('finished')).abort(),
+    }
+    for (const state of endedWorkflowStates) {
+      const wf = await ways[state]()
+      await under.runDue()
+      expect((await wf.refresh()).state).toBe(state)
+      expect(saying(`workflow ${state}`)).toMatchObject([
+        { level: state === 'failed' ? 'warn' : 'debug', facts: { workflowId: wf.id } },
+      ])
+    }
   })
 
   it('tell of a lease and a claim that were lost', async () => {
@@ -151,8 +191,32 @@ forEachDatabase('log lines', database => {
     const worker = await newer.startWorker({ poll: 5 })
     const [healed] = await waitFor(() => saying('workflow healed').length > 0 && saying('workflow healed'))
     expect(healed).toMatchObject({ level: 'info', facts: { workflowId: wf.id, workflow: 'simple' } })
+    expect(healed?.facts).not.toHaveProperty('removed')
     await worker.stop()
     expect(lines.filter(line => !withIds(line))).toEqual([])
+  })
+
+  it('warn of nodes that a deploy has taken away from under a workflow', async () => {
+    const wf = await under.geneva.start(Long, {}, { delay: '10 days' })
+    class Shorter extends Workflow {
+      static {
+        this.named('long')
+        this.step('a')
+      }
+      async a() {}
+    }
+    const newer = under.another({ workflows: [Shorter], logger })
+    const worker = await newer.startWorker({ poll: 5 })
+    const [healed] = await waitFor(() => saying('workflow healed').length > 0 && saying('workflow healed'))
+    await worker.stop()
+    expect(healed).toMatchObject({
+      level: 'warn',
+      facts: { workflowId: wf.id, workflow: 'long', removed: ['b', 'c'], reason: 'removed b, c' },
+    })
+    const told = []
+    for await (const event of newer.events({ workflow: wf.id, types: ['workflow.healed'], follow: false }))
+      told.push(event)
+    expect(told).toMatchObject([{ removed: ['b', 'c'] }])
   })
 })
 

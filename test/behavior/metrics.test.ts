@@ -1,6 +1,7 @@
 /** Metrics after runs of which every number is known, as a page for Prometheus and on OpenTelemetry. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { type EndedWorkflowState, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { endedWorkflowStates } from '../../src/store/records.ts'
 import { RecordedTelemetry } from '../programs/harness/recorded-telemetry.ts'
 import { databases, forEachDatabase } from '../support/databases.ts'
 import { type ParsedPage, parsePrometheus } from '../support/parse-prometheus.ts'
@@ -41,6 +42,26 @@ class Faulty extends Workflow {
   }
 }
 
+class Saga extends Workflow<null, { readonly until: 'finished' | 'failed' }> {
+  static {
+    this.named('saga')
+    this.step('book', { compensate: 'unbook' })
+    this.step('fly', { onException: 'rollback' })
+    this.savePoint('landed')
+  }
+  async book() {}
+  async unbook() {}
+  fly() {
+    if (this.input.until === 'failed') throw new Error('fog')
+  }
+}
+
+class Empty extends Workflow {
+  static {
+    this.named('empty')
+  }
+}
+
 let held = gate()
 const begun: (() => void)[] = []
 class Held extends Workflow {
@@ -54,7 +75,7 @@ class Held extends Workflow {
   }
 }
 
-const workflows = [Sale, Doomed, Faulty, Held]
+const workflows = [Sale, Doomed, Faulty, Held, Saga, Empty]
 const recorded = new RecordedTelemetry()
 afterAll(() => recorded.end())
 
@@ -124,6 +145,42 @@ forEachDatabase('metrics', database => {
     const late = totalOf(seen, 'geneva_execution_wait_seconds_sum', { ...sale, step: 'ship' }) / 3
     expect(Math.abs(late - 3600)).toBeLessThan(60)
     expect(totalOf(seen, 'geneva_execution_wait_seconds_bucket', { ...charge, le: '300' })).toBe(6)
+  })
+
+  it('count every end of a workflow, and how long it took until then', async () => {
+    const start = (until: 'finished' | 'failed') => under.geneva.start(Saga, { input: { until } })
+    const ways: Record<EndedWorkflowState, () => Promise<WorkflowHandle>> = {
+      finished: () => start('finished'),
+      failed: () => start('failed'),
+      canceled: async () => (await start('finished')).cancel(),
+      aborted: async () => (await start('finished')).abort(),
+    }
+    for (const state of endedWorkflowStates) {
+      const wf = await ways[state]()
+      await under.runDue()
+      expect((await wf.refresh()).state).toBe(state)
+    }
+    const seen = await page()
+    const counted = (name: string) => endedWorkflowStates.map(state => totalOf(seen, name, { workflow: 'saga', state }))
+    expect(counted('geneva_workflows_ended_total')).toEqual(endedWorkflowStates.map(() => 1))
+    expect(counted('geneva_workflow_duration_seconds_count')).toEqual(endedWorkflowStates.map(() => 1))
+  })
+
+  it('count once what ends at its start', async () => {
+    const empty = await under.geneva.start(Empty)
+    expect(empty.state).toBe('finished')
+    const done = await under.geneva.start(Saga, { input: { until: 'finished' } })
+    await under.runDue()
+    const before = totalOf(await page(), 'geneva_workflows_ended_total', { workflow: 'saga', state: 'finished' })
+    const again = await under.geneva.rerun(done.id, { from: 'landed' })
+    expect(again.state).toBe('finished')
+    const seen = await page()
+    const ended = (workflow: string) => totalOf(seen, 'geneva_workflows_ended_total', { workflow, state: 'finished' })
+    const lasted = (workflow: string) =>
+      totalOf(seen, 'geneva_workflow_duration_seconds_count', { workflow, state: 'finished' })
+    expect([ended('empty'), lasted('empty')]).toEqual([1, 1])
+    expect([ended('saga'), lasted('saga')]).toEqual([before + 1, before + 1])
+    expect((await under.geneva.doctor()).findings).toEqual([])
   })
 
   it('tell what waits, what runs, and what is connected', async () => {

@@ -139,6 +139,27 @@ forEachDatabase('query plans', database => {
     }
   })
 
+  it('find work that nobody has code for without reading what stands in line', async () => {
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    recording.take()
+    const line = { queue: 'default', handler: 'Other' }
+    expect(await store.findUnserved('')).toEqual([line])
+    const { rows, next } = await store.housekeeping.readLine(line, { from: null, limit: 50 })
+    const later = await store.housekeeping.readLine(line, { from: next, limit: 50 })
+    expect(new Set([...rows, ...later.rows].map(row => row.executionId)).size).toBe(100)
+    expect((await store.housekeeping.noteUnserved(rows)).size).toBe(50)
+    const statements = recording.take().filter(({ parts }) => !/^insert|geneva_drive_workers/.test(parts.join('')))
+    expect(statements.length).toBeGreaterThan(6)
+    for (const statement of statements) {
+      const plan = await explain(real, statement, planner.explain)
+      expect(plan.filter(part => planner.scan.test(part))).toEqual([])
+    }
+    const lines = statements.filter(({ parts }) => parts.join('').includes('sort_key <='))
+    for (const statement of lines) {
+      expect((await explain(real, statement, planner.explain)).filter(part => planner.sorts.test(part))).toEqual([])
+    }
+  })
+
   it('find the rows, counters and parents of a graph by key, however many the workflow has', async () => {
     const names = Array.from({ length: 1500 }, (_, index) => `n${index}`)
     const rows = names.map((node, index) => ({ slot: node, node, state: index % 3 ? 'waiting' : 'scheduled' }) as const)

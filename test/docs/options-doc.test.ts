@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { workflowMembers } from '../../src/definition/node-name.ts'
 import { routeTable } from '../../src/http/route-table.ts'
 import { Geneva, Workflow } from '../../src/index.ts'
 import { metricTable } from '../../src/observe/telemetry/metric-table.ts'
@@ -41,6 +42,12 @@ it('the guide to workers lists the options of a worker', () => {
 
 it('the guide to steps lists the options of a step', () => {
   expect(documented('steps', 'Options')).toEqual([...inSteps('TaskOptions'), ...inSteps('StepOptions')].toSorted())
+})
+
+it('the guide to steps lists the defaults of a class, and the names that are taken', () => {
+  expect(documented('steps', 'Defaults')).toEqual(inSteps('DefaultOptions'))
+  const members = documented('steps', 'What a step can use').map(text => /^this\.(\w+)/.exec(text)?.[1] ?? text)
+  expect(new Set(members)).toEqual(workflowMembers)
 })
 
 it('the guide to resumable steps lists the options that only these have', () => {

@@ -19,6 +19,7 @@ export interface VersionOptions {
   readonly untaken?: { readonly condition: string; readonly steps: Steps }
   /** A stored name of its own, where it is not a version of the same class. */
   readonly type?: string
+  readonly onMissingStep?: 'pause' | 'skip'
 }
 
 type Event = Awaited<ReturnType<WorkflowHandle['events']>>[number]
@@ -49,7 +50,7 @@ export class Deploys {
   }
 
   version(steps: Steps, options: VersionOptions = {}): ConcreteClass<AnyWorkflow> {
-    const { renamed, each = {}, concurrency, untaken, type = this.#type } = options
+    const { renamed, each = {}, concurrency, untaken, type = this.#type, onMissingStep } = options
     const reach = (name: string, signal: AbortSignal) => this.#reach(name, signal)
     const perform = (name: string, signal: AbortSignal) => this.#perform(name, signal)
     const methods = Object.fromEntries(
@@ -65,6 +66,7 @@ export class Deploys {
         this.named(type)
         Object.assign(this.prototype, methods)
         if (renamed) this.renamed(renamed as never)
+        if (onMissingStep) this.defaults({ onMissingStep })
         for (const [name, parents] of Object.entries(steps)) {
           const shared = { wait: hourMs, dependsOn: (parents === '' ? [] : parents.split(' ')) as never }
           const count = each[name]

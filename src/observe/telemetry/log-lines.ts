@@ -5,6 +5,7 @@
 import type { CommittedEvent } from '../../store/event-store.ts'
 import type { ErrorIds } from '../../worker/error-listener.ts'
 import type { WorkerNotice } from '../../worker/worker-watch.ts'
+import { removedIn } from '../event-from.ts'
 import { quietly } from './open-telemetry-traces.ts'
 
 /** What a logger must have. One of pino fits as it is. */
@@ -74,6 +75,7 @@ function lineOf({ event }: CommittedEvent): readonly [Level, string] | null {
     case 'workflow.started':
     case 'workflow.finished':
     case 'workflow.canceled':
+    case 'workflow.aborted':
     case 'workflow.resumed':
     case 'workflow.rolling_back':
     case 'step.started':
@@ -88,8 +90,13 @@ function lineOf({ event }: CommittedEvent): readonly [Level, string] | null {
     case 'step.failed':
       return event.outcome === 'recovered' ? ['warn', 'step taken over: its worker was lost'] : ['debug', 'step failed']
     case 'workflow.paused':
-    case 'workflow.healed':
       return ['info', wordsOf(event.type)]
+    case 'workflow.healed':
+      return removedIn(event.payload).length === 0
+        ? ['info', wordsOf(event.type)]
+        : ['warn', 'workflow healed: its code has lost nodes']
+    case 'workflow.failed':
+      return ['warn', wordsOf(event.type)]
     case 'workflow.dlq':
       return ['warn', 'workflow stands still until its dead letter is handled']
     case 'letter.opened':
@@ -105,6 +112,12 @@ function wordsOf(type: string): string {
 
 function eventFacts({ event, workflowType }: CommittedEvent): object {
   const { workflowId, executionId, node, nodeName, attempt, outcome, reason, by } = event
-  const all = { workflowId, workflow: workflowType, executionId, step: nodeName ?? node, attempt, outcome, reason, by }
+  const removed = event.type === 'workflow.healed' ? listed(removedIn(event.payload)) : null
+  const step = nodeName ?? node
+  const all = { workflowId, workflow: workflowType, executionId, step, attempt, outcome, reason, by, removed }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== undefined))
+}
+
+function listed(names: readonly string[]): readonly string[] | null {
+  return names.length === 0 ? null : names
 }

@@ -1,4 +1,5 @@
 /** Turns events, as they are committed, into measurements. Pure but for the meters. */
+import { isEnd } from '../../engine/end-watch.ts'
 import { ownerOf } from '../../engine/plan.ts'
 import type { NewEvent } from '../../store/change.ts'
 import type { CommittedEvent } from '../../store/event-store.ts'
@@ -19,12 +20,14 @@ function measure(committed: CommittedEvent, meters: Meters, together: readonly C
   switch (event.type) {
     case 'workflow.started':
       meters.count('geneva.workflows.started', { workflow })
-      if (event.to === 'finished') meters.count('geneva.workflows.ended', { workflow, state: 'finished' })
+      // A graph without nodes is over as soon as it is started.
+      if (isEnd(event.to ?? '')) measureWorkflowEnd(committed, workflow, meters)
       break
     case 'workflow.finished':
+    case 'workflow.failed':
     case 'workflow.canceled':
-      meters.count('geneva.workflows.ended', { workflow, state: event.to ?? '' })
-      recordSince('geneva.workflow.duration', { workflow, state: event.to ?? '' }, committed, meters)
+    case 'workflow.aborted':
+      measureWorkflowEnd(committed, workflow, meters)
       break
     case 'workflow.paused':
     case 'workflow.dlq':
@@ -47,6 +50,13 @@ function measure(committed: CommittedEvent, meters: Meters, together: readonly C
   }
 }
 
+/** One that says nothing of a beginning ended when it began. */
+function measureWorkflowEnd(committed: CommittedEvent, workflow: string, meters: Meters): void {
+  const ended = { workflow, state: committed.event.to ?? '' }
+  meters.count('geneva.workflows.ended', ended)
+  meters.record('geneva.workflow.duration', ended, secondsSince(committed) ?? 0)
+}
+
 function measureEnd(
   committed: CommittedEvent,
   step: Labels,
@@ -55,7 +65,8 @@ function measureEnd(
 ): void {
   const { event } = committed
   meters.count('geneva.executions.ended', { ...step, outcome: event.outcome ?? '' })
-  recordSince('geneva.execution.duration', step, committed, meters)
+  const seconds = secondsSince(committed)
+  if (seconds !== null) meters.record('geneva.execution.duration', step, seconds)
   if (event.type !== 'step.failed') return
   meters.count('geneva.executions.failed', { ...step, error: errorClass(committed) })
   if (isRetried(committed, together)) meters.count('geneva.executions.retried', step)
@@ -72,16 +83,6 @@ function isRetried({ event }: CommittedEvent, together: readonly CommittedEvent[
       next.node === event.node &&
       next.attempt === (event.attempt ?? 0) + 1,
   )
-}
-
-function recordSince(
-  name: 'geneva.execution.duration' | 'geneva.workflow.duration',
-  labels: Labels,
-  committed: CommittedEvent,
-  meters: Meters,
-): void {
-  const seconds = secondsSince(committed)
-  if (seconds !== null) meters.record(name, labels, seconds)
 }
 
 function secondsSince({ event, at }: CommittedEvent): number | null {

@@ -96,6 +96,7 @@ export const mysqlStatements: StatementDialect = {
   lockJoined: raw(' for update'),
   lockShared: raw(' lock in share mode'),
   lockSkipping: raw(' for update skip locked'),
+  leapsInIndex: true,
   freshRead: raw(' lock in share mode'),
   holdsPlace: raw('w.active_flag = 1'),
 

@@ -87,6 +87,8 @@ export interface StatementDialect {
    * index has it in order.
    */
   readonly readInOrder?: Sql
+  /** Whether `select distinct` of what an index begins with goes from one value in it to the next, and reads nothing in between. */
+  readonly leapsInIndex?: true
   /** Whether `commitIf` takes writes that must be about so many rows, and needs no round trip of its own to count them. */
   readonly countsWrites?: true
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */

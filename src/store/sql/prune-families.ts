@@ -2,7 +2,8 @@
  * Removing workflows that ended long ago, with all that belongs to them. They are looked through in the order of their
  * ids, which is the order of their age, so no index has to be kept for it. A family goes as a whole or not at all.
  */
-import type { EndedWorkflowState, PruneCall, PruneStep } from '../housekeeping-store.ts'
+import type { PruneCall, PruneStep } from '../housekeeping-store.ts'
+import type { EndedWorkflowState } from '../records.ts'
 import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { ColumnType, Executor, Row } from './dialect.ts'

@@ -52,9 +52,10 @@ import { startInside } from './start-workflows.ts'
 import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
 import { handleOf, transact } from './transact.ts'
+import { findUnserved } from './unserved-lines.ts'
 import { SqlViews } from './views/sql-views.ts'
 import { watch } from './watches.ts'
-import { findAbandoned, findUnserved, heartbeat, heldBy, registerWorker, renewLease, retireWorker } from './workers.ts'
+import { findAbandoned, heartbeat, heldBy, registerWorker, renewLease, retireWorker } from './workers.ts'
 
 export class SqlStore implements Store {
   readonly #context: SqlContext

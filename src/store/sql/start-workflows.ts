@@ -210,9 +210,10 @@ function watchesOf({ id, parent }: StartOrder): Watch[] {
   return [{ workflowId: id, watcherId: parent.workflowId, node: parent.node, timerId: parent.timerId }]
 }
 
-/** What was taken over brings the events of its rows with it. */
+/** What was taken over brings the events of its rows with it, and that of its end if nothing is left to do. */
 function eventsOf(order: StartOrder): NewEvent[] {
-  const started: NewEvent = { workflowId: order.id, type: 'workflow.started', to: firstState(order), ...order.asked }
+  const to = order.taken === null ? firstState(order) : 'ready'
+  const started: NewEvent = { workflowId: order.id, type: 'workflow.started', to, ...order.asked }
   return [started, ...(order.taken?.events ?? order.first.map(scheduledEvent))]
 }
 

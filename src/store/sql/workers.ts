@@ -6,7 +6,7 @@ import type { ActiveExecution, ClaimedExecution, WorkerRecord } from '../records
 import type { HeldExecution, RowKey } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, claimedExecution, int, json, optionalText, text } from './decode.ts'
+import { activeExecution, claimedExecution, int, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
 import { runTransaction } from './run-transaction.ts'
 import { oneOf, param, raw, type Sql, sql } from './sql.ts'
@@ -190,25 +190,4 @@ async function removeBuried(context: SqlContext): Promise<void> {
 
 function namesIn(workers: readonly Row[]): string[] {
   return workers.map(row => text(row, 'id'))
-}
-
-/** Looks at rows that are due only: what nobody waits for yet may find its code in time. */
-export async function findUnserved(
-  context: SqlContext,
-  prefix: string,
-): Promise<{ readonly queue: string; readonly handler: string }[]> {
-  const due = await context.read(
-    sql`select distinct a.queue, a.handler from ${context.tables.active} a
-      where a.handler >= ${prefix} and a.handler < ${`${prefix}\u{10ffff}`} and a.sort_key is not null
-        and a.due_at <= ${context.now}`,
-  )
-  if (due.length === 0) return []
-  const workers = await context.read(
-    sql`select k.handlers from ${context.tables.workers} k
-      where k.state = 'alive' and k.lease_until >= ${context.leaseNow}`,
-  )
-  const served = new Set(workers.flatMap(row => JSON.parse(json(row, 'handlers') ?? '[]') as string[]))
-  return due
-    .map(row => ({ queue: text(row, 'queue'), handler: text(row, 'handler') }))
-    .filter(({ handler }) => !served.has(handler))
 }

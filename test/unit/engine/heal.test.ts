@@ -459,7 +459,9 @@ describe('healing', () => {
     const situation = facts({ generation: 2, active: [row()], latest: [] })
     const change = decided(situation, draft => heal(draft, plan))
     const healed = change.events.filter(event => event.type === 'workflow.healed')
-    expect(healed).toMatchObject([{ reason: 'added x; removed gone; rewired b' }])
+    expect(healed).toMatchObject([
+      { reason: 'added x; removed gone; rewired b', payload: JSON.stringify({ removed: ['gone'] }) },
+    ])
     expect(change.update).toMatchObject({ generation: 3, crooked: false })
   })
 
@@ -467,7 +469,7 @@ describe('healing', () => {
     const change = decided(facts({ generation: 2, active: [row()], latest: [] }), draft =>
       heal(draft, planFor(chain('a'), { heals: true })),
     )
-    expect(change.events).toMatchObject([{ type: 'workflow.healed', reason: null }])
+    expect(change.events).toMatchObject([{ type: 'workflow.healed', reason: null, payload: null }])
   })
 
   it('of a crooked workflow by the same code is nothing to tell', () => {

@@ -17,8 +17,10 @@ export interface BatcherOptions<Item, Result> {
   /** Items of one kin count as one towards `maxGroup`, up to `maxItems`: what they share is then written once. */
   kinOf?(item: Item): string
   readonly maxItems?: number
-  /** How many must be waiting before a second write begins beside the first. Default: a whole group. */
+  /** How many must be waiting before another write begins beside one that is under way. Default: a whole group. */
   readonly crowd?: number
+  /** How many writes may be under way at once. Default 2. */
+  readonly mostWrites?: number
   /** Items with the same key never share a group; the later one waits for the next. */
   keyOf?(item: Item): string
 }
@@ -67,17 +69,17 @@ export class Batcher<Item, Result> {
     })
   }
 
-  /** A second write starts beside the first only when there is a crowd. */
+  /** Another write starts beside the first only when there is a crowd. */
   #pump(): void {
-    const { maxGroup, crowd = maxGroup } = this.#options
-    const ready = this.#writing === 0 ? 1 : this.#writing === 1 ? crowd : Number.POSITIVE_INFINITY
-    if (this.waiting < ready) return
-    const group = this.#takeGroup()
-    this.#writing++
-    void this.#write(group, false).finally(() => {
-      this.#writing--
-      this.#pumpSoon()
-    })
+    const { maxGroup, crowd = maxGroup, mostWrites = 2 } = this.#options
+    while (this.#writing < mostWrites && this.waiting >= (this.#writing === 0 ? 1 : crowd)) {
+      const group = this.#takeGroup()
+      this.#writing++
+      void this.#write(group, false).finally(() => {
+        this.#writing--
+        this.#pumpSoon()
+      })
+    }
   }
 
   /** Looks at no more items than it takes, but for those that must wait for their like, so that a long line costs no more. */

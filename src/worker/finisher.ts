@@ -19,8 +19,9 @@ interface Item {
 /** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
 const maxGroup = 250
 const maxItems = 1000
-/** Then two groups take turns: what one has recorded goes on while the database is busy with the other. */
+/** Then up to three groups take turns: what one has recorded goes on while the database is busy with another, or waits for its disk. */
 const crowd = 100
+const mostWrites = 3
 /** Well below what servers accept in one packet. */
 const maxBytes = 4 * 1024 * 1024
 const longestPauseMs = 5000
@@ -39,6 +40,7 @@ export class Finisher {
       maxGroup,
       maxItems,
       crowd,
+      mostWrites,
       kinOf: item => item.report.claimed.workflow.id,
       keyOf: item => item.report.claimed.execution.id,
       sizeOf: ({ report }) => bytesOf(report),

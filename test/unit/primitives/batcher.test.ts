@@ -160,3 +160,23 @@ it('items of one kin count as one towards the size of a group, up to a number of
   await all
   expect(log.writes.map(write => write.items)).toEqual([['a1', 'a2', 'a3', 'b1'], ['c1', 'c2', 'c3', 'c4'], ['c5']])
 })
+
+it('begins further writes beside the first while there is a crowd, up to the most that may be under way', async () => {
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 2, crowd: 2, mostWrites: 3 })
+  const all = Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map(item => batcher.add(item)))
+  await turns()
+  expect(log.writes.map(write => write.items.join(''))).toEqual(['ab', 'cd', 'ef'])
+  log.release()
+  await turns()
+  expect(log.writes.map(write => write.items.join(''))).toEqual(['ab', 'cd', 'ef', 'gh'])
+  log.release()
+  await turns()
+  // What is left is no crowd: it waits until nothing is under way.
+  expect(log.writes).toHaveLength(4)
+  log.release()
+  log.release()
+  await turns()
+  log.release()
+  expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'])
+})

@@ -38,7 +38,7 @@ import { encodeInput } from './start-orders.ts'
 import { failed, type OutcomeRules, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
-import { cameIn, childIn, isReconciling } from './stored-input.ts'
+import { cameIn, childIn, givenIn, isReconciling } from './stored-input.ts'
 
 /** More would be one transaction of that size. */
 const maxItems = 100_000
@@ -201,7 +201,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const received = child?.child ?? message ?? iteration ?? context.transaction ?? undefined
-  const argument = isItem ? decodeValue(claimed.execution.input) : received
+  const argument = isItem ? decodeValue(givenIn(claimed.execution.input)) : received
   const step = { name: node.name, attempt: claimed.execution.attempt }
   const call = { definition, node, workflow, step, args: [argument] }
   const output = await (node.transactional ? job.transaction.inside(async () => runBody(call)) : runBody(call))

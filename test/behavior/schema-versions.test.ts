@@ -1,10 +1,25 @@
 /** Old code on newer tables, as it happens during a deploy: it goes on while they still have what it needs. */
 import { expect, it } from 'vitest'
-import { defineJob, Geneva } from '../../src/index.ts'
+import { type Child, type Decision, defineJob, Geneva, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
+import { quickly } from '../support/use-geneva.ts'
 
 const greet = defineJob('greet', async () => 'hi')
+
+class Review extends Workflow {
+  static {
+    this.human('approve')
+  }
+  approve(_: Decision) {}
+}
+
+class Parent extends Workflow {
+  static {
+    this.child('child', { workflow: () => Review, start: () => ({}) })
+  }
+  child(_: Child<Review>) {}
+}
 
 forEachDatabase('tables of a newer version', database => {
   it('serve older code until they drop what it needs', async () => {
@@ -37,7 +52,7 @@ forEachDatabase('tables of the first version', database => {
     for (const table of ['active_executions', 'step_executions', 'dead_letters', 'events']) {
       await connection.query(`alter table geneva_drive_${table} drop column node_name`)
     }
-    await connection.query('delete from geneva_drive_migrations where version = 2')
+    await connection.query('delete from geneva_drive_migrations where version > 1')
     await using later = new Geneva({ database: url, jobs: [greet] })
     await later.migrate()
     await later.runDue()
@@ -46,6 +61,37 @@ forEachDatabase('tables of the first version', database => {
     const after = await later.startGraph(later.build(w => w.node('hello', { job: greet })))
     await later.runDue()
     expect(await after.history()).toMatchObject([{ step: 'hello', state: 'completed' }])
+    await connection.close()
+  })
+
+  it('let those go on that wait for a child', async () => {
+    const { url } = await database.isolated()
+    await using before = new Geneva({ database: url, workflows: [Parent, Review] })
+    await before.migrate()
+    const parent = await before.start(Parent)
+    await before.runDue(quickly)
+    const connection = await connectPlainly(database.name, url)
+    const rows = await connection.query(
+      `select workflow_id, slot, concat(input, '') as input from geneva_drive_active_executions where input is not null`,
+    )
+    expect(rows).toHaveLength(1)
+    for (const { workflow_id: id, slot, input } of rows as Record<string, string>[]) {
+      const { value } = JSON.parse(String(input)) as { value: object }
+      await connection.query(
+        `update geneva_drive_active_executions set input = '${JSON.stringify(value)}' where workflow_id = ${id} and slot = '${slot}'`,
+      )
+    }
+    await connection.query('delete from geneva_drive_migrations where version > 2')
+    await using after = new Geneva({ database: url, workflows: [Parent, Review] })
+    await after.migrate()
+    const [child] = (await after.list(Review)).items
+    await after.decide((await after.views.approvals({})).items[0]?.executionId ?? '', {
+      decision: 'confirmed',
+      by: 'ann',
+    })
+    await after.runDue(quickly)
+    expect((await child?.refresh())?.state).toBe('finished')
+    expect((await (await after.find(parent.id))?.refresh())?.state).toBe('finished')
     await connection.close()
   })
 })

@@ -11,9 +11,10 @@ import { detectKeyType } from './key-type.ts'
 import { foundation } from './migrations/foundation.ts'
 import type { Migration } from './migrations/migration.ts'
 import { nodeNames } from './migrations/node-names.ts'
+import { taggedMarks } from './migrations/tagged-marks.ts'
 import { raw, render, type Sql, sql } from './sql.ts'
 
-const migrations: readonly Migration[] = [foundation, nodeNames]
+const migrations: readonly Migration[] = [foundation, nodeNames, taggedMarks]
 
 interface SchemaStatus {
   readonly version: number

@@ -86,6 +86,7 @@ export type {
   GraphChildOptions,
   GraphCompensationOptions,
   GraphConditionBranches,
+  GraphDefaultOptions,
   GraphForkOptions,
   GraphHero,
   GraphHumanOptions,

@@ -9,6 +9,7 @@ import type { Decided } from './decision.ts'
 import { draftArgs, draftChild, draftCode, draftHuman, draftTest, draftTimeout, draftWait } from './draft-options.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type * as builder from './graph-builder.ts'
+import { graphDefaults, withDefaults } from './graph-defaults.ts'
 import type { DraftNode, GraphDraft, Parents } from './graph-draft.ts'
 import { isJob, type Job } from './job.ts'
 import { joinRule } from './join-rule.ts'
@@ -48,6 +49,15 @@ export class DraftBranch implements builder.GraphBuilder {
     this.#draft = draft
     this.#scopeOf = scopeOf
     this.#isChain = isChain
+  }
+
+  defaults(options: builder.GraphDefaultOptions): void {
+    this.#draft.adding(() => {
+      if (!this.#draft.isEmpty) {
+        throw new InvalidGraphError('The defaults of a graph come before its first node: they would not hold for it.')
+      }
+      this.#draft.defaults = { ...this.#draft.defaults, ...graphDefaults(options) }
+    })
   }
 
   node<Args, Output>(name: string, options: builder.NodeOptions<Args, Output>): NodeHandle<Output> {
@@ -260,7 +270,7 @@ export class DraftBranch implements builder.GraphBuilder {
   #shared(options: unknown, known: readonly string[], where: string): Shared {
     if (!isPlainObject(options)) throw new InvalidGraphError(`${where}: the options must be an object.`)
     refuseUnknownKeys(options as object, known, where)
-    const given = options as RawOptions
+    const given = withDefaults(options as RawOptions, this.#draft.defaults, known)
     const { test, asks } = draftTest(given, where)
     return {
       options: given,

@@ -19,6 +19,8 @@ import type { WorkflowClass } from './workflow.ts'
 
 /** `w` in `geneva.build(w => ...)`. */
 export interface GraphBuilder extends GraphBranch {
+  /** What all nodes take that say nothing else, and whose jobs do not. Before the first node. */
+  defaults(options: GraphDefaultOptions): void
   /** A rollback after a failure stops here: what came before stays. Not in branches. */
   savePoint(name: string, options?: PlaceSettings): NodeHandle
 }
@@ -75,6 +77,17 @@ export type FanOutOptions<Item, Args, Output> = NodeSettings &
 
 /** Extends every type that has no required field. */
 type NoFields = Record<never, never>
+
+export interface GraphDefaultOptions {
+  readonly retry?: StorableRetry
+  /** How long an attempt of a job may take. */
+  readonly timeout?: Duration
+  /** What happens when a node throws and is not retried. Not for nodes that are called once. */
+  readonly onException?: PolicyNotation
+  readonly queue?: string
+  /** 0 to 100, higher goes first. */
+  readonly priority?: number
+}
 
 /** How a node is undone, and whether its job may be called again. */
 export interface GraphCode<Args> {

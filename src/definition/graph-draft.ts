@@ -53,12 +53,18 @@ export class GraphDraft {
   readonly #forms = new Map<string, Form>()
   /** For the next ids, fetched together, since each call would cost as much as the rest of a node. */
   readonly #random: string[] = []
+  /** What nodes take that say nothing else. */
+  defaults: Readonly<Record<string, unknown>> = {}
   #hasBranches = false
   #closed = false
 
   constructor(limits: GraphLimits) {
     this.limits = limits
     this.tally = new GraphTally(limits)
+  }
+
+  get isEmpty(): boolean {
+    return this.#byId.size === 0
   }
 
   close(): void {

@@ -207,3 +207,60 @@ describe('a stored node', () => {
     expect(error.message).toContain('second')
   })
 })
+
+describe('the defaults of a graph', () => {
+  const careful = defineJob('careful', { retry: 5, timeout: '1m', onException: 'skip', queue: 'slow' }, async () => {})
+  const defaults = { retry: 3, timeout: '10s', onException: 'dlq', queue: 'graphs', priority: 7 } as const
+
+  it('hold for nodes that say nothing else, and whose jobs do not', () => {
+    const graph = buildGraph(w => {
+      w.defaults(defaults)
+      w.node('plain', { job: sweep })
+      w.node('own', { job: sweep, onException: 'cancel', timeout: '1s', priority: 1 })
+      w.node('careful', { job: careful })
+      w.node('once', { job: sweep, idempotent: false })
+      w.human('ask')
+      w.waitFor('news')
+      w.fork('apart', { a: b => b.node('inside', { job: sweep }), b: b => b.node('beside', { job: sweep }) })
+      w.savePoint('saved')
+    })
+    const plain = { retry: { attempts: 3 }, timeout_ms: 10_000, on_exception: 'dlq', queue: 'graphs', priority: 7 }
+    expect(nodeNamed(graph, 'plain')).toMatchObject(plain)
+    expect(nodeNamed(graph, 'inside')).toMatchObject(plain)
+    expect(nodeNamed(graph, 'own')).toMatchObject({ ...plain, on_exception: 'cancel', timeout_ms: 1000, priority: 1 })
+    expect(nodeNamed(graph, 'careful')).toEqual({
+      name: 'careful',
+      job: 'careful',
+      depends_on: expect.any(Array),
+      priority: 7,
+    })
+    expect(nodeNamed(graph, 'once')).toMatchObject({ once: { reconciles: false }, timeout_ms: 10_000 })
+    expect(nodeNamed(graph, 'once')).not.toHaveProperty('retry')
+    expect(nodeNamed(graph, 'once')).not.toHaveProperty('on_exception')
+    for (const name of ['ask', 'news']) {
+      expect(nodeNamed(graph, name)).toMatchObject({ on_exception: 'dlq', queue: 'graphs', priority: 7 })
+      expect(nodeNamed(graph, name)).not.toHaveProperty('timeout_ms')
+      expect(nodeNamed(graph, name)).not.toHaveProperty('wait_timeout_ms')
+    }
+    expect(nodeNamed(graph, 'saved')).not.toHaveProperty('on_exception')
+    const stored = JSON.stringify(graph.freeze('2026-01-01T00:00:00.000Z'))
+    expect(parseFrozenGraph(stored).nodes).toEqual(JSON.parse(stored).nodes)
+  })
+
+  it('may be said in parts, and are refused when they come late or are wrong', () => {
+    const graph = buildGraph(w => {
+      w.defaults({ retry: 2 })
+      w.defaults({ queue: 'graphs' })
+      w.node('a', { job: sweep })
+    })
+    expect(nodeNamed(graph, 'a')).toMatchObject({ retry: { attempts: 2 }, queue: 'graphs' })
+    const late = (w: GraphBuilder) => {
+      w.node('a', { job: sweep })
+      w.defaults({ retry: 2 })
+    }
+    expect(refused(late)).toContain('before its first node')
+    expect(refused(w => w.defaults({ onException: (() => 'skip') as never }))).toContain('The defaults of the graph')
+    expect(refused(w => w.defaults({ retries: 2 } as never))).toContain('retries')
+    expect(refused(w => w.defaults(null as never))).toContain('must be an object')
+  })
+})

@@ -201,11 +201,13 @@ async function ask(geneva: Geneva, verb: Verb, { id, step, flags }: Target & { i
   }
 }
 
-/** The steps that have failed and wait for somebody. */
+/** The steps that have failed, or were given up, and wait for somebody. */
 async function failedSteps(geneva: Geneva, id: string): Promise<string[]> {
   const { nodes } = await geneva.explain(id)
   const failed = nodes.filter(({ reasons }) => reasons.some(({ kind }) => kind === 'failed')).map(node => node.id)
-  if (failed.length > 0) return failed
+  const letters = await geneva.deadLetters({ workflowId: id })
+  const givenUp = letters.filter(({ kind }) => kind === 'forward').map(({ node }) => node)
+  if (failed.length + givenUp.length > 0) return [...new Set([...failed, ...givenUp])]
   throw new WrongUsage(`No step of workflow ${id} has failed: name the step that you mean.`)
 }
 

@@ -242,9 +242,13 @@ export class Bulk {
     if (step !== undefined) return act(step)
     const [explanation] = await explainWorkflows(engine, [id])
     const failed = explanation?.nodes.filter(node => node.reasons.some(({ kind }) => kind === 'failed')) ?? []
+    // One that was given up has its next attempt waiting, behind its letter.
+    const letters = await engine.store.listLetters({ workflowId: id, state: 'open', limit: 1000 })
+    const givenUp = letters.filter(({ kind }) => kind === 'forward').map(({ node }) => node)
+    const nodes = new Set([...failed.map(node => node.id), ...givenUp])
     const state = explanation?.state ?? 'ready'
-    if (failed.length === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
-    for (const node of failed) await act(node.id)
+    if (nodes.size === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
+    for (const node of nodes) await act(node)
   }
 }
 

@@ -130,4 +130,16 @@ forEachDatabase('a request to many workflows', database => {
   it('leaves everything as its events say', async () => {
     expect((await under.geneva.doctor()).findings).toEqual([])
   })
+
+  it('to failed steps reaches those that were given up, whose letters are closed by that', async () => {
+    const all = await start(0, 500)
+    expect(await states(all)).toEqual(['dlq', 'ready'])
+    expect(await under.geneva.all({ tag: 'batch' }).skip()).toMatchObject({ found: 2, changed: 2, refused: [] })
+    for (const wf of all) {
+      const charge = (await wf.nodesWithState()).find(({ name }) => name === 'charge')
+      expect(charge?.state).toBe('skipped')
+      expect((await wf.refresh()).state).toBe('ready')
+    }
+    expect(await under.geneva.deadLetters({ workflowId: all[0]?.id ?? '' })).toEqual([])
+  })
 })

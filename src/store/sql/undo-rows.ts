@@ -4,44 +4,125 @@
  */
 import type { TriedUndo, UndoFacts, UndoRow } from '../change.ts'
 import type { EndedState } from '../records.ts'
+import type { UndoStretch } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { ancestry, int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
 import { grouped } from './lock-facts.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
+/** How many rows the first look of a step shows. Each further look shows so many times more. */
+const firstLook = 4
+const growth = 8
+
+/** Of each workflow all that it has done, or what its rollback goes on with. */
 export async function undoFacts(
   context: SqlContext,
   executor: Executor,
-  workflowIds: readonly string[],
+  asked: ReadonlyMap<string, true | UndoStretch>,
 ): Promise<Map<string, UndoFacts>> {
-  if (workflowIds.length === 0) return new Map()
-  const [ended, seen] = await Promise.all([
-    executor.query(selectEnded(context, workflowIds)),
-    executor.query(selectEnds(context, workflowIds)),
-  ])
-  const place = new Map(seen.map((row, index) => [text(row, 'execution_id'), index]))
-  const rowsOf = grouped(ended, row => row)
-  return new Map(workflowIds.map(id => [id, factsFrom(rowsOf.get(id) ?? [], place)]))
+  const found = new Map<string, UndoFacts>()
+  for (const [id, stretch] of asked) {
+    const facts = stretch === true ? null : await factsOfStretch(context, executor, id, stretch)
+    if (facts !== null) found.set(id, facts)
+  }
+  const rest = [...asked.keys()].filter(id => !found.has(id))
+  for (const [id, facts] of await allFacts(context, executor, rest)) found.set(id, facts)
+  return found
 }
 
-function factsFrom(rows: readonly Row[], place: ReadonlyMap<string, number>): UndoFacts {
-  const newestFirst = (a: UndoRow, b: UndoRow) => (place.get(b.id) ?? -1) - (place.get(a.id) ?? -1)
-  const forward = rows.filter(row => text(row, 'kind') === 'forward').map(undoRow)
-  const tried = rows.filter(row => text(row, 'kind') === 'compensate').map(triedUndo)
-  return { rows: forward.toSorted(newestFirst), tried }
+async function allFacts(
+  context: SqlContext,
+  executor: Executor,
+  ids: readonly string[],
+): Promise<Map<string, UndoFacts>> {
+  if (ids.length === 0) return new Map()
+  const [ended, seen] = await Promise.all([
+    executor.query(selectEnded(context, ids)),
+    executor.query(selectEnds(context, ids)),
+  ])
+  const place = new Map(seen.map(row => [text(row, 'execution_id'), int(row, 'id')]))
+  const rowsOf = grouped(ended, row => row)
+  return new Map(ids.map(id => [id, factsFrom(rowsOf.get(id) ?? [], place)]))
 }
+
+function factsFrom(ended: readonly Row[], place: ReadonlyMap<string, number>): UndoFacts {
+  const newestFirst = (a: UndoRow, b: UndoRow) => (b.place ?? -1) - (a.place ?? -1)
+  const rows = ended.filter(isForward).map(row => ({ ...undoRow(row), place: place.get(text(row, 'id')) ?? null }))
+  return { rows: rows.toSorted(newestFirst), others: [], tried: triedIn(ended), isWhole: true }
+}
+
+/** `null`: the end comes first. */
+async function factsOfStretch(
+  context: SqlContext,
+  executor: Executor,
+  workflowId: string,
+  { undone, below, isEnough }: UndoStretch,
+): Promise<UndoFacts | null> {
+  for (let limit = firstLook; ; limit *= growth) {
+    const [standing, ended] = await Promise.all([
+      executor.query(selectUndone(context, undone)),
+      executor.query(selectStretch(context, workflowId, { below, limit })),
+    ])
+    const rows = new Map<string, UndoRow>()
+    for (const row of [...standing, ...ended].map(undoRow)) if (!rows.has(row.id)) rows.set(row.id, row)
+    const nodes = new Set([...rows.values()].map(row => row.node))
+    const attempts = nodes.size === 0 ? [] : await executor.query(selectAttempts(context, workflowId, nodes))
+    const others = attempts.filter(row => isForward(row) && !rows.has(text(row, 'id'))).map(undoRow)
+    const facts = { rows: [...rows.values()], others, tried: triedIn(attempts), isWhole: false }
+    if (isEnough(facts)) return facts
+    if (ended.length < limit) return null
+  }
+}
+
+const undoColumns = raw(
+  'e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ancestry_hash, e.parents',
+)
 
 function selectEnded(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at,
-      e.ancestry_hash, e.parents from ${context.tables.history} e
+  return sql`select ${undoColumns} from ${context.tables.history} e
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind in ('forward', 'compensate')`
 }
 
+const isEnd = raw(`v.type in ('step.completed', 'step.failed', 'step.skipped')`)
+
 function selectEnds(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select v.execution_id from ${context.tables.events} v
-    where ${context.among(raw('v.workflow_id'), ids)} and v.type in ('step.completed', 'step.failed', 'step.skipped')
-      and v.execution_id is not null order by v.id`
+  return sql`select v.id, v.execution_id from ${context.tables.events} v
+    where ${context.among(raw('v.workflow_id'), ids)} and ${isEnd} and v.execution_id is not null order by v.id`
+}
+
+function selectUndone(context: SqlContext, id: string): Sql {
+  return sql`select ${undoColumns}, null as place from ${context.tables.history} e where e.id = ${context.id(id)}`
+}
+
+/** Back from an event, leaving out what is undone already and what never has to be. */
+function selectStretch(
+  context: SqlContext,
+  workflowId: string,
+  { below, limit }: { readonly below: number; readonly limit: number },
+): Sql {
+  const { events, history } = context.tables
+  return sql`select ${undoColumns}, v.id as place from ${events} v
+    ${context.dialect.keyedJoin} ${history} e on ${context.dialect.sameKey('e.id', 'v.execution_id')}
+    where v.workflow_id = ${context.id(workflowId)} and v.id < ${below} and ${isEnd}
+      and (e.state = 'completed' or (e.state in ('failed', 'skipped') and e.started_at is not null))
+    order by v.id desc limit ${limit}`
+}
+
+/** All attempts at the nodes, and all that were made to undo them. */
+function selectAttempts(context: SqlContext, workflowId: string, nodes: ReadonlySet<string>): Sql {
+  const keys = [...nodes].map(node => [workflowId, node])
+  const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
+  return sql`select ${undoColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.history} e
+    on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind in ('forward', 'compensate')`
+}
+
+function isForward(row: Row): boolean {
+  return text(row, 'kind') === 'forward'
+}
+
+function triedIn(rows: readonly Row[]): TriedUndo[] {
+  return rows.filter(row => text(row, 'kind') === 'compensate').map(triedUndo)
 }
 
 function undoRow(row: Row): UndoRow {
@@ -56,6 +137,7 @@ function undoRow(row: Row): UndoRow {
     reason: optionalText(row, 'reason'),
     startedAt: optionalInt(row, 'started_at'),
     ancestry: ancestry(row),
+    place: 'place' in row ? optionalInt(row, 'place') : null,
   }
 }
 

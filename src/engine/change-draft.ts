@@ -15,6 +15,7 @@ import type {
   NewLetter,
   RowMove,
   TriedUndo,
+  UndoFacts,
   UndoRow,
   WorkflowChange,
   WorkflowFacts,
@@ -172,6 +173,11 @@ export class ChangeDraft {
   /** Compensations that have ended, those of this change included. */
   triedUndos(): TriedUndo[] {
     return this.#undo.tried(this.#endings)
+  }
+
+  /** What a rollback goes by, as it will be. */
+  undoFacts(): UndoFacts {
+    return this.#undo.facts(this.#endings)
   }
 
   /** A rollback moves an ended row on. Its outcome stays what it is. */

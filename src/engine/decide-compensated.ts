@@ -12,7 +12,7 @@ import { isEnd } from './end-watch.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
 import { insertCompensation, lostReason, nodeToUndo, undoNext } from './rollback.ts'
 import type { StepReport } from './step-report.ts'
-import { undoneBy } from './stored-input.ts'
+import { undoneBy, undonePlace } from './stored-input.ts'
 
 export function decideCompensated(
   draft: ChangeDraft,
@@ -128,7 +128,8 @@ function again(
   const undone = undoneRow(draft, row)
   const found = undone === null ? null : nodeToUndo(plan, { ...undone, state: 'completed', outcome: 'success' })
   if (undone === null || found === null) return goOn(draft, plan, null)
-  return insertCompensation(draft, plan, { ...found, row: undone, runOn: null, ...next })
+  const place = undonePlace(row.input)
+  return insertCompensation(draft, plan, { ...found, row: undone, runOn: null, place, ...next })
 }
 
 function settle(draft: ChangeDraft, row: ActiveExecution, state: 'rolled_back' | 'failed'): void {

@@ -13,6 +13,7 @@ import { isPassive } from './pass-node.ts'
 import { currentName, deadlineSlot, endNode, hasCode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
+import { nextStretch } from './undo-stretch.ts'
 import { stopTimerSlot } from './wind-down.ts'
 
 export function targetFor(course: Course, requests: readonly FinishRequest[]): ChangeTarget {
@@ -21,7 +22,9 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const settle = requests.map(request => request.claimed.execution.id)
   const repeated = requests.some(request => request.repeated)
   const heals = needsHealing(course, requests)
-  if (heals || isSelective(graph)) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
+  // What undoes a step starts nothing, whatever the joins are like.
+  const selects = isSelective(graph) && requests.some(({ claimed }) => claimed.execution.kind !== 'compensate')
+  if (heals || selects) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
   const stops = requests.some(({ report }) => concernsAll(report))
   const nodes = requests.map(({ claimed }) => currentName(graph, claimed.execution.node))
   const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
@@ -118,7 +121,7 @@ export function closerLook(
   const signaled = requests.flatMap(({ claimed, report }) =>
     report.kind === 'wait' ? currentName(graph, claimed.execution.node) : [],
   )
-  const undo = isUndoing(course, facts, requests)
+  const undo = isUndoing(course, facts, requests) && (nextStretch(course, facts, requests) ?? true)
   const nothing =
     !others && !undo && [parents, waiting, starts, states, outworn, signaled].every(list => list.length === 0)
   return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled }

@@ -17,7 +17,7 @@ export async function previewRollback(engine: Engine, id: string, kind: 'cancel'
     draft.setWorkflow({ rollback: draft.workflow.rollback ?? rollbackOf(kind, null) })
     return rowsToUndo(draft, plan).map(row => ({
       executionId: row.id,
-      step: row.node,
+      step: row.nodeName ?? row.node,
       attempt: row.attempt,
       compensation: nodeToUndo(plan, row)?.compensation.name ?? null,
     }))

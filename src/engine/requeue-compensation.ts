@@ -2,6 +2,7 @@
 import { InvalidStateError } from '../errors.ts'
 import type { NewLetter } from '../store/change.ts'
 import type { ChangeDraft, Request } from './change-draft.ts'
+import { isEnd } from './end-watch.ts'
 import type { Plan } from './plan.ts'
 import { insertCompensation, nodeToUndo, undoSlot } from './rollback.ts'
 
@@ -21,5 +22,7 @@ export function requeueCompensation(draft: ChangeDraft, letter: NewLetter, reque
   }
   draft.closeLetter(letter, 'requeued', request)
   if (row.state === 'failed') draft.moveEnded(row, 'compensating')
+  const { rollback } = draft.workflow
   if (draft.rowIn(undoSlot) === null) insertCompensation(draft, plan, { ...undone, row, runOn: null })
+  else if (rollback !== null && !isEnd(draft.state)) draft.setWorkflow({ rollback: { ...rollback, requeued: true } })
 }

@@ -4,7 +4,8 @@
  * middle goes on where it stopped. Pure changes to a draft, which must show history.
  */
 import type { GraphCompensation, GraphNode } from '../definition/graph.ts'
-import type { NewExecution, UndoRow } from '../store/change.ts'
+import { invariant } from '../primitives/invariant.ts'
+import type { NewExecution, UndoFacts, UndoRow } from '../store/change.ts'
 import { noProgress, type Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
@@ -31,13 +32,25 @@ export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = n
   for (const row of rowsToUndo(draft, plan)) {
     const undone = nodeToUndo(plan, row)
     if (undone !== null) {
+      // What is undone once more is out of turn, and tells nothing of how far the others have come.
+      const place = row.state === 'compensating' ? null : (row.place ?? null)
       if (row.state !== 'compensating') draft.moveEnded(row, 'compensating')
-      return insertCompensation(draft, plan, { row, ...undone, runOn })
+      noteRequeued(draft, row)
+      return insertCompensation(draft, plan, { row, ...undone, runOn, place })
     }
     draft.moveEnded(row, 'rolled_back')
   }
+  const { undo, workflow } = draft.facts
+  invariant(undo?.isWhole !== false, `Nobody has looked whether all of workflow ${workflow.id} is undone.`)
   endRollback(draft)
   return null
+}
+
+/** Once none waits out of turn, the steps of the rollback need not look for one any more. */
+function noteRequeued(draft: ChangeDraft, begun: UndoRow): void {
+  const { rollback } = draft.workflow
+  if (!rollback?.requeued || draft.undoRows().some(row => row.state === 'compensating' && row.id !== begun.id)) return
+  draft.setWorkflow({ rollback: { ...rollback, requeued: false } })
 }
 
 function endRollback(draft: ChangeDraft): void {
@@ -53,19 +66,29 @@ function endRollback(draft: ChangeDraft): void {
 /** Newest first. A workflow without any compensation is no saga: what it has done stays done. */
 export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
   if (!plan.graph.isSaga && !plan.previous?.isSaga) return []
-  const rows = draft.undoRows()
-  const latest = new Map<string, number>()
-  // An attempt that never began says nothing about what those before it have done, unless it was taken as done.
-  const done = rows.filter(({ startedAt, outcome }) => startedAt !== null || takenAsDone.has(outcome))
-  for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
-  const tried = new Set(draft.triedUndos().flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
-  const again = rows.filter(row => row.state === 'compensating')
-  const bound = draft.workflow.rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))
-  const reached = bound === -1 ? rows : rows.slice(0, bound)
-  return [...again, ...reached.filter(row => isUndone(row, latest) && !tried.has(row.id))]
+  const facts = draft.undoFacts()
+  const again = facts.rows.filter(row => row.state === 'compensating')
+  return [...again, ...rowsInTurn(facts, plan, draft.workflow.rollback)]
 }
 
-function isSavePoint(plan: Plan, row: UndoRow): boolean {
+/** What the steps of a graph are called and undone by. */
+export type UndoPlan = Pick<Plan, 'graph' | 'previous' | 'renamed'>
+
+/** Newest first. Those that are being undone, or were given up and are to be undone once more, are not among them. */
+export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, rollback: Rollback | null): UndoRow[] {
+  const { rows } = facts
+  const latest = new Map<string, number>()
+  // An attempt that never began says nothing about what those before it have done, unless it was taken as done.
+  const isDone = ({ startedAt, outcome }: UndoRow) => startedAt !== null || takenAsDone.has(outcome)
+  const done = [...rows, ...facts.others].filter(isDone)
+  for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
+  const tried = new Set(facts.tried.flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
+  const bound = rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))
+  const reached = bound === -1 ? rows : rows.slice(0, bound)
+  return reached.filter(row => isUndone(row, latest) && !tried.has(row.id))
+}
+
+function isSavePoint(plan: UndoPlan, row: UndoRow): boolean {
   return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
 }
 
@@ -82,7 +105,7 @@ interface Undone {
 }
 
 /** `null`: there is nothing to call. The items of an `each` node are undone, each on its own, and not the node itself. */
-export function nodeToUndo(plan: Plan, row: UndoRow): Undone | null {
+export function nodeToUndo(plan: UndoPlan, row: UndoRow): Undone | null {
   const name = currentName(plan, row.node)
   const node = plan.graph.find(name) ?? plan.previous?.find(row.node) ?? null
   const compensation = node?.compensation
@@ -95,13 +118,15 @@ export function nodeToUndo(plan: Plan, row: UndoRow): Undone | null {
 export interface NextCompensation extends Undone {
   readonly row: UndoRow
   readonly runOn: RunOn | null
+  /** How far back the rollback comes with it, as the number of an event; `null`: the next step has to look at everything. */
+  readonly place?: number | null
   readonly inMs?: number
   readonly failures?: number
   readonly crashes?: number
 }
 
 export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCompensation): NewExecution {
-  const { node, row, compensation, runOn, inMs = 0, failures = 0, crashes = 0 } = next
+  const { node, row, compensation, runOn, place = null, inMs = 0, failures = 0, crashes = 0 } = next
   const attempt =
     1 + draft.triedUndos().reduce((most, undo) => Math.max(most, undo.node === row.node ? undo.attempt : 0), 0)
   const isMethod = node.job === undefined && node.workflow === undefined && hasCode(plan.graph, node)
@@ -127,7 +152,7 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
     failures,
     crashes,
     progress: owner === null ? noProgress : { ...noProgress, runs: 1 },
-    input: markUndo(row.id),
+    input: markUndo(row.id, place),
     ancestry: ancestryOf(`${row.node}${undoSlot}`, attempt, [{ id: row.id, hash: row.ancestry.hash }]),
   })
 }

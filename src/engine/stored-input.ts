@@ -24,8 +24,8 @@ type Mark =
   /** A `child` node: the workflow that it has started, or the one that was there already. */
   | { readonly child: string }
   | { readonly existing: string }
-  /** A compensation: the execution that it undoes. */
-  | { readonly undoes: string }
+  /** A compensation: the execution that it undoes, and the event from which on nothing else is left to be undone. */
+  | { readonly undoes: string; readonly place?: number }
   /** A call was lost, and its own code is asked first whether it happened. What it was given is kept beside it. */
   | { readonly reconcile: true; readonly given?: unknown }
 
@@ -76,14 +76,20 @@ export function childIn(input: string | null): ChildKey | null {
   return 'existing' in mark ? { workflowId: mark.existing, isOwn: false } : null
 }
 
-export function markUndo(executionId: string): string {
-  return written({ undoes: executionId })
+export function markUndo(executionId: string, place: number | null = null): string {
+  return written(place === null ? { undoes: executionId } : { undoes: executionId, place })
 }
 
 /** The execution that a compensation undoes. */
 export function undoneBy(input: string | null): string {
   const mark = markIn(input)
   return mark !== null && 'undoes' in mark ? mark.undoes : ''
+}
+
+/** How far back a rollback had come with this compensation, as the number of an event; `null`: it is not known. */
+export function undonePlace(input: string | null): number | null {
+  const mark = markIn(input)
+  return mark !== null && 'undoes' in mark ? (mark.place ?? null) : null
 }
 
 /** The call that had this input was lost. */

@@ -3,7 +3,7 @@
  * what it has moved on. It decides nothing.
  */
 import { invariant } from '../primitives/invariant.ts'
-import type { Ending, TriedUndo, UndoRow, WorkflowChange, WorkflowFacts } from '../store/change.ts'
+import type { Ending, TriedUndo, UndoFacts, UndoRow, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { EndedState } from '../store/records.ts'
 
 const nothing: readonly never[] = []
@@ -24,6 +24,11 @@ export class UndoView {
     const now = endings.filter(({ execution }) => execution.kind === 'forward').toReversed()
     const rows = [...now.map(ending => ({ ...ending.execution, ...ending })), ...undo.rows]
     return rows.map(row => ({ ...row, state: this.#moved?.get(row.id) ?? row.state }))
+  }
+
+  facts(endings: readonly Ending[]): UndoFacts {
+    const { others = nothing, isWhole = false } = this.#facts.undo ?? {}
+    return { rows: this.rows(endings), others, tried: this.tried(endings), isWhole }
   }
 
   tried(endings: readonly Ending[]): TriedUndo[] {

@@ -266,7 +266,12 @@ export interface LatestEnding {
 export type UndoRow = Pick<
   LatestEnding,
   'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
-> & { readonly startedAt: number | null; readonly nodeName?: string | null }
+> & {
+  readonly startedAt: number | null
+  readonly nodeName?: string | null
+  /** The number of the event of its end, where that has been written. */
+  readonly place?: number | null
+}
 
 /** A compensation that has ended, and the execution that it was to undo. */
 export interface TriedUndo {
@@ -280,5 +285,10 @@ export interface TriedUndo {
 export interface UndoFacts {
   /** In the order of their ends, newest first. */
   readonly rows: readonly UndoRow[]
+  /** Further attempts at the nodes of these rows, where not all rows are shown. Nothing of them is undone by this decision. */
+  readonly others: readonly UndoRow[]
+  /** At the nodes of these rows. */
   readonly tried: readonly TriedUndo[]
+  /** `rows` is all that the workflow has done. */
+  readonly isWhole: boolean
 }

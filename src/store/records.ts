@@ -89,6 +89,8 @@ export interface Rollback {
   readonly kind: 'failure' | 'cancel'
   /** A compensation was given up, so it ends `failed` in any case. */
   readonly givenUp: boolean
+  /** One that was given up was requeued meanwhile and waits for its turn, out of the order of the others. */
+  readonly requeued?: boolean
   readonly message: string | null
   readonly by: string | null
 }

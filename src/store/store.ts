@@ -2,7 +2,7 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { AssumedFacts, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { AssumedFacts, StartResult, UndoFacts, WorkflowChange, WorkflowFacts } from './change.ts'
 
 export type { StartResult } from './change.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
@@ -120,14 +120,24 @@ export interface CloserLook {
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
   /** Whether rows go on that the facts do not show. */
   readonly others: boolean
-  /** What the workflow has done, for a rollback. */
-  readonly undo?: boolean
+  /** What the workflow has done, for a rollback: all of it, or what comes next. */
+  readonly undo?: boolean | UndoStretch
   /** Nodes of whose ended attempts those up to a number are not kept any longer. */
   readonly outworn: readonly { readonly node: string; readonly upTo: number }[]
   /** Executions whose decisions are needed. */
   readonly decided?: readonly string[]
   /** Nodes for which signals may have been kept. */
   readonly signaled?: readonly string[]
+}
+
+/** What a rollback goes on with: so much of what had ended before as it needs for its next step, newest first. */
+export interface UndoStretch {
+  /** The execution that was being undone, which is shown as well. */
+  readonly undone: string
+  /** The number of an event: whatever ended with a later one is settled. */
+  readonly below: number
+  /** Asked about more and more. What is never enough is replaced by all that the workflow has done. */
+  isEnough(facts: UndoFacts): boolean
 }
 
 export interface ChangeCall {

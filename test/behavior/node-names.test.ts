@@ -12,6 +12,7 @@ const charge = defineJob('charge card', { onException: 'dlq' }, async (_: { amou
   if (broken) throw new Error('declined')
   return 7
 })
+const refund = defineJob('refund', async (_: { amount?: number }) => {})
 const slow = defineJob('slow', { timeout: '20ms' }, async () => new Promise<void>(() => {}))
 const asking = defineJob('asking', async (_: { of?: unknown }, job) => job.output('charge'))
 const skipping = defineJob('skipping', async (_: { of?: unknown }, job) => job.skip())
@@ -21,7 +22,7 @@ function order(w: GraphBuilder): void {
   w.node('confirm', { job: charge, args: { amount: 2 } })
 }
 
-const jobs = [charge, slow, asking, skipping]
+const jobs = [charge, slow, asking, skipping, refund]
 
 forEachDatabase('a node of a graph that is built at run time', database => {
   const under = useGeneva(database, { jobs, telemetry: { metrics: true } })
@@ -111,6 +112,20 @@ forEachDatabase('a node of a graph that is built at run time', database => {
       asks: expect.stringContaining('Step charge of workflow'),
       refers: expect.stringContaining('`job.output("charge", null)`'),
     })
+  })
+
+  it('goes by its name in what a rollback would undo', async () => {
+    const { geneva } = under
+    const saga = geneva.build(w => {
+      w.node('charge', { job: charge, args: {}, compensate: refund })
+      w.node('later', { job: charge, args: {}, wait: '1 hour' })
+    })
+    const wf = await geneva.startGraph(saga)
+    await under.runDue()
+    const [done] = await wf.history()
+    expect(await wf.previewRollback()).toEqual([
+      { executionId: done?.id, step: 'charge', attempt: 1, compensation: 'refund' },
+    ])
   })
 
   it('is one line in metrics and statistics, however many workflows have it', async () => {

@@ -174,7 +174,9 @@ forEachDatabase('query plans', database => {
       }),
     )
     for (const statement of planner.analyze) await real.query(raw(statement))
-    const look = () => closerLookOf({ parents: ['n1', 'n2'], waiting: [{ prefix: 'all/', count: 2 }], others: true })
+    const undo = { undone: workflowId, below: 1_000_000_000, isEnough: () => true }
+    const waiting = [{ prefix: 'all/', count: 2 }]
+    const look = () => closerLookOf({ parents: ['n1', 'n2'], waiting, others: true, undo })
     const asked = { workflowId, slots: ['n0', 'n3', '#stop'], fanIns: ['n7', ''] }
     const small = (await store.listWorkflows({ limit: 1, states: ['finished'] }))[0]?.workflow.id ?? ''
     const plans = await plansOf(async () => {
@@ -194,8 +196,11 @@ forEachDatabase('query plans', database => {
       'e.node = r.node',
       'a.slot >=',
       'from geneva_drive_graphs',
+      's.id as place',
     ]
     for (const part of parts) expect([part, concern(part) > 0]).toEqual([part, true])
+    const back = plans.filter(({ text }) => text.includes('s.id as place'))
+    expect(back.filter(({ plan }) => plan.some(line => planner.sorts.test(line)))).toEqual([])
   })
 })
 

@@ -11,17 +11,24 @@ export interface Recording {
   readonly database: Database
   /** The statements since the last call. */
   take(): Sql[]
+  /** How many rows were read in all. */
+  answered(): number
 }
 
 export function recordingDatabase(inner: Database): Recording {
   let statements: Sql[] = []
+  let answered = 0
   const note = (statement: Sql) => {
     statements.push(statement)
     return statement
   }
   const executor = (real: Executor): Executor => ({
     pipelines: real.pipelines,
-    query: statement => real.query(note(statement)),
+    query: async statement => {
+      const rows = await real.query(note(statement))
+      answered += rows.length
+      return rows
+    },
     run: statement => real.run(note(statement)),
   })
   const transaction = (real: Transaction): Transaction => ({
@@ -53,6 +60,7 @@ export function recordingDatabase(inner: Database): Recording {
       statements = []
       return taken
     },
+    answered: () => answered,
   }
 }
 

@@ -31,7 +31,7 @@ export async function lookCloser(
   if (looks.size === 0) return facts
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
-  const undoing = [...looks].flatMap(([id, look]) => (look.undo ? id : []))
+  const undoing = new Map([...looks].flatMap(([id, { undo }]) => (undo ? [[id, undo] as const] : [])))
   const wanted = [...looks].flatMap(([workflowId, { signaled = [] }]) => signaled.map(node => ({ workflowId, node })))
   const [decisions, signals, undo, parents, waiting, states, going, old] = await Promise.all([
     decisionsOn(

@@ -288,6 +288,8 @@ export class PlayedWorkflow {
       tried: rows
         .filter(row => row.kind === 'compensate')
         .map(row => ({ ...row, undoes: row.ancestry.parents[0] ?? '' })),
+      others: [],
+      isWhole: true,
     }
   }
 

@@ -11,6 +11,7 @@ import {
   markReconcile,
   markUndo,
   undoneBy,
+  undonePlace,
 } from '../../../src/engine/stored-input.ts'
 import { decodeValue, encodeValue } from '../../../src/primitives/json-codec.ts'
 
@@ -38,6 +39,13 @@ it('every mark is read as what it is, and as nothing that anybody gave', () => {
     [null, null, '', true],
   ])
   expect(marks.map(givenIn)).toEqual(marks.map(() => null))
+})
+
+it('a compensation tells how far back its rollback has come, where that is known', () => {
+  expect([undoneBy(markUndo('5', 17)), undonePlace(markUndo('5', 17))]).toEqual(['5', 17])
+  expect(
+    [...marks, null, encoded({ undoes: '5', place: 17 })].map(undonePlace).filter(place => place !== null),
+  ).toEqual([])
 })
 
 it('no value is read as a mark, also if it is the text or the contents of one', () => {

@@ -1,0 +1,28 @@
+/**
+ * How much of history a step of a rollback has to look at: as far as the next thing that somebody has to be called for. A
+ * rollback goes back and never forward again, so whatever ended after what it has just undone is settled. Its beginning and
+ * its end, and whatever else is out of the order, are decided with everything in sight.
+ */
+import type { UndoFacts, WorkflowFacts } from '../store/change.ts'
+import type { UndoStretch } from '../store/store.ts'
+import type { Course } from './courses.ts'
+import type { FinishRequest } from './finish-request.ts'
+import { nodeToUndo, rowsInTurn } from './rollback.ts'
+import { undoneBy, undonePlace } from './stored-input.ts'
+
+/** `null`: everything has to be looked at. */
+export function nextStretch(
+  { graph, previous }: Course,
+  { workflow }: WorkflowFacts,
+  requests: readonly FinishRequest[],
+): UndoStretch | null {
+  const [request, ...others] = requests
+  const { state, rollback } = workflow
+  if (request === undefined || others.length > 0 || state !== 'rolling_back' || rollback?.requeued) return null
+  const { kind, input } = request.claimed.execution
+  const below = kind === 'compensate' ? undonePlace(input) : null
+  if (below === null) return null
+  const plan = { graph, previous, renamed: graph.renamed }
+  const isEnough = (facts: UndoFacts) => rowsInTurn(facts, plan, rollback).some(row => nodeToUndo(plan, row) !== null)
+  return { undone: undoneBy(input), below, isEnough }
+}

@@ -162,6 +162,7 @@ class Applying {
         error,
         reason: waitingReason({ action, failures }),
       })
+      leavePlace(draft, this.#plan, row.node)
       return passReadyJoins(draft, this.#plan, this.#runOn)
     }
     switch (action) {

@@ -41,7 +41,12 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
     finishWorkflow(draft, plan)
     return
   }
-  if (mustHeal(draft, plan)) heal(draft, plan)
+  if (mustHeal(draft, plan)) {
+    heal(draft, plan)
+    // What has waited for a join that is lost now acts, and nothing is left to be resumed.
+    actOnLostJoins(draft, plan)
+    if (draft.state !== 'paused') return
+  }
   draft.moveWorkflow('ready', request)
   if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })

@@ -13,6 +13,7 @@ import { isPassive } from './pass-node.ts'
 import { currentName, deadlineSlot, endNode, hasCode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
+import { waitingPolicyOf } from './waiting-policy.ts'
 import { stopTimerSlot } from './wind-down.ts'
 
 export function targetFor(course: Course, requests: readonly FinishRequest[]): ChangeTarget {
@@ -125,19 +126,23 @@ export function closerLook(
 }
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
-function isUndoing(course: Course, { workflow }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
-  const { graph } = course
+function isUndoing(course: Course, { workflow, latest }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
   if (!mayBeUndone(course)) return false
-  if (workflow.state === 'rolling_back') return true
+  if (workflow.state === 'rolling_back' || (isSelective(course.graph) && somethingWaits(latest))) return true
   return requests.some(
     ({ claimed, report }) =>
-      claimed.execution.kind === 'compensate' || concernsAll(report) || (isSelective(graph) && mayLoseJoin(report)),
+      claimed.execution.kind === 'compensate' || concernsAll(report) || mayLoseJoin(course, report),
   )
 }
 
+/** What a policy of an earlier failure has waited with acts as soon as its join is lost, whatever is reported. */
+function somethingWaits(latest: WorkflowFacts['latest']): boolean {
+  return [...(latest?.values() ?? [])].some(ending => waitingPolicyOf(ending) !== null)
+}
+
 /** A branch that is skipped, or that a condition leaves out, may be the one that a join needed. */
-function mayLoseJoin(report: StepReport): boolean {
-  return report.kind !== 'completed' || report.result !== undefined
+function mayLoseJoin({ graph }: Course, report: StepReport): boolean {
+  return isSelective(graph) && (report.kind !== 'completed' || report.result !== undefined)
 }
 
 /** The graph has compensations, or had some. */

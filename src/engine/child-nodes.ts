@@ -9,7 +9,7 @@ import { isEnd } from './end-watch.ts'
 import { type Plan, waitSlotPrefix } from './plan.ts'
 import { markChild, markHeld } from './stored-input.ts'
 import { limitWait } from './waits.ts'
-import { childOf, endIfNothingRuns } from './wind-down.ts'
+import { childOf, endIfNothingRuns, stopChild } from './wind-down.ts'
 
 /**
  * The child was started in the same transaction, unless another one holds its place. Then the node is claimed once more and
@@ -28,6 +28,15 @@ export function waitForChild(draft: ChangeDraft, plan: Plan, row: ActiveExecutio
     input: markHeld(holder),
     reason: `workflow ${holder} holds the place of its child`,
   })
+}
+
+/** A join was decided without the node while it started its child, which is there now, and which nobody waits for. */
+export function abandonChild(draft: ChangeDraft, plan: Plan, row: ActiveExecution, order: StartOrder): void {
+  waitForChild(draft, plan, row, order)
+  const begun = draft.rowIn(row.slot)
+  if (begun === null) return
+  stopChild(draft, begun, { by: null, reason: null }, plan)
+  draft.end(begun, 'canceled', 'superseded')
 }
 
 /** The watch stands already, so an end that is not seen here wakes the node later. */

@@ -9,6 +9,7 @@ import { isSatisfied } from './is-satisfied.ts'
 import { latestUnder } from './parents.ts'
 import { leaveOut } from './pass-node.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
+import { stopChild } from './wind-down.ts'
 
 /** How a branch stands. `left_out`: nothing of it was taken. `skipped`: what was taken was skipped. */
 export type BranchStanding = 'open' | 'succeeded' | 'skipped' | 'left_out' | 'failed'
@@ -165,7 +166,10 @@ export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch):
   for (const row of draft.rows()) {
     if (!isLoser(currentName(plan, row.node))) continue
     if (row.state === 'in_progress') draft.stop(row)
-    else draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+    else {
+      stopChild(draft, row, { by: null, reason: null }, plan)
+      draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+    }
   }
   for (const node of plan.graph.inOrder()) {
     if (!losers.has(node.id) || latestUnder(draft, plan, node.id) !== null) continue

@@ -1,8 +1,9 @@
-/** A `child` node in a branch of a join that need not wait for all, and whose start is refused. */
+/** A `child` node in a branch of a join that need not wait for all: one whose start is refused, and one that loses. */
 import { beforeEach, expect, it } from 'vitest'
 import { type Child, defineHero, defineJob, type Signal, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 interface Person {
   readonly id: string
@@ -45,11 +46,28 @@ const Skips = parent('kid skips', 'skip')
 const Pauses = parent('kid pauses', 'pause')
 const Again = parent('kid again', 'reattempt')
 
+class Race extends Workflow<null, Person> {
+  static {
+    this.fork(
+      'both',
+      {
+        a: b => b.child('kid', { workflow: Kid, start: wf => ({ hero: wf.input }) }),
+        b: b => b.step('other', { wait: '1 min' }),
+      },
+      { join: 'any' },
+    )
+    this.step('after')
+  }
+  async kid(_: Child<Kid>) {}
+  async other() {}
+  async after() {}
+}
+
 let people = 0
 const ok = defineJob('ok', async () => 1)
 
 forEachDatabase('a child in a branch that a join can do without', database => {
-  const under = useGeneva(database, { workflows: [Kid, Skips, Pauses, Again], jobs: [ok] })
+  const under = useGeneva(database, { workflows: [Kid, Skips, Pauses, Again, Race], jobs: [ok] })
 
   let name = ''
 
@@ -113,6 +131,17 @@ forEachDatabase('a child in a branch that a join can do without', database => {
     expect(wf.state).toBe('finished')
     expect((await wf.history()).map(({ step, outcome }) => `${step} ${outcome}`)).toContain('kid skipped_by_exception')
     expect((await wf.history()).map(({ step, outcome }) => `${step} ${outcome}`)).toContain('after success')
+  })
+
+  it('is canceled when the join goes on without it', async () => {
+    const wf = await pass(await under.geneva.start(Race, { input: { id: name } }), 90_000)
+    expect(wf.state).toBe('finished')
+    expect(await ends(wf)).toEqual(['after success', 'kid superseded'])
+    await waitFor(async () => {
+      await under.runDue()
+      const kid = await under.geneva.find({ hero: People.ref(name) })
+      return kid?.parentId === wf.id && kid.state === 'canceled'
+    })
   })
 
   it('leaves everything as its events say', async () => {

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { Graph, type GraphNode, type JoinRule } from '../../../src/definition/graph.ts'
 import { decideResume } from '../../../src/engine/decide-request.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import { graphOf, threw } from './facts.ts'
+import type { StartOrder } from '../../../src/store/store.ts'
+import { done, facts, finished, graphOf, planFor, rowOf, threw } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
 const request = { by: null, reason: null }
@@ -130,4 +131,17 @@ it('a step that completes under code which has lost the last branch of a join ro
   expect(wf.workflow.state).toBe('rolling_back')
   expect(wf.undo()).toBe('enter')
   expect(wf.workflow.state).toBe('failed')
+})
+
+it('a child that was started while a join was decided without it is canceled', () => {
+  const edges = { f: '', kid: 'f', b: 'f', j: 'kid b', z: 'j' }
+  const graph = graphOf(edges, { f: fork, kid: { kind: 'child' }, j: join({ atLeast: 1 }, 'kid', 'b') })
+  const running = rowOf('kid')
+  const seen = facts({ active: [running, rowOf('z')], latest: done('f', 'b', 'j') })
+  const order = { id: '55', type: 'Kid', hero: null } as unknown as StartOrder
+  const started = new Map([['55', { kind: 'started', workflow: { ...seen.workflow, id: '55' } } as const]])
+  const report: StepReport = { kind: 'child', order }
+  const { change } = finished({ ...seen, started }, running, report, { plan: planFor(graph) })
+  expect(change.endings).toMatchObject([{ state: 'canceled', outcome: 'superseded' }])
+  expect(change.insertions).toMatchObject([{ slot: '#cascade/kid', input: expect.stringContaining('"child":"55"') }])
 })

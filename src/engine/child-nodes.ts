@@ -2,18 +2,19 @@
  * Nodes that wait for another workflow: how the wait begins, and how the end of that workflow wakes the node. What the end
  * means for the node is decided by a worker that claims it then. Pure changes to a draft.
  */
-import { WorkflowAlreadyActiveError } from '../errors.ts'
-import { describeError } from '../primitives/describe-error.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
 import { type Plan, waitSlotPrefix } from './plan.ts'
-import { markChild } from './stored-input.ts'
+import { markChild, markHeld } from './stored-input.ts'
 import { limitWait } from './waits.ts'
-import { childOf, endIfNothingRuns } from './wind-down.ts'
+import { childOf, endIfNothingRuns, stopChild } from './wind-down.ts'
 
-/** The child was started in the same transaction, unless another one holds its place. */
+/**
+ * The child was started in the same transaction, unless another one holds its place. Then the node is claimed once more and
+ * throws, so that its retries and its policy are asked, which may be code of the user's, as after any other error.
+ */
 export function waitForChild(draft: ChangeDraft, plan: Plan, row: ActiveExecution, order: StartOrder): void {
   const result = draft.facts.started.get(order.id)
   if (result?.kind === 'started') {
@@ -21,10 +22,21 @@ export function waitForChild(draft: ChangeDraft, plan: Plan, row: ActiveExecutio
     limitWaitIn(draft, plan, row.slot)
     return
   }
-  const hero = `${order.hero?.type} ${order.hero?.idText}`
-  const error = new WorkflowAlreadyActiveError(order.type, hero, result?.workflow.id ?? '')
-  draft.end(row, 'failed', 'paused_by_exception', { error: { ...describeError(error), stack: null } })
-  draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
+  const holder = result?.workflow.id ?? ''
+  draft.move(row, draft.isHeld ? 'paused' : 'scheduled', {
+    due: { inMs: 0 },
+    input: markHeld(holder),
+    reason: `workflow ${holder} holds the place of its child`,
+  })
+}
+
+/** A join was decided without the node while it started its child, which is there now, and which nobody waits for. */
+export function abandonChild(draft: ChangeDraft, plan: Plan, row: ActiveExecution, order: StartOrder): void {
+  waitForChild(draft, plan, row, order)
+  const begun = draft.rowIn(row.slot)
+  if (begun === null) return
+  stopChild(draft, begun, { by: null, reason: null }, plan)
+  draft.end(begun, 'canceled', 'superseded')
 }
 
 /** The watch stands already, so an end that is not seen here wakes the node later. */

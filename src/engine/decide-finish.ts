@@ -5,7 +5,7 @@ import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { waitForChild, waitForOther } from './child-nodes.ts'
+import { abandonChild, waitForChild, waitForOther } from './child-nodes.ts'
 import { continuationOf } from './continue-workflow.ts'
 import { deadLetter } from './dead-letters.ts'
 import { decideCompensated } from './decide-compensated.ts'
@@ -42,7 +42,8 @@ export function decideFinish(
     return []
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
-    endBeaten(draft, row, report)
+    if (report.kind === 'child') abandonChild(draft, plan, row, report.order)
+    else endBeaten(draft, row, report)
     const followers = passReadyJoins(draft, plan, runOn)
     pauseIfStuck(draft)
     return begun(followers)
@@ -162,6 +163,7 @@ class Applying {
         error,
         reason: waitingReason({ action, failures }),
       })
+      leavePlace(draft, this.#plan, row.node)
       return passReadyJoins(draft, this.#plan, this.#runOn)
     }
     switch (action) {

@@ -13,10 +13,11 @@ import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
+import { isSelective } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
-import { arrive, repeat } from './schedule.ts'
+import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
@@ -41,14 +42,21 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
     finishWorkflow(draft, plan)
     return
   }
-  if (mustHeal(draft, plan)) heal(draft, plan)
+  if (mustHeal(draft, plan)) {
+    heal(draft, plan)
+    // What has waited for a join that is lost now acts, and nothing is left to be resumed.
+    actOnLostJoins(draft, plan)
+    if (draft.state !== 'paused') return
+  }
   draft.moveWorkflow('ready', request)
   if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
   letGo(draft, plan)
   const places = new FreePlaces(draft, plan)
   for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
-  if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  // A join that has all it needs is behind nobody's step.
+  if (isSelective(plan.graph)) passReadyJoins(draft, plan, null)
+  if (!isEnd(draft.workflow.state) && draft.rows().length === 0) draft.moveWorkflow('finished', request)
   pauseIfStuck(draft)
 }
 

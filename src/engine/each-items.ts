@@ -6,9 +6,10 @@ import { type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { isSelective } from './joins.ts'
 import { currentName, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 import { renameRow } from './rename-row.ts'
-import { arrive, insertFirst, lostNode } from './schedule.ts'
+import { arrive, insertFirst, lostNode, passReadyJoins } from './schedule.ts'
 
 /** What an `each` node is run over, and who may begin with it. */
 interface Fan {
@@ -47,7 +48,8 @@ export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, run
   draft.setOpenParents(each.id, open)
   if (open > 0) {
     letNextGo(draft, plan, each)
-    return []
+    // It may be the last that a branch with a failed item has waited for.
+    return isSelective(plan.graph) ? passReadyJoins(draft, plan, runOn) : []
   }
   const row = draft.rowIn(slotOf(plan.graph, each.id))
   if (row === null) return []

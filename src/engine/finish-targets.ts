@@ -14,6 +14,7 @@ import { currentName, deadlineSlot, endNode, hasCode, itemSlots, keptAttempts, s
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
 import { nextStretch } from './undo-stretch.ts'
+import { waitingPolicyOf } from './waiting-policy.ts'
 import { stopTimerSlot } from './wind-down.ts'
 
 export function targetFor(course: Course, requests: readonly FinishRequest[]): ChangeTarget {
@@ -128,19 +129,23 @@ export function closerLook(
 }
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
-function isUndoing(course: Course, { workflow }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
-  const { graph } = course
+function isUndoing(course: Course, { workflow, latest }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
   if (!mayBeUndone(course)) return false
-  if (workflow.state === 'rolling_back') return true
+  if (workflow.state === 'rolling_back' || (isSelective(course.graph) && somethingWaits(latest))) return true
   return requests.some(
     ({ claimed, report }) =>
-      claimed.execution.kind === 'compensate' || concernsAll(report) || (isSelective(graph) && mayLoseJoin(report)),
+      claimed.execution.kind === 'compensate' || concernsAll(report) || mayLoseJoin(course, report),
   )
 }
 
+/** What a policy of an earlier failure has waited with acts as soon as its join is lost, whatever is reported. */
+function somethingWaits(latest: WorkflowFacts['latest']): boolean {
+  return [...(latest?.values() ?? [])].some(ending => waitingPolicyOf(ending) !== null)
+}
+
 /** A branch that is skipped, or that a condition leaves out, may be the one that a join needed. */
-function mayLoseJoin(report: StepReport): boolean {
-  return report.kind !== 'completed' || report.result !== undefined
+function mayLoseJoin({ graph }: Course, report: StepReport): boolean {
+  return isSelective(graph) && (report.kind !== 'completed' || report.result !== undefined)
 }
 
 /** The graph has compensations, or had some. */

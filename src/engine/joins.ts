@@ -9,6 +9,7 @@ import { isSatisfied } from './is-satisfied.ts'
 import { latestUnder } from './parents.ts'
 import { leaveOut } from './pass-node.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
+import { stopChild } from './wind-down.ts'
 
 /** How a branch stands. `left_out`: nothing of it was taken. `skipped`: what was taken was skipped. */
 export type BranchStanding = 'open' | 'succeeded' | 'skipped' | 'left_out' | 'failed'
@@ -38,13 +39,25 @@ export class SelectiveJoins {
   readonly #failing: string | null
   /** Nodes and items with a row, without the one that is about to fail. */
   readonly #active: ReadonlySet<string>
+  /** Those of them that something can still come of: a node that waits for its items has nothing to do but by them. */
+  readonly #open: ReadonlySet<string>
+  /** Items with an ended attempt, by the node that they belong to. Few graphs have any. */
+  #items: ReadonlyMap<string, readonly string[]> | null = null
 
   constructor(draft: ChangeDraft, plan: Plan, failing: string | null = null) {
     this.#draft = draft
     this.#plan = plan
     this.#failing = failing === null ? null : currentName(plan, failing)
-    const rows = draft.rows().filter(row => row.kind === 'forward')
-    this.#active = new Set(rows.map(row => currentName(plan, row.node)).filter(name => name !== this.#failing))
+    const active = new Set<string>()
+    const open = new Set<string>()
+    for (const row of draft.rows()) {
+      const name = currentName(plan, row.node)
+      if (row.kind !== 'forward' || name === this.#failing) continue
+      active.add(name)
+      if (row.state !== 'waiting' || plan.graph.find(name)?.kind !== 'each') open.add(name)
+    }
+    this.#active = active
+    this.#open = open
   }
 
   fateOf(stretch: JoinStretch): JoinFate {
@@ -73,9 +86,9 @@ export class SelectiveJoins {
   #branch(stretch: JoinStretch, branch: number, ends: readonly string[]): BranchStanding {
     const { branchOf, losers } = stretch
     const inside = [...losers].filter(id => branchOf.get(id) === branch)
-    const isActive = this.#activeIn(new Set(inside))
     if (this.#hasFailed(stretch, inside)) {
-      return isActive && stretch.join.join?.rule === 'settled' ? 'open' : 'failed'
+      const waits = stretch.join.join?.rule === 'settled' && this.#isOpenIn(new Set(inside))
+      return waits ? 'open' : 'failed'
     }
     const latest = ends.map(id => this.#latest(id))
     const done = latest.filter(ending => ending !== null && (isSatisfied(ending) || ending.outcome === 'not_taken'))
@@ -88,7 +101,7 @@ export class SelectiveJoins {
   /** Something in the branch has failed for good, and no join inside the branch makes up for it. */
   #hasFailed(stretch: JoinStretch, inside: readonly string[]): boolean {
     return inside.some(id => {
-      if (id !== this.#failing && !isOver(this.#latest(id))) return false
+      if (!this.#isOver(id)) return false
       const inner = joinsOver(this.#plan.graph, id).filter(
         other => other !== stretch && other.branchOf.size < stretch.branchOf.size,
       )
@@ -96,8 +109,21 @@ export class SelectiveJoins {
     })
   }
 
-  #activeIn(inside: ReadonlySet<string>): boolean {
-    return [...this.#active].some(name => inside.has(ownerOf(name) ?? name))
+  /** A node that waits for its items is over with the first of them that is: it can never be satisfied by the others. */
+  #isOver(id: string): boolean {
+    const failing = this.#failing
+    if (failing !== null && (failing === id || ownerOf(failing) === id)) return true
+    if (!this.#active.has(id)) return isOver(this.#latest(id))
+    return !this.#open.has(id) && this.#endedItems(id).some(item => isOver(this.#latest(item)))
+  }
+
+  #endedItems(each: string): readonly string[] {
+    this.#items ??= itemsByNode(this.#draft, this.#plan)
+    return this.#items.get(each) ?? []
+  }
+
+  #isOpenIn(inside: ReadonlySet<string>): boolean {
+    return [...this.#open].some(name => inside.has(ownerOf(name) ?? name))
   }
 
   /** `null` while it has a row, or has not been reached. */
@@ -112,6 +138,27 @@ function isOver(ending: LatestEnding | null): boolean {
   return ending.state === 'failed' || ending.outcome === 'rejected'
 }
 
+function itemsByNode(draft: ChangeDraft, plan: Plan): Map<string, string[]> {
+  const items = new Map<string, string[]>()
+  for (const node of draft.endedNodes()) {
+    const name = currentName(plan, node)
+    const each = ownerOf(name)
+    if (each === null) continue
+    const known = items.get(each)
+    if (known) known.push(name)
+    else items.set(each, [name])
+  }
+  return items
+}
+
+/** Something on the way to the join has failed, be it an item. */
+export function hasFailedIn(draft: ChangeDraft, plan: Plan, { losers }: JoinStretch): boolean {
+  return [...draft.endedNodes()].some(node => {
+    const name = currentName(plan, node)
+    return losers.has(ownerOf(name) ?? name) && latestUnder(draft, plan, name)?.state === 'failed'
+  })
+}
+
 /** The join has been decided: what was on the way to it and is not needed any more ends. What runs is told to stop. */
 export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch): void {
   const { join, losers } = stretch
@@ -119,7 +166,10 @@ export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch):
   for (const row of draft.rows()) {
     if (!isLoser(currentName(plan, row.node))) continue
     if (row.state === 'in_progress') draft.stop(row)
-    else draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+    else {
+      stopChild(draft, row, { by: null, reason: null }, plan)
+      draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+    }
   }
   for (const node of plan.graph.inOrder()) {
     if (!losers.has(node.id) || latestUnder(draft, plan, node.id) !== null) continue

@@ -1,11 +1,12 @@
 /** What a `child` node does when it is run: begins to wait for another workflow, or looks at what became of it. */
 import type { Child } from '../definition/step-names.ts'
-import { ChildNotFinishedError, InvalidArgumentError, NothingCameError } from '../errors.ts'
+import { ChildNotFinishedError, InvalidArgumentError, NothingCameError, WorkflowAlreadyActiveError } from '../errors.ts'
 import { describeSpan } from '../primitives/describe-span.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { ChildHost } from './child-host.ts'
+import { isEnd } from './end-watch.ts'
 import type { StepReport } from './step-report.ts'
-import { cameIn, childIn } from './stored-input.ts'
+import { cameIn, childIn, heldBy } from './stored-input.ts'
 
 export interface ChildRun {
   readonly claimed: ClaimedExecution
@@ -35,6 +36,7 @@ export async function runChild(
     if (ended.state === 'finished') return { child }
     throw new ChildNotFinishedError(workflowId, name, ended.id, ended.state)
   }
+  await refuseIfHeld(children, input)
   const what: unknown = await start()
   if (typeof what !== 'object' || what === null) {
     throw new InvalidArgumentError(
@@ -43,4 +45,13 @@ export async function runChild(
   }
   if ('workflowId' in what) return { kind: 'watch', workflowId: await children.watch(String(what.workflowId)) }
   return { kind: 'child', order: await children.prepare(workflow(), what) }
+}
+
+/** Another workflow held the place when the child was to be started. It may have ended since. */
+async function refuseIfHeld(children: ChildHost, input: string | null): Promise<void> {
+  const holder = heldBy(input)
+  if (holder === null) return
+  const { workflow } = await children.read(holder)
+  if (isEnd(workflow.state)) return
+  throw new WorkflowAlreadyActiveError(workflow.type, `${workflow.hero?.type} ${workflow.hero?.idText}`, holder)
 }

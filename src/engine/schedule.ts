@@ -8,7 +8,7 @@ import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
 import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
+import { hasFailedIn, isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf, timerQueue } from './plan.ts'
@@ -72,8 +72,7 @@ export function passReadyJoins(draft: ChangeDraft, plan: Plan, runOn: RunOn | nu
 function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
   const stretch = stretchTo(plan, join.id)
   if (stretch === null) return
-  const failed = [...stretch.losers].some(id => latestUnder(draft, plan, id)?.state === 'failed')
-  if (join.join?.rule === 'settled' && failed) draft.setWorkflow({ partial: true })
+  if (join.join?.rule === 'settled' && hasFailedIn(draft, plan, stretch)) draft.setWorkflow({ partial: true })
   supersede(draft, plan, stretch)
 }
 

@@ -24,6 +24,8 @@ type Mark =
   /** A `child` node: the workflow that it has started, or the one that was there already. */
   | { readonly child: string }
   | { readonly existing: string }
+  /** A `child` node: the workflow that held the place of the one that it was to start. */
+  | { readonly heldBy: string }
   /** A compensation: the execution that it undoes, and the event from which on nothing else is left to be undone. */
   | { readonly undoes: string; readonly place?: number }
   /** A call was lost, and its own code is asked first whether it happened. What it was given is kept beside it. */
@@ -74,6 +76,16 @@ export function childIn(input: string | null): ChildKey | null {
   if (mark === null) return null
   if ('child' in mark) return { workflowId: mark.child, isOwn: true }
   return 'existing' in mark ? { workflowId: mark.existing, isOwn: false } : null
+}
+
+export function markHeld(workflowId: string): string {
+  return written({ heldBy: workflowId })
+}
+
+/** The workflow that kept a `child` node from starting its own; `null`: none did. */
+export function heldBy(input: string | null): string | null {
+  const mark = markIn(input)
+  return mark !== null && 'heldBy' in mark ? mark.heldBy : null
 }
 
 export function markUndo(executionId: string, place: number | null = null): string {

@@ -1,9 +1,10 @@
 /** Corners of joins that random sagas have found, each in its smallest form. */
 import { expect, it } from 'vitest'
-import type { GraphNode, JoinRule } from '../../../src/definition/graph.ts'
+import { Graph, type GraphNode, type JoinRule } from '../../../src/definition/graph.ts'
 import { decideResume } from '../../../src/engine/decide-request.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import { graphOf, threw } from './facts.ts'
+import type { StartOrder } from '../../../src/store/store.ts'
+import { done, facts, finished, graphOf, planFor, rowOf, threw } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
 const request = { by: null, reason: null }
@@ -111,4 +112,36 @@ it('a workflow behind a failed step pauses when the last to run is one that a jo
   expect(wf.workflow.state).toBe('ready')
   wf.complete('b')
   expect(wf.workflow.state).toBe('paused')
+})
+
+it('a step that completes under code which has lost the last branch of a join rolls the saga back, and stays completed', () => {
+  const edges = { enter: '', f: 'enter', a: 'f', c: 'f', ask: 'f', j: 'a c ask', z: 'j', beside: 'enter' }
+  const nodes = { f: fork, enter: undo, ask: { kind: 'human' as const }, j: join({ atLeast: 1 }, 'a', 'c', 'ask') }
+  const wf = new PlayedWorkflow(graphOf(edges, nodes))
+  wf.complete('enter')
+  wf.report(['ask', { kind: 'wait' }])
+  wf.report(['a', threw({ action: 'rollback' })])
+  wf.report(['c', threw({ action: 'pause' })])
+  wf.begin('beside')
+  const { ask: _, ...kept } = edges
+  const { data } = graphOf({ ...kept, j: 'a c' }, { ...nodes, j: join({ atLeast: 1 }, 'a', 'c') })
+  wf.deploy(new Graph({ ...data, onMissingStep: 'skip' }))
+  wf.complete('beside')
+  expect(wf.attemptsAt('beside')).toMatchObject([{ outcome: 'success' }])
+  expect(wf.workflow.state).toBe('rolling_back')
+  expect(wf.undo()).toBe('enter')
+  expect(wf.workflow.state).toBe('failed')
+})
+
+it('a child that was started while a join was decided without it is canceled', () => {
+  const edges = { f: '', kid: 'f', b: 'f', j: 'kid b', z: 'j' }
+  const graph = graphOf(edges, { f: fork, kid: { kind: 'child' }, j: join({ atLeast: 1 }, 'kid', 'b') })
+  const running = rowOf('kid')
+  const seen = facts({ active: [running, rowOf('z')], latest: done('f', 'b', 'j') })
+  const order = { id: '55', type: 'Kid', hero: null } as unknown as StartOrder
+  const started = new Map([['55', { kind: 'started', workflow: { ...seen.workflow, id: '55' } } as const]])
+  const report: StepReport = { kind: 'child', order }
+  const { change } = finished({ ...seen, started }, running, report, { plan: planFor(graph) })
+  expect(change.endings).toMatchObject([{ state: 'canceled', outcome: 'superseded' }])
+  expect(change.insertions).toMatchObject([{ slot: '#cascade/kid', input: expect.stringContaining('"child":"55"') }])
 })

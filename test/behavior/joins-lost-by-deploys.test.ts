@@ -1,0 +1,130 @@
+/**
+ * A deploy that takes away the last branch that a join could still have gone on with, and says to skip what it has lost: the
+ * policies of the branches that have failed act then, whoever brings the workflow in line with the new code.
+ */
+import { expect, it, onTestFinished } from 'vitest'
+import {
+  type AnyWorkflow,
+  type Compensation,
+  type ConcreteClass,
+  type Decision,
+  type Geneva,
+  Workflow,
+  type WorkflowHandle,
+} from '../../src/index.ts'
+import { forEachDatabase } from '../support/databases.ts'
+import { quickly, useGeneva } from '../support/use-geneva.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+const policies = [
+  ['pause', 'paused', 'completed'],
+  ['cancel', 'canceled', 'rolled_back'],
+  ['rollback', 'failed', 'rolled_back'],
+  ['dlq', 'dlq', 'completed'],
+] as const
+
+type Policy = (typeof policies)[number][0]
+let types = 0
+
+/** Two branches that fail, and one in which somebody is asked; `deployed` has lost that one. */
+function versions(policy: Policy) {
+  const name = `Offer ${++types}`
+  const version = (deployed: boolean) =>
+    class Offer extends Workflow {
+      static {
+        this.named(name)
+        if (deployed) this.defaults({ onMissingStep: 'skip' })
+        this.step('enter', { compensate: 'leave' })
+        this.fork(
+          'ask',
+          {
+            a: b => b.step('first', { onException: policy }),
+            b: b => b.step('second', { onException: 'pause' }),
+            ...(deployed ? {} : { c: (b: any) => b.human('approve') }),
+          },
+          { join: 'any' },
+        )
+        this.step('after')
+        this.task('beside', { dependsOn: 'enter', wait: '1 min' })
+      }
+      async enter() {}
+      async leave(_: Compensation) {}
+      async first() {
+        throw new Error('first')
+      }
+      async second() {
+        throw new Error('second')
+      }
+      async approve(_: Decision) {}
+      async after() {}
+      async beside() {}
+    }
+  return { V1: version(false) as ConcreteClass<AnyWorkflow>, V2: version(true) as ConcreteClass<AnyWorkflow> }
+}
+
+forEachDatabase('a join that a deploy has lost', database => {
+  const under = useGeneva(database, { workflows: [] })
+
+  /** Both branches have failed, and the third waits. */
+  async function deployed(policy: Policy): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva }> {
+    const { V1, V2 } = versions(policy)
+    const old = under.another({ workflows: [V1] })
+    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
+    await old.runDue(quickly)
+    await old.close()
+    const fresh = under.another({ workflows: [V2] })
+    onTestFinished(() => fresh.close())
+    const wf = await fresh.find(id)
+    if (wf === null) throw new Error(`Workflow ${id} is gone.`)
+    expect((await wf.currentExecutions()).map(({ step, state }) => `${step} ${state}`).sort()).toEqual([
+      'approve waiting',
+      'beside scheduled',
+    ])
+    return { wf, fresh }
+  }
+
+  async function expectEnd(wf: WorkflowHandle<any>, state: string, entered: string): Promise<void> {
+    await waitFor(async () => (await wf.refresh()).state === state)
+    const history = await wf.history()
+    expect(history.find(({ step }) => step === 'enter')?.state).toBe(entered)
+    expect(history.find(({ step }) => step === 'approve')?.outcome).toBe('skipped_by_exception')
+    expect(history.some(({ step }) => step === 'after')).toBe(false)
+    expect(await wf.verifyHistory()).toBeNull()
+  }
+
+  it.each(policies)(
+    'lets the policy that has waited act when a worker heals it: %s',
+    async (policy, state, entered) => {
+      const { wf, fresh } = await deployed(policy)
+      await fresh.startWorker(quickly)
+      await waitFor(async () => (await wf.events()).some(({ type }) => type === 'workflow.healed'))
+      // What pauses it waits for what can still go on.
+      if (policy === 'pause') (await fresh.openedStore()).setClockOffset(90_000)
+      await expectEnd(wf, state, entered)
+    },
+  )
+
+  it.each(policies)('lets it act when a worker that claims a step heals it: %s', async (policy, state, entered) => {
+    const { wf, fresh } = await deployed(policy)
+    ;(await fresh.openedStore()).setClockOffset(90_000)
+    await fresh.runDue(quickly)
+    await expectEnd(wf, state, entered)
+  })
+
+  it.each(policies)('lets it act when a resume heals it: %s', async (policy, state, entered) => {
+    const { wf, fresh } = await deployed(policy)
+    await wf.pause()
+    const answer = wf.resume()
+    if (policy === 'pause') {
+      // Failed steps get a new attempt, and fail again.
+      await answer
+      ;(await fresh.openedStore()).setClockOffset(90_000)
+    } else await answer.catch(() => {})
+    await fresh.runDue(quickly)
+    await expectEnd(wf, state, entered)
+  })
+
+  it('leaves everything as its events say', async () => {
+    expect((await under.geneva.doctor()).findings).toEqual([])
+  })
+})

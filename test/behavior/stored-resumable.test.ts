@@ -2,6 +2,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineJob, type GraphBuilder, type Iteration, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { pauseFor } from '../../src/primitives/pause-for.ts'
 import { testGeneva } from '../../src/testing.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { openSameStore } from '../support/open-store.ts'
@@ -10,7 +11,7 @@ import { gate, waitFor } from '../support/wait-for.ts'
 
 /** One list per run. */
 const runs: number[][] = []
-const state = { failAt: 0, stopAt: 0 }
+const state = { failAt: 0, stopAt: 0, itemMs: 0 }
 let reached = gate()
 let held = gate()
 
@@ -28,6 +29,7 @@ async function goThrough(items: readonly number[], iter: Iteration<number>): Pro
       await held.passed
     }
     run.push(item)
+    if (state.itemMs > 0) await pauseFor(state.itemMs)
   }
   return run
 }
@@ -75,7 +77,7 @@ forEachDatabase('a resumable job', database => {
 
   beforeEach(() => {
     runs.length = 0
-    Object.assign(state, { failAt: 0, stopAt: 0 })
+    Object.assign(state, { failAt: 0, stopAt: 0, itemMs: 0 })
     reached = gate()
     held = gate()
   })
@@ -115,22 +117,25 @@ forEachDatabase('a resumable job', database => {
   })
 
   it('is held at its cursor while the workflow is paused', async () => {
-    state.stopAt = 2
-    const wf = await begin(copyAll)
+    Object.assign(state, { stopAt: 2, itemMs: 10 })
+    const items = Array.from({ length: 100 }, (_, index) => index + 1)
+    const wf = await begin(w => w.node('copy', { job: copy, args: { items } }))
     const running = under.runDue()
     await reached.passed
     await wf.pause()
     held.open()
     await running
     const [row] = await wf.currentExecutions()
-    expect(row).toMatchObject({ state: 'paused', progress: { cursor: 2 } })
+    // It hears of it with a checkpoint, at this item or one of the next.
+    const done = runs[0]?.length ?? 0
+    expect(done).toBeLessThan(items.length)
+    expect(row).toMatchObject({ state: 'paused', progress: { cursor: done, completed: done } })
+    state.itemMs = 0
     await wf.resume()
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
-    expect(runs).toEqual([
-      [1, 2],
-      [3, 4],
-    ])
+    expect(runs.map(run => run[0])).toEqual([1, done + 1])
+    expect(runs.flat()).toEqual(items)
   })
 
   it('goes on at its cursor in another process when its worker is lost', async () => {

@@ -2,6 +2,7 @@
  * `geneva pause`, `resume`, `cancel`, `abort`, `skip`, `resolve` and `reattempt`: one workflow by its id, or all that a filter
  * finds, after a count and a confirmation. What cannot be taken back is shown first.
  */
+import { failedSteps } from '../client/failed-steps.ts'
 import type { Geneva, RollbackStep, ViewOptions, WorkflowSummary } from '../index.ts'
 import {
   AppCommand,
@@ -196,18 +197,16 @@ async function ask(geneva: Geneva, verb: Verb, { id, step, flags }: Target & { i
   const options = asked(flags)
   if (verb === 'pause' || verb === 'resume' || verb === 'cancel' || verb === 'abort') return geneva[verb](id, options)
   const output = 'output' in flags ? { output: flags.output } : {}
-  for (const node of step === null ? await failedSteps(geneva, id) : [step]) {
+  for (const node of step === null ? await stepsOf(geneva, id) : [step]) {
     await geneva[verb](id, node, verb === 'resolve' ? { ...options, ...output } : options)
   }
 }
 
 /** The steps that have failed, or were given up, and wait for somebody. */
-async function failedSteps(geneva: Geneva, id: string): Promise<string[]> {
+async function stepsOf(geneva: Geneva, id: string): Promise<string[]> {
   const { nodes } = await geneva.explain(id)
-  const failed = nodes.filter(({ reasons }) => reasons.some(({ kind }) => kind === 'failed')).map(node => node.id)
-  const letters = await geneva.deadLetters({ workflowId: id })
-  const givenUp = letters.filter(({ kind }) => kind === 'forward').map(({ node }) => node)
-  if (failed.length + givenUp.length > 0) return [...new Set([...failed, ...givenUp])]
+  const failed = failedSteps(nodes, await geneva.deadLetters({ workflowId: id }))
+  if (failed.length > 0) return failed
   throw new WrongUsage(`No step of workflow ${id} has failed: name the step that you mean.`)
 }
 

@@ -13,6 +13,7 @@ import type { LetterReason, LetterRecord } from '../store/records.ts'
 import type { WorkflowFilter } from '../store/store.ts'
 import type { ScanPage, ViewFilter } from '../store/view-store.ts'
 import type { DiscardOptions } from './dead-letters-list.ts'
+import { failedSteps } from './failed-steps.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
 import { type ViewOptions, viewFilterFrom } from './views/view-options.ts'
@@ -241,13 +242,10 @@ export class Bulk {
   ): Promise<void> {
     if (step !== undefined) return act(step)
     const [explanation] = await explainWorkflows(engine, [id])
-    const failed = explanation?.nodes.filter(node => node.reasons.some(({ kind }) => kind === 'failed')) ?? []
-    // One that was given up has its next attempt waiting, behind its letter.
     const letters = await engine.store.listLetters({ workflowId: id, state: 'open', limit: 1000 })
-    const givenUp = letters.filter(({ kind }) => kind === 'forward').map(({ node }) => node)
-    const nodes = new Set([...failed.map(node => node.id), ...givenUp])
+    const nodes = failedSteps(explanation?.nodes ?? [], letters)
     const state = explanation?.state ?? 'ready'
-    if (nodes.size === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
+    if (nodes.length === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
     for (const node of nodes) await act(node)
   }
 }

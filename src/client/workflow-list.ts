@@ -24,7 +24,7 @@ export interface ListOptions<W extends AnyWorkflow = AnyWorkflow> {
   /** Workflows about this hero: a record or a reference. */
   readonly hero?: StartWhat<W>['hero']
   /** Workflows that stand at this step. */
-  readonly at?: AnyWorkflow extends W ? string : StepName<W>
+  readonly at?: StepName<W>
   readonly tag?: string
   /** Page size, 1 to 1,000. Default 100. */
   readonly limit?: number

@@ -116,18 +116,18 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
 
 function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string): LiveRow {
   const name = currentName(plan, node)
-  const step = `step ${plan.graph.nameOf(name)}`
+  const step = plan.graph.nameOf(name)
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
   // Before anything else: who comes second is to hear of the first, also if that has ended the workflow.
   if (row?.state !== 'waiting' && isDecided(latestUnder(draft, plan, name), row)) {
-    throw new AlreadyDecidedError(draft.workflowId, `S${step.slice(1)} has been decided already.`)
+    throw new AlreadyDecidedError(draft.workflowId, `Step ${step} has been decided already.`)
   }
-  refuseUnlessOpen(draft, `${verb} ${step} of`)
+  refuseUnlessOpen(draft, `${verb} step ${step} of`)
   if (row?.state === 'waiting') return row
   if (latestUnder(draft, plan, name) !== null) {
-    throw new AlreadyDecidedError(draft.workflowId, `S${step.slice(1)} has ended already.`)
+    throw new AlreadyDecidedError(draft.workflowId, `Step ${step} has ended already.`)
   }
-  throw refusal(draft, `${verb} ${step} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
+  throw refusal(draft, `${verb} step ${step} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
 }
 
 /** By people: not by who canceled the workflow, nor by a deadline that nobody has met. */

@@ -109,7 +109,7 @@ export const graph = z.strictObject({
   size: count,
 })
 
-export const attempt = z.strictObject({
+const attemptShape = {
   id: text,
   node: text,
   name: text,
@@ -123,41 +123,30 @@ export const attempt = z.strictObject({
   scheduledFor: time,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
+  completed: count,
+  total: count.nullable(),
+  runs: count,
+}
+
+export const attempt = z.strictObject({
+  ...attemptShape,
   error: z.strictObject({ name: text, message: text, stack: text.nullable() }).nullable(),
   input: payload,
   output: payload,
   cursor: payload,
-  completed: count,
-  total: count.nullable(),
-  runs: count,
   ancestry: text,
   parents: z.array(text),
 })
 
 /** An attempt in a list of many workflows: without its payloads, with the workflow that it belongs to. */
 export const execution = z.strictObject({
-  id: text,
+  ...attemptShape,
   workflowId: text,
   type: text,
   hero: hero.nullable(),
-  node: text,
-  name: text,
-  kind: z.enum(['forward', 'compensate', 'timer']),
-  attempt: count,
-  state: text,
-  outcome: text.nullable(),
   queue: text.nullable(),
   priority: z.number().nullable(),
-  owner: text.nullable(),
-  reason: text.nullable(),
-  createdAt: time,
-  scheduledFor: time,
-  startedAt: time.nullable(),
-  endedAt: time.nullable(),
   error: z.strictObject({ name: text, message: text }).nullable(),
-  completed: count,
-  total: count.nullable(),
-  runs: count,
 })
 
 export const event = z.strictObject({

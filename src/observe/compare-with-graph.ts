@@ -5,6 +5,7 @@
 import type { Graph } from '../definition/graph.ts'
 import { joinsOver } from '../definition/join-stretch.ts'
 import { ChangeDraft } from '../engine/change-draft.ts'
+import { emptyFacts } from '../engine/empty-facts.ts'
 import { heal, mustHeal } from '../engine/heal.ts'
 import { isSatisfied } from '../engine/is-satisfied.ts'
 import { currentName, endNode, type Plan } from '../engine/plan.ts'
@@ -137,23 +138,7 @@ function factsOf({ workflow, active, history, letters, fanIns }: WorkflowFile): 
     const known = latest.get(row.node)
     if (row.kind === 'forward' && (!known || known.attempt < row.attempt)) latest.set(row.node, { ...row, input: null })
   }
-  return {
-    workflow,
-    active,
-    complete: true,
-    othersGoOn: false,
-    latest,
-    parents: new Map(),
-    letters,
-    undo: null,
-    outworn: [],
-    decisions: [],
-    signals: [],
-    started: new Map(),
-    others: new Map(),
-    fanIns,
-    endedBy: new Map(),
-  }
+  return { ...emptyFacts(workflow), active, latest, letters, fanIns }
 }
 
 function planFor(graph: Graph, { workflow }: WorkflowFile): Plan {

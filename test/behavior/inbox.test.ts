@@ -30,6 +30,8 @@ forEachDatabase('the inbox', database => {
       expect(seen).toHaveLength(17)
       expect(new Set(seen).size).toBe(17)
     }
-    await expect(geneva.views.approvals({ cursor: 'x/y' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    for (const cursor of ['x/y', '1/\0', '/']) {
+      await expect(geneva.views.approvals({ cursor })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    }
   })
 })

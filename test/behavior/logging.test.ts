@@ -1,21 +1,14 @@
 /** Log lines: facts with ids and a message, for a logger of pino's shape; and no logger can harm the engine. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  defineSchedule,
-  type EndedWorkflowState,
-  Geneva,
-  type Logger,
-  Workflow,
-  type WorkflowHandle,
-} from '../../src/index.ts'
+import { defineSchedule, Geneva, type Logger, Workflow } from '../../src/index.ts'
 import { Gauges } from '../../src/observe/telemetry/gauges.ts'
 import { LogLines } from '../../src/observe/telemetry/log-lines.ts'
 import { MetricMemory } from '../../src/observe/telemetry/metric-memory.ts'
 import { OpenTelemetryTraces } from '../../src/observe/telemetry/open-telemetry-traces.ts'
 import { Telemetry } from '../../src/observe/telemetry/telemetry.ts'
-import { endedWorkflowStates } from '../../src/store/records.ts'
 import { UnservedNotices } from '../../src/worker/unserved-notices.ts'
 import { databases, forEachDatabase } from '../support/databases.ts'
+import { reachEveryEnd } from '../support/every-end.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
 
@@ -121,17 +114,8 @@ forEachDatabase('log lines', database => {
   })
 
   it('tell of every end of a workflow, and of a failure louder', async () => {
-    const start = async (code: string) => under.geneva.start(Simple, { input: { code } })
-    const ways: Record<EndedWorkflowState, () => Promise<WorkflowHandle>> = {
-      finished: () => start('finished'),
-      failed: () => start('failed'),
-      canceled: async () => (await start('finished')).cancel(),
-      aborted: async () => (await start('finished')).abort(),
-    }
-    for (const state of endedWorkflowStates) {
-      const wf = await ways[state]()
-      await under.runDue()
-      expect((await wf.refresh()).state).toBe(state)
+    const start = (code: string) => under.geneva.start(Simple, { input: { code } })
+    for (const [state, wf] of await reachEveryEnd(start, () => under.runDue())) {
       expect(saying(`workflow ${state}`)).toMatchObject([
         { level: state === 'failed' ? 'warn' : 'debug', facts: { workflowId: wf.id } },
       ])

@@ -1,9 +1,10 @@
 /** Metrics after runs of which every number is known, as a page for Prometheus and on OpenTelemetry. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { type EndedWorkflowState, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { Workflow } from '../../src/index.ts'
 import { endedWorkflowStates } from '../../src/store/records.ts'
 import { RecordedTelemetry } from '../programs/harness/recorded-telemetry.ts'
 import { databases, forEachDatabase } from '../support/databases.ts'
+import { reachEveryEnd } from '../support/every-end.ts'
 import { type ParsedPage, parsePrometheus } from '../support/parse-prometheus.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate } from '../support/wait-for.ts'
@@ -149,17 +150,7 @@ forEachDatabase('metrics', database => {
 
   it('count every end of a workflow, and how long it took until then', async () => {
     const start = (until: 'finished' | 'failed') => under.geneva.start(Saga, { input: { until } })
-    const ways: Record<EndedWorkflowState, () => Promise<WorkflowHandle>> = {
-      finished: () => start('finished'),
-      failed: () => start('failed'),
-      canceled: async () => (await start('finished')).cancel(),
-      aborted: async () => (await start('finished')).abort(),
-    }
-    for (const state of endedWorkflowStates) {
-      const wf = await ways[state]()
-      await under.runDue()
-      expect((await wf.refresh()).state).toBe(state)
-    }
+    await reachEveryEnd(start, () => under.runDue())
     const seen = await page()
     const counted = (name: string) => endedWorkflowStates.map(state => totalOf(seen, name, { workflow: 'saga', state }))
     expect(counted('geneva_workflows_ended_total')).toEqual(endedWorkflowStates.map(() => 1))

@@ -28,11 +28,13 @@ class Sweeping extends Workflow {
 
 class Family extends Workflow {
   static {
+    // A mistake that the types would not let through.
     this.child('welcome', { workflow: Welcome, start: () => ({ hero: Customers.ref(1), inpt: {} }) as any })
   }
   welcome(_child: Child<Welcome>) {}
 }
 
+// The same here.
 const misled = defineSchedule('misled', { workflow: Sweeping, cron: '0 3 * * *', start: () => ({ inputs: {} }) as any })
 const known = 'transaction, delay, at, tags, idempotencyKey, identity, allowMultiple, deadline, by, reason'
 

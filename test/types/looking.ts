@@ -1,19 +1,6 @@
 /** Lists and looks across classes, as the compiler sees them. */
-import { defineHero, type Geneva, Workflow } from '../../src/index.ts'
-
-interface Order {
-  readonly id: number
-}
-
-const Orders = defineHero('Order', { id: (order: Order) => order.id, load: (id): Order => ({ id }) })
-
-class OrderWorkflow extends Workflow<Order> {
-  static {
-    this.heroes(Orders)
-    this.step('ship')
-  }
-  async ship() {}
-}
+import { type Geneva, Workflow } from '../../src/index.ts'
+import { type Order, Orders, OrderWorkflow } from './order-workflow.ts'
 
 class Import extends Workflow {
   static {

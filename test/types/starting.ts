@@ -1,19 +1,6 @@
 /** The options of a start, as the compiler sees them. */
-import { defineHero, type Geneva, Workflow } from '../../src/index.ts'
-
-interface Order {
-  readonly id: number
-}
-
-const Orders = defineHero('Order', { id: (order: Order) => order.id, load: (id): Order => ({ id }) })
-
-class OrderWorkflow extends Workflow<Order> {
-  static {
-    this.heroes(Orders)
-    this.step('ship')
-  }
-  async ship() {}
-}
+import type { Geneva } from '../../src/index.ts'
+import { type Order, OrderWorkflow } from './order-workflow.ts'
 
 export async function starting(geneva: Geneva, order: Order): Promise<void> {
   await geneva.start(OrderWorkflow, { hero: order }, { allowMultiple: true, idempotencyKey: 'once' })

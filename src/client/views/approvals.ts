@@ -4,9 +4,8 @@ import type { GraphNode } from '../../definition/graph.ts'
 import type { Course } from '../../engine/courses.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { toDate } from '../../primitives/to-date.ts'
-import type { Store } from '../../store/store.ts'
 import type { WaitingPlace, WaitingRow } from '../../store/view-store.ts'
-import { cursorFrom, limitFrom, type Page, type PageOptions } from './view-options.ts'
+import { limitFrom, type Page, type PageOptions, rowCursor, rowPlaceFrom } from './view-options.ts'
 import { type DecisionView, decisionView } from './workflow-detail.ts'
 import { type HeroName, heroNameOf } from './workflow-summary.ts'
 
@@ -39,7 +38,7 @@ export async function listApprovals(engine: Engine, options: PageOptions): Promi
   const limit = limitFrom(options.limit)
   const begun = performance.now()
   const found: { row: WaitingRow; node: GraphNode; course: Course }[] = []
-  let after = placeFrom(store, options.cursor)
+  let after: WaitingPlace | null = rowPlaceFrom(store, options.cursor)
   do {
     const page = await store.views.waiting(after, { limit: limit - found.length, window })
     const courses = await engine.courses.of(page.rows.map(({ snapshot }) => snapshot.workflow))
@@ -53,18 +52,7 @@ export async function listApprovals(engine: Engine, options: PageOptions): Promi
   const made = await store.views.decisionsOn(found.map(({ row }) => row.executionId))
   const decisionsOf = (id: string) => made.filter(({ executionId }) => executionId === id).map(decisionView)
   const items = found.map(each => ({ ...approvalOf(engine, each), decisions: decisionsOf(each.row.executionId) }))
-  return { items, nextCursor: after && cursorOf(after) }
-}
-
-function cursorOf({ workflowId, slot }: WaitingPlace): string {
-  return slot === null ? workflowId : `${workflowId}/${slot}`
-}
-
-function placeFrom(store: Store, cursor: string | undefined): WaitingPlace | null {
-  const end = cursor?.indexOf('/') ?? -1
-  const workflowId = cursorFrom(store, end === -1 ? cursor : cursor?.slice(0, end))
-  if (workflowId === null) return null
-  return { workflowId, slot: end === -1 ? null : (cursor ?? '').slice(end + 1) }
+  return { items, nextCursor: after && rowCursor(after) }
 }
 
 function approvalOf(

@@ -6,7 +6,7 @@ import type { ExecutionFilter, ExecutionPlace, ExecutionRecord, ExecutionSource 
 import type { ExecutionState } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { enough, inWindows } from './look-in-windows.ts'
-import { limitFrom, type Page, type PageOptions } from './view-options.ts'
+import { limitFrom, type Page, type PageOptions, rowCursor, rowPlaceFrom, wrongCursor } from './view-options.ts'
 import { type HeroName, heroNameOf } from './workflow-summary.ts'
 
 export interface ExecutionListOptions extends PageOptions {
@@ -116,17 +116,15 @@ function sourceFrom(states: readonly ExecutionState[]): ExecutionSource {
 }
 
 function cursorOf(place: ExecutionPlace): string {
-  return 'id' in place ? place.id : `${place.workflowId}/${place.slot}`
+  return 'id' in place ? place.id : rowCursor(place)
 }
 
 function placeFrom(store: Store, source: ExecutionSource, cursor: string | undefined): ExecutionPlace | null {
-  if (cursor === undefined) return null
-  const [id = ''] = cursor.split('/', 1)
-  const isPlace = store.isId(id) && (source === 'ended' ? cursor === id : cursor !== id)
-  if (!isPlace || cursor.includes('\0')) {
-    throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
-  }
-  return source === 'ended' ? { id } : { workflowId: id, slot: cursor.slice(id.length + 1) }
+  const place = rowPlaceFrom(store, cursor)
+  if (place === null || cursor === undefined) return null
+  const { workflowId, slot } = place
+  if ((slot === null) !== (source === 'ended')) throw wrongCursor(cursor)
+  return slot === null ? { id: workflowId } : { workflowId, slot }
 }
 
 function summaryOf({ place: _, nodeName, ...row }: ExecutionRecord): ExecutionSummary {

@@ -76,14 +76,36 @@ export function limitFrom(limit = 50, most = 500): number {
 export function cursorFrom(store: Store, cursor: string | undefined): string | null {
   if (cursor === undefined) return null
   if (store.isId(cursor)) return cursor
-  throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
+  throw wrongCursor(cursor)
+}
+
+/** A workflow, or one of its rows. */
+export interface RowPlace {
+  readonly workflowId: string
+  readonly slot: string | null
+}
+
+export function rowCursor({ workflowId, slot }: RowPlace): string {
+  return slot === null ? workflowId : `${workflowId}/${slot}`
+}
+
+export function rowPlaceFrom(store: Store, cursor: string | undefined): RowPlace | null {
+  if (cursor === undefined) return null
+  const end = cursor.indexOf('/')
+  const workflowId = end === -1 ? cursor : cursor.slice(0, end)
+  if (!store.isId(workflowId) || cursor.includes('\0')) throw wrongCursor(cursor)
+  return { workflowId, slot: end === -1 ? null : cursor.slice(end + 1) }
+}
+
+export function wrongCursor(cursor: string): InvalidArgumentError {
+  return new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
 }
 
 /** Pages that have no id to go on from count. */
 export function offsetFrom(cursor: string | undefined): number {
   if (cursor === undefined) return 0
   if (/^\d{1,9}$/.test(cursor)) return Number(cursor)
-  throw new InvalidArgumentError(`The cursor ${JSON.stringify(cursor)} is not one that a page has given.`)
+  throw wrongCursor(cursor)
 }
 
 function textFrom(text: string, what: string): string {

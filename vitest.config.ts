@@ -1,4 +1,4 @@
-/** How the tests run: real databases from the global set-up, one process per worker, coverage for the pure folders only. */
+/** How the tests run: real databases from the global set-up, one process per worker. `vitest.unit.config.ts` measures coverage. */
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
 
@@ -16,16 +16,5 @@ export default defineConfig({
     // Long: others may use the machine as well, and a test that waits for something in vain gives up before that.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    coverage: {
-      provider: 'v8',
-      include: [
-        'src/primitives/**',
-        'src/definition/**',
-        'src/engine/{transitions,decide,schedule,heal,wind-down,each-items,ancestry,plan,rename-row,change-draft}*',
-        'src/engine/{finish-targets,id-pool}*',
-      ],
-      reporter: ['text', 'lcov'],
-      thresholds: { lines: 90, functions: 90, branches: 90, statements: 90 },
-    },
   },
 })

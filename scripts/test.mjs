@@ -10,37 +10,58 @@ import { chromiumProgram } from './browser/chromium.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const extra = process.argv.slice(2)
-const report = join(root, '.build', 'test-report.json')
+const vitest = 'node_modules/vitest/vitest.mjs'
 
+/** What needs no other, in two lines beside each other. */
 const checks = [
-  { name: 'lint', program: 'node_modules/@biomejs/biome/bin/biome', args: ['check', '.'] },
-  { name: 'typecheck', program: 'node_modules/typescript/bin/tsc', args: ['-p', 'tsconfig.json'] },
-  { name: 'typecheck dashboard', program: 'node_modules/typescript/bin/tsc', args: ['-p', 'dashboard/tsconfig.json'] },
-  { name: 'build', program: 'scripts/build.mjs', args: [] },
+  [{ name: 'typecheck', program: 'node_modules/typescript/bin/tsc', args: ['-p', 'tsconfig.json'] }],
+  [
+    { name: 'lint', program: 'node_modules/@biomejs/biome/bin/biome', args: ['check', '.'] },
+    {
+      name: 'typecheck dashboard',
+      program: 'node_modules/typescript/bin/tsc',
+      args: ['-p', 'dashboard/tsconfig.json'],
+    },
+    { name: 'build', program: 'scripts/build.mjs', args: [] },
+  ],
 ]
 
 let passed = 0
 let failed = 0
-for (const { name, program, args } of checks) {
-  if ((await phase(name, program, args)) === 0) passed++
-  else failed++
+await Promise.all(
+  checks.map(async line => {
+    for (const check of line) {
+      if ((await phase({ ...check, together: true })) === 0) passed++
+      else failed++
+    }
+  }),
+)
+for (const run of testRuns()) {
+  const result = await runTests(run)
+  passed += result.passed
+  failed += result.failed
 }
-const tests = await runTests()
-passed += tests.passed
-failed += tests.failed
 process.exitCode = failed === 0 ? 0 : 1
 console.log(`${passed} passed, ${failed} failed`)
 
-/** A run of selected tests says nothing about coverage, and leaves tests out on purpose; a whole run must do neither. */
-async function runTests() {
+/** A run of selected tests says nothing about coverage, and leaves tests out on purpose; a whole one must do neither. */
+function testRuns() {
+  if (extra.length > 0) return [{ name: 'tests', args: extra, whole: false }]
+  return [
+    { name: 'unit tests', args: ['--config', 'vitest.unit.config.ts', '--coverage'], whole: true },
+    { name: 'tests', args: ['--exclude', 'test/unit/**'], whole: true },
+  ]
+}
+
+/** @param {{ name: string, args: readonly string[], whole: boolean }} run */
+async function runTests({ name, args, whole }) {
+  const report = join(root, '.build', `${name.replace(' ', '-')}-report.json`)
   rmSync(report, { force: true })
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const whole = extra.length === 0
   // Fetched before the tests begin: theirs is not the time to wait for a package.
   if (whole) await chromiumProgram().catch(error => console.error(error.message))
-  const args = ['run', ...reporters, ...(whole ? ['--coverage'] : []), ...extra]
-  const code = await phase('tests', 'node_modules/vitest/vitest.mjs', args)
-  const result = readResult()
+  const code = await phase({ name, program: vitest, args: ['run', ...reporters, ...args] })
+  const result = readResult(report)
   if (whole && result.skipped > 0) complain(`${result.skipped} tests were skipped. There are no skips here.`)
   if (result.passed === 0 && result.failed === 0) complain('No test ran.')
   else if (code !== 0 && result.failed === 0) complain(`No test failed, but vitest ended with ${code}; see above.`)
@@ -56,8 +77,10 @@ async function runTests() {
 /**
  * Without a report there is nothing to count. A test file that could not be loaded has no failed test in it, and counts
  * as one.
+ *
+ * @param {string} report
  */
-function readResult() {
+function readResult(report) {
   try {
     const json = JSON.parse(readFileSync(report, 'utf8'))
     /** @type {{ status: string, assertionResults: { status: string }[] }[]} */
@@ -76,24 +99,27 @@ function readResult() {
 }
 
 /**
- * Runs a program with our output and prints how long it took. The channel lets vitest notice when we are interrupted or
- * killed, and end as well.
+ * Runs a program and prints how long it took. What runs together with others says what it has to say when it is over. The channel
+ * lets vitest notice when we are interrupted or killed, and end as well.
  *
- * @param {string} name
- * @param {string} program
- * @param {readonly string[]} args
+ * @param {{ name: string, program: string, args: readonly string[], together?: boolean }} what
  * @returns {Promise<number | string>} the exit code, or what else ended it
  */
-function phase(name, program, args) {
-  console.log(`\n> ${name}`)
+function phase({ name, program, args, together = false }) {
   const startedAt = performance.now()
+  /** @type {Buffer[]} */
+  const said = []
+  if (!together) console.log(`\n> ${name}`)
   return new Promise(resolve => {
+    const output = together ? 'pipe' : 'inherit'
     const child = spawn(process.execPath, [join(root, program), ...args], {
       cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', output, output, 'ipc'],
     })
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => said.push(chunk))
     child.once('close', (code, signal) => {
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+      if (together) process.stdout.write(`\n> ${name}\n${Buffer.concat(said)}`)
       console.log(`${name}: ${code === 0 ? 'ok' : 'failed'} in ${seconds} s`)
       resolve(code ?? signal ?? 'nothing')
     })

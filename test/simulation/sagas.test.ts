@@ -11,7 +11,7 @@ import { simulateSagas } from './simulate-sagas.ts'
 const seedCounts = { sqlite: 2000, postgres: 50, mysql: 50 }
 const firstSeed = 1
 
-/** In a process of its own: there nothing counts which lines are run, which would take as long again. */
+/** In a process of its own, so that all three databases are at it at once. */
 async function play(database: TestDatabase, from: number, count: number): Promise<unknown> {
   const { url } = await database.isolated()
   const player = spawnProgram('saga-player', [database.name, url, String(from), String(count)])

@@ -11,6 +11,7 @@ import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } f
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
+import { pauseFacts } from './event-names.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { isSelective } from './joins.ts'
@@ -23,11 +24,22 @@ import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, s
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
   const { state } = draft
-  if (state === 'paused') return
+  if (state === 'paused') {
+    takeOverPause(draft, request)
+    return
+  }
   if (state !== 'ready' || draft.workflow.finishing)
     throw refusal(draft.facts, 'pause', 'Only a workflow that is ready or performing can be paused.')
   holdRows(draft)
   draft.moveWorkflow('paused', request, 'request')
+}
+
+/** What a failure or a step has paused is the person's from now on: it does not go on by itself once all that failed is settled. */
+function takeOverPause(draft: ChangeDraft, { by, reason }: Request): void {
+  const { pauseCause } = draft.workflow
+  if (pauseCause !== 'exception' && pauseCause !== 'flow_control') return
+  draft.setWorkflow({ pauseCause: 'request' })
+  draft.note('workflow.paused', { from: 'paused', to: 'paused', by, reason, payload: pauseFacts('request') })
 }
 
 /** Held rows go on with their own due time; after an exception the failed steps get a new attempt. */

@@ -206,6 +206,20 @@ forEachDatabase('a paused workflow', database => {
     expect((await wf.history())[1]).toMatchObject({ outcome: 'skipped_by_flow_control', reason: 'done by hand' })
   })
 
+  it('by an exception stays paused once a person holds it as well, whoever settles what has failed', async () => {
+    const wf = await under.geneva.start(Failing)
+    await waitFor(async () => (await wf.refresh()).state === 'paused')
+    await wf.pause({ by: 'ann', reason: 'not before Monday' })
+    expect((await under.geneva.explain(wf.id)).sentence).toMatch(/ by ann: not before Monday/)
+    await wf.skip('fails', { by: 'bob' })
+    expect(wf.state).toBe('paused')
+    expect(await wf.currentExecutions()).toMatchObject([{ step: 'last', state: 'paused' }])
+    await wf.resume({ by: 'ann' })
+    expect(await wf.waitUntilFinished({ timeout: '10s' })).toBe('last')
+    const paused = (await wf.events()).filter(({ type }) => type === 'workflow.paused')
+    expect(paused).toMatchObject([{ payload: { cause: 'exception' } }, { payload: { cause: 'request' }, by: 'ann' }])
+  })
+
   it('by an exception at its last step ends when that is skipped', async () => {
     const wf = await under.geneva.start(FailsAtTheEnd)
     await waitFor(async () => (await wf.refresh()).state === 'paused')

@@ -277,6 +277,8 @@ export class Model {
       case 'pause':
         if (this.state !== 'paused' && (this.state !== 'ready' || this.finishing)) return false
         if (this.state === 'ready') this.#pause('request')
+        // A person holds it from now on, whatever has paused it.
+        if (this.cause !== 'finishing') this.cause = 'request'
         return true
       case 'resume':
         if (this.state !== 'paused') return false

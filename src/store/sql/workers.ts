@@ -105,7 +105,7 @@ export async function heartbeat(
   // By name it would be looked up in the index of owners, which has an entry for each row that the worker ever had.
   const owner = raw(among === undefined ? 'a.owner' : `coalesce(a.owner, '')`)
   const rows = await context.read(
-    sql`select a.workflow_id, a.slot, a.id, a.fence, a.held_from, w.state, w.finishing
+    sql`select a.workflow_id, a.slot, a.id, a.kind, a.fence, a.held_from, w.state, w.finishing
       from ${held} ${keyedJoin} ${workflows} w on ${sameKey('w.id', 'a.workflow_id')}
       where ${owner} = ${workerId}`,
   )
@@ -114,12 +114,14 @@ export async function heartbeat(
     slot: text(row, 'slot'),
     id: text(row, 'id'),
     fence: int(row, 'fence'),
-    stopping:
-      optionalText(row, 'held_from') === 'stopping' ||
-      int(row, 'finishing') === 1 ||
-      !['ready', 'paused', 'dlq'].includes(text(row, 'state')),
+    stopping: optionalText(row, 'held_from') === 'stopping' || (text(row, 'kind') === 'forward' && isEnding(row)),
     pausing: text(row, 'state') === 'paused' || text(row, 'state') === 'dlq',
   }))
+}
+
+/** Nothing more is wanted of the steps of such a workflow. What undoes them is just what it waits for. */
+function isEnding(row: Row): boolean {
+  return int(row, 'finishing') === 1 || !['ready', 'paused', 'dlq'].includes(text(row, 'state'))
 }
 
 export async function heldBy(context: SqlContext, workerId: string): Promise<ClaimedExecution[]> {

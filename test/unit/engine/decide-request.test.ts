@@ -51,8 +51,17 @@ describe('pause', () => {
     expect(change.update?.state).toBe('paused')
   })
 
-  it('of a paused workflow changes nothing', () => {
-    expect(pause(facts({ state: 'paused' }))).toMatchObject({ update: null, moves: [], events: [] })
+  it.each(['request', 'finishing'] as const)('of a workflow that is paused (%s) changes nothing', pauseCause => {
+    const change = pause(facts({ state: 'paused', pauseCause }))
+    expect(change).toMatchObject({ update: null, moves: [], events: [] })
+  })
+
+  it.each(['exception', 'flow_control'] as const)('takes over what was paused by another cause (%s)', pauseCause => {
+    const change = pause(facts({ state: 'paused', pauseCause, active: [held] }))
+    expect(change.moves).toEqual([])
+    expect(change.update).toMatchObject({ state: 'paused', pauseCause: 'request' })
+    const event = { type: 'workflow.paused', from: 'paused', to: 'paused', by: 'ann', reason: 'because' }
+    expect(change.events).toMatchObject([{ ...event, payload: '{"cause":"request"}' }])
   })
 
   it.each(['rolling_back', 'finished', 'canceled'] as const)('is refused when the workflow is %s', state => {

@@ -40,6 +40,7 @@ export type ErrorCode =
   | 'PERMANENT'
   | 'DRIVER_MISSING'
   | 'UNSUPPORTED_DATABASE'
+  | 'POOLED_CONNECTION'
   | 'SCHEMA'
   | 'HEARTBEAT_THREAD'
   | 'CLOSED'

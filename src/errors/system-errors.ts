@@ -19,6 +19,17 @@ export class UnsupportedDatabaseError extends GenevaError {
   }
 }
 
+/** Between this process and the server stands a pooler that hands out a connection per transaction. */
+export class PooledConnectionError extends GenevaError {
+  constructor(options?: ErrorOptions) {
+    super(
+      'POOLED_CONNECTION',
+      'The database is behind a pooler that hands out a connection per transaction, like PgBouncer in transaction mode. Set `preparedStatements: false`: `new Geneva({ database: { url, preparedStatements: false } })`. Or use the URL of the server itself, or of a pooler in session mode.',
+      options,
+    )
+  }
+}
+
 /** The tables are missing, older than the code, or newer than it can use. */
 export class SchemaError extends GenevaError {
   constructor(message: string) {

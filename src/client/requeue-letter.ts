@@ -28,7 +28,7 @@ const worksOn: Readonly<Partial<Record<NodeKind, string>>> = {
 }
 
 export async function requeueLetter(engine: Engine, letterId: string, options: RequeueOptions = {}): Promise<void> {
-  const request = requestFrom(options)
+  const request = requestFrom(options, ['input'])
   const { input } = options
   const letter = input === undefined ? null : await engine.findLetter(letterId)
   await engine.requeue({ letterId, request, input: letter === null ? null : await checked(engine, letter, input) })

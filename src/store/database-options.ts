@@ -1,6 +1,8 @@
 /**
  * How a database is reached and used. What a database does not know is ignored by it.
  */
+import { optionNames } from '../primitives/refuse-unknown-options.ts'
+
 export interface DatabaseOptions {
   readonly url: string
   /** What the names of our tables begin with. Default `geneva_drive_`. */
@@ -30,3 +32,16 @@ export interface DatabaseOptions {
     path: string,
   ) => { prepare(text: string): unknown; exec(text: string): unknown; close(): unknown }
 }
+
+export const knownOfDatabase: readonly string[] = optionNames<DatabaseOptions>({
+  url: 0,
+  prefix: 0,
+  schema: 0,
+  keyType: 0,
+  poolSize: 0,
+  preparedStatements: 0,
+  notify: 0,
+  mustExist: 0,
+  synchronous: 0,
+  driver: 0,
+})

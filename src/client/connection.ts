@@ -21,7 +21,7 @@ import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import { type ObserveOptions, Telemetry } from '../observe/telemetry/telemetry.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
-import { type DatabaseOptions, knownOfDatabase } from '../store/database-options.ts'
+import { checkDatabaseOptions, type DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { LimitDeclaration } from '../store/limit-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
@@ -134,7 +134,7 @@ export class Connection {
     this.#onOpen = onOpen
     this.database = typeof options.database === 'string' ? { url: options.database } : options.database
     openerFor(this.database?.url)
-    refuseUnknownOptions('The database', this.database, knownOfDatabase)
+    checkDatabaseOptions(this.database)
     checkLimits(options.limits)
     if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
       throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')

@@ -1,6 +1,6 @@
 /** `geneva dlq`: dead letters, to look at and to handle. */
 import { Option } from 'commander'
-import { wireLetter } from '../http/wire-values.ts'
+import { wireLetter, wireLetterDetail } from '../http/wire-values.ts'
 import type { DeadLetter, DiscardOptions, Geneva } from '../index.ts'
 import {
   AppCommand,
@@ -166,7 +166,7 @@ function discarded(letters: readonly DeadLetter[], then: DiscardFlags['then']): 
 /** The same document as the HTTP API has. */
 async function detailOf(geneva: Geneva, id: string): Promise<object> {
   const letter = await geneva.deadLetter(id)
-  return { ...wireLetter(letter), input: await geneva.views.inputOf(letter.executionId) }
+  return wireLetterDetail(geneva.views, letter)
 }
 
 function lineOf(letter: DeadLetter): string {

@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts'
 import { explainWorkflows } from '../engine/explain-workflows.ts'
 import { InvalidArgumentError, InvalidStateError, isGenevaError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { LetterReason, LetterRecord } from '../store/records.ts'
 import type { WorkflowFilter } from '../store/store.ts'
 import type { ScanPage, ViewFilter } from '../store/view-store.ts'
@@ -52,6 +53,18 @@ export interface BulkReport {
   readonly refused: readonly { readonly id: string; readonly message: string }[]
 }
 
+const knownOfFilter = optionNames<BulkFilter>({
+  workflow: 0,
+  state: 0,
+  at: 0,
+  error: 0,
+  olderThan: 0,
+  tag: 0,
+  letter: 0,
+  where: 0,
+})
+const knownOfAll = ['limit', 'dryRun'] satisfies (keyof BulkOptions)[]
+
 type Act = (id: string, request: Request) => Promise<void>
 
 const pageSize = 200
@@ -74,6 +87,8 @@ export class Bulk {
     definitionOf: (workflow: ConcreteClass<AnyWorkflow>) => WorkflowDefinition,
     filter: BulkFilter,
   ) {
+    // A misspelled word would otherwise find all that are active.
+    refuseUnknownOptions('all', filter, knownOfFilter)
     this.#open = open
     this.#definitionOf = definitionOf
     this.#filter = filter
@@ -107,52 +122,57 @@ export class Bulk {
   /** A new attempt at every step that has failed, or at the one that is named. */
   async reattempt(options: BulkOptions & { readonly step?: string } = {}): Promise<BulkReport> {
     const engine = await this.#open()
-    return this.#run(options, (id, request) =>
-      this.#forEachFailed(engine, id, options.step, step => engine.reattempt(id, step, request)),
-    )
+    const act: Act = (id, request) =>
+      this.#forEachFailed(engine, id, options.step, step => engine.reattempt(id, step, request))
+    return this.#run(options, act, ['step'])
   }
 
   /** Leaves out every step that has failed, or the one that is named. */
   async skip(options: BulkOptions & { readonly step?: string } = {}): Promise<BulkReport> {
     const engine = await this.#open()
-    return this.#run(options, (id, request) =>
-      this.#forEachFailed(engine, id, options.step, step => engine.skip(id, step, request)),
-    )
+    const act: Act = (id, request) =>
+      this.#forEachFailed(engine, id, options.step, step => engine.skip(id, step, request))
+    return this.#run(options, act, ['step'])
   }
 
   /** Takes every step that has failed as done, or the one that is named. */
   async resolve(options: BulkOptions & ResolveOptions & { readonly step?: string } = {}): Promise<BulkReport> {
     const engine = await this.#open()
-    return this.#run(options, id =>
-      this.#forEachFailed(engine, id, options.step, step => engine.resolve(id, resolutionFrom(step, options))),
-    )
+    const { step: named, limit, dryRun, ...resolution } = options
+    const act: Act = id =>
+      this.#forEachFailed(engine, id, named, step => engine.resolve(id, resolutionFrom(step, resolution)))
+    return this.#run(options, act, ['step', 'output'])
   }
 
   /** Requeues every open dead letter. */
   async requeue(options: BulkOptions & RequeueOptions = {}): Promise<BulkReport> {
     const engine = await this.#open()
-    return this.#run(options, async id => {
-      for (const letter of await this.#letters(engine, id)) await requeueLetter(engine, letter.id, options)
-    })
+    const { limit, dryRun, ...each } = options
+    const act: Act = async id => {
+      for (const letter of await this.#letters(engine, id)) await requeueLetter(engine, letter.id, each)
+    }
+    return this.#run(options, act, ['input'])
   }
 
   /** Gives up every open dead letter for good. */
   async discard(options: BulkOptions & DiscardOptions = {}): Promise<BulkReport> {
     const engine = await this.#open()
     const { then = 'cancel' } = options
-    return this.#run(options, async (id, request) => {
+    const act: Act = async (id, request) => {
       for (const letter of await this.#letters(engine, id)) {
         await engine.discard(letter.id, then, request)
         // The others have gone with the workflow, which the letter of a compensation leaves alone.
         if (then !== 'skip' && letter.kind !== 'compensate') return
       }
-    })
+    }
+    return this.#run(options, act, ['then'])
   }
 
-  async #run(options: BulkOptions = {}, act: Act): Promise<BulkReport> {
+  /** `others`: what else the verb takes. */
+  async #run(options: BulkOptions = {}, act: Act, others: readonly string[] = []): Promise<BulkReport> {
+    const request = requestFrom(options, [...others, ...knownOfAll])
     const { limit = Number.POSITIVE_INFINITY, dryRun = false } = options
     if (!(limit > 0)) throw new InvalidArgumentError('The limit of a request to many workflows must be above 0.')
-    const request = requestFrom(options)
     const report = { found: 0, changed: 0, refused: [] as { id: string; message: string }[] }
     for await (const page of this.#pages(await this.#open())) {
       const ids = page.slice(0, limit - report.found)

@@ -20,7 +20,8 @@ import { Engine } from '../engine/engine.ts'
 import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import { type ObserveOptions, Telemetry } from '../observe/telemetry/telemetry.ts'
-import type { DatabaseOptions } from '../store/database-options.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
+import { checkDatabaseOptions, type DatabaseOptions } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { LimitDeclaration } from '../store/limit-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
@@ -69,6 +70,31 @@ export interface GenevaOptions extends ObserveOptions {
   }
 }
 
+const knownOfGeneva = optionNames<GenevaOptions>({
+  database: 0,
+  workflows: 0,
+  jobs: 0,
+  forms: 0,
+  templates: 0,
+  schedules: 0,
+  retention: 0,
+  queues: 0,
+  aging: 0,
+  transactions: 0,
+  migrate: 0,
+  onError: 0,
+  limits: 0,
+  telemetry: 0,
+  logger: 0,
+})
+const knownOfLimits = optionNames<NonNullable<GenevaOptions['limits']>>({
+  inputBytes: 0,
+  outputBytes: 0,
+  graphNodes: 0,
+  graphEdges: 0,
+  graphBytes: 0,
+})
+
 export interface Opened {
   readonly engine: Engine
   readonly starter: Starter
@@ -103,10 +129,12 @@ export class Connection {
 
   /** `onOpen` gets the store as soon as there is one. */
   constructor(options: GenevaOptions, onOpen: (store: Store) => void = () => {}) {
+    refuseUnknownOptions('new Geneva', options, knownOfGeneva)
     this.#options = options
     this.#onOpen = onOpen
     this.database = typeof options.database === 'string' ? { url: options.database } : options.database
     openerFor(this.database?.url)
+    checkDatabaseOptions(this.database)
     checkLimits(options.limits)
     if (options.workflows !== undefined && !Array.isArray(options.workflows)) {
       throw new InvalidArgumentError('The `workflows` of a Geneva must be an array of workflow classes.')
@@ -255,8 +283,9 @@ function passOn({ ends, store: { hints } }: Engine): void {
   ends.onStop(() => hints.send('stop'))
 }
 
-function checkLimits(limits: GenevaOptions['limits']): void {
-  for (const [name, size] of Object.entries(limits ?? {})) {
+function checkLimits(limits: GenevaOptions['limits'] = {}): void {
+  refuseUnknownOptions('The limits', limits, knownOfLimits)
+  for (const [name, size] of Object.entries(limits)) {
     if (size === undefined || (Number.isSafeInteger(size) && size > 0)) continue
     throw new InvalidArgumentError(`The limit ${name} must be a whole number above 0, not ${String(size)}.`)
   }

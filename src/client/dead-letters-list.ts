@@ -3,6 +3,7 @@ import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { typesOf } from '../engine/courses.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { LetterReason, LetterRecord, LetterState } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -52,6 +53,7 @@ export interface DiscardOptions extends RequestOptions {
 }
 
 const maxLimit = 1000
+const known = optionNames<DeadLetterOptions>({ state: 0, workflowId: 0, step: 0, reason: 0, limit: 0, before: 0 })
 
 /** Newest first. */
 export async function listDeadLetters(
@@ -59,6 +61,7 @@ export async function listDeadLetters(
   definition: WorkflowDefinition | null,
   options: DeadLetterOptions = {},
 ): Promise<DeadLetter[]> {
+  refuseUnknownOptions('deadLetters', options, known)
   const { state = 'open', workflowId, step, reason, limit = 100, before } = options
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > maxLimit) {
     throw new InvalidArgumentError(`The limit of dead letters must be a whole number from 1 to ${maxLimit}.`)

@@ -27,6 +27,7 @@ import { type DoctorOptions, type DoctorReport, examine } from '../observe/exami
 import { type Listen, subscribe, type Wanted } from '../observe/subscribe.ts'
 import { type EventsOptions, tailEvents } from '../observe/tail-events.ts'
 import { metricsPage } from '../observe/telemetry/telemetry.ts'
+import { refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { Store } from '../store/store.ts'
 import type { Dispatcher, DispatcherOptions } from '../worker/dispatcher.ts'
 import { ErrorListener } from '../worker/error-listener.ts'
@@ -49,7 +50,13 @@ import { type Stats, type StatsOptions, stats } from './stats.ts'
 import { Steering } from './steering.ts'
 import { type StuckOptions, type StuckWork, stuck } from './stuck.ts'
 import { Views } from './views/views.ts'
-import { drainOptionsFrom, type RunDueOptions, type WorkOptions, workUntilTold } from './work-until-told.ts'
+import {
+  drainOptionsFrom,
+  knownOfDrain,
+  type RunDueOptions,
+  type WorkOptions,
+  workUntilTold,
+} from './work-until-told.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
 import {
   filterFrom,
@@ -167,10 +174,11 @@ export class Geneva extends Steering {
    * that has one of its own: nodes that have started must stay.
    */
   async importDag(json: string | object, options: ImportOptions = {}): Promise<FrozenGraph> {
+    const request = requestFrom(options, ['into'])
+    const { into } = options
     const { engine } = await this.#connection.open()
-    const { into, ...request } = options
     const graph = this.#connection.parseGraph(json, into === undefined ? null : (await engine.find(into)).type)
-    if (into !== undefined) await replaceGraph(engine, into, graph, requestFrom(request))
+    if (into !== undefined) await replaceGraph(engine, into, graph, request)
     return graph
   }
 
@@ -222,6 +230,7 @@ export class Geneva extends Steering {
 
   /** A new workflow that takes over what was done before `from`, outputs included, and runs the rest again. */
   async rerun(id: string, options: { readonly from: string | readonly string[] }): Promise<WorkflowHandle<any>> {
+    refuseUnknownOptions('rerun', options ?? {}, ['from'])
     const opened = await this.#connection.open()
     const from = options?.from === undefined ? [] : [options.from].flat()
     const order = await rerunOrder(opened.engine, id, from)
@@ -320,7 +329,7 @@ export class Geneva extends Steering {
   /** Works until SIGTERM, SIGINT or `close()`; then lets running steps end within the grace time. */
   async work(options: WorkOptions = {}): Promise<void> {
     const report = (error: unknown) => this.#onError.report(error, null)
-    await workUntilTold(() => this.#makeWorker(options), options, report)
+    await workUntilTold(() => this.#makeWorker(options, ['handleSignals']), options, report)
   }
 
   /** A worker in this process that the caller stops itself, or `close()` does. */
@@ -332,7 +341,7 @@ export class Geneva extends Steering {
 
   /** Works off what is due and returns how many executions it claimed: for cron and serverless hosts. */
   async runDue(options: RunDueOptions = {}): Promise<number> {
-    return (await this.#makeWorker(options)).drain(drainOptionsFrom(options))
+    return (await this.#makeWorker(options, knownOfDrain)).drain(drainOptionsFrom(options))
   }
 
   /** Pushes what is due, and no live worker has code for, to services that do not look by themselves, until it is stopped. */
@@ -376,8 +385,8 @@ export class Geneva extends Steering {
     return found
   }
 
-  async #makeWorker(options: WorkerOptions = {}): Promise<Worker> {
-    const settings = workerSettings(options)
+  async #makeWorker(options: WorkerOptions = {}, others: readonly string[] = []): Promise<Worker> {
+    const settings = workerSettings(options, others)
     const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()

@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 
 /** Who may do what: a reader looks, an operator steers single workflows, an admin may do what cannot be taken back. */
 export type Role = 'reader' | 'operator' | 'admin'
@@ -89,12 +90,9 @@ const known: Readonly<Record<keyof HandlerOptions, string>> = {
 }
 
 function settingsFrom(options: HandlerOptions): HandlerSettings {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError('The options of geneva.handler must be an object, like { authorize }.')
-  }
+  refuseUnknownOptions('geneva.handler', options, Object.keys(known))
   for (const [name, value] of Object.entries(options)) {
     const type = known[name as keyof HandlerOptions]
-    if (type === undefined) throw new InvalidArgumentError(`geneva.handler has no option ${JSON.stringify(name)}.`)
     if (value === undefined || type === 'duration' || typeof value === type) continue
     throw new InvalidArgumentError(`The option ${name} of geneva.handler must be a ${type}, not ${typeof value}.`)
   }

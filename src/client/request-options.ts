@@ -5,6 +5,7 @@ import type { Request } from '../engine/change-draft.ts'
 import type { Resolution } from '../engine/decide-request.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 
 export interface RequestOptions {
@@ -19,10 +20,11 @@ export interface ImportOptions extends RequestOptions {
 
 const maxBytes = 10_000
 
-export function requestFrom(options: RequestOptions = {}): Request {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError('The options of a request must be an object, like { by, reason }.')
-  }
+const known = optionNames<RequestOptions>({ by: 0, reason: 0 })
+
+/** `others`: what else may be asked for with it. */
+export function requestFrom(options: RequestOptions = {}, others: readonly string[] = []): Request {
+  refuseUnknownOptions('The request', options, [...known, ...others])
   return { by: textOf(options.by, 'by'), reason: textOf(options.reason, 'reason') }
 }
 
@@ -34,7 +36,7 @@ export interface ResolveOptions<Output = unknown> extends RequestOptions {
 const maxOutputBytes = 1024 * 1024
 
 export function resolutionFrom(step: string, options: ResolveOptions = {}): Resolution {
-  const request = requestFrom(options)
+  const request = requestFrom(options, ['output'])
   const what = `The output given for step ${step}`
   return { node: step, request, output: encodeValue(options.output, { what, maxBytes: maxOutputBytes }) }
 }

@@ -28,40 +28,42 @@ const worksOn: Readonly<Partial<Record<NodeKind, string>>> = {
 }
 
 export async function requeueLetter(engine: Engine, letterId: string, options: RequeueOptions = {}): Promise<void> {
-  const request = requestFrom(options)
+  const request = requestFrom(options, ['input'])
   const { input } = options
   const letter = input === undefined ? null : await engine.findLetter(letterId)
   await engine.requeue({ letterId, request, input: letter === null ? null : await checked(engine, letter, input) })
 }
 
+/** Whether its execution can be given another input. Where it gets it in another way, and for a compensation, nobody can. */
+export async function takesInput(engine: Engine, letter: LetterRecord): Promise<boolean> {
+  return whyNoInput(letter, await courseOf(engine, letter)) === null
+}
+
 async function checked(engine: Engine, letter: LetterRecord, input: unknown): Promise<string> {
-  if (letter.kind === 'compensate') {
-    throw new InvalidArgumentError(
-      `Dead letter ${letter.id} is of the compensation that undoes what step ${letter.node} of workflow ${letter.workflowId} has done, so it has no input to be replaced. Requeue it as it is.`,
-    )
-  }
-  const workflow = await engine.find(letter.workflowId)
-  const course = (await engine.courses.of([workflow])).get(workflow.id)
-  const what = `The input for step ${letter.nodeName ?? letter.node} of workflow ${workflow.id}`
-  if (course !== undefined) await checkFor(engine, course, letter, input)
+  const course = await courseOf(engine, letter)
+  const why = whyNoInput(letter, course)
+  if (why !== null) throw new InvalidArgumentError(why)
+  const name = letter.nodeName ?? letter.node
+  const job = course?.frozen?.nodes[letter.node]?.job
+  // What nobody here has the code for is checked by the worker that runs it.
+  const known = job === undefined ? null : engine.jobs.find(job)
+  if (known !== null) await validateArgs(known, input, name)
+  const what = `The input for step ${name} of workflow ${letter.workflowId}`
   return encodeValue(input, { what, maxBytes }) ?? 'null'
 }
 
-/** What nobody here has the code for is checked by the worker that runs it. */
-async function checkFor(
-  engine: Engine,
-  { graph, frozen }: Course,
-  letter: LetterRecord,
-  input: unknown,
-): Promise<void> {
-  const node = graph.find(currentName(graph, letter.node))
-  const works = node === null ? undefined : worksOn[node.kind]
-  if (works !== undefined) {
-    throw new InvalidArgumentError(
-      `Step ${letter.nodeName ?? letter.node} of workflow ${letter.workflowId} ${works}, so it has no input to be replaced. Requeue it without an input, or resolve or skip it.`,
-    )
+async function courseOf(engine: Engine, letter: LetterRecord): Promise<Course | null> {
+  const workflow = await engine.find(letter.workflowId)
+  return (await engine.courses.of([workflow])).get(workflow.id) ?? null
+}
+
+function whyNoInput(letter: LetterRecord, course: Course | null): string | null {
+  const { id, node, workflowId } = letter
+  if (letter.kind === 'compensate') {
+    return `Dead letter ${id} is of the compensation that undoes what step ${node} of workflow ${workflowId} has done, so it has no input to be replaced. Requeue it as it is.`
   }
-  const job = frozen?.nodes[letter.node]?.job
-  const known = job === undefined ? null : engine.jobs.find(job)
-  if (known !== null) await validateArgs(known, input, node?.name ?? letter.node)
+  const found = course?.graph.find(currentName(course.graph, node)) ?? null
+  const works = found === null ? undefined : worksOn[found.kind]
+  if (works === undefined) return null
+  return `Step ${letter.nodeName ?? node} of workflow ${workflowId} ${works}, so it has no input to be replaced. Requeue it without an input, or resolve or skip it.`
 }

@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { optionNames } from '../primitives/refuse-unknown-options.ts'
 import type { PruneCall, PruneStep, RetentionAges } from '../store/housekeeping-store.ts'
 import { type EndedWorkflowState, endedWorkflowStates } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -22,6 +23,13 @@ export interface PruneOptions extends RequestOptions {
   /** Count only. */
   readonly dryRun?: boolean
 }
+
+const knownOfPrune = optionNames<Omit<PruneOptions, keyof RequestOptions>>({
+  olderThan: 0,
+  states: 0,
+  limit: 0,
+  dryRun: 0,
+})
 
 export interface PruneReport {
   /** How many workflows were removed, or would be. */
@@ -45,6 +53,7 @@ export function retentionAges(options: RetentionOptions | undefined): RetentionA
 }
 
 export async function prune(store: Store, options: PruneOptions): Promise<PruneReport> {
+  const asked = requestFrom(options, knownOfPrune)
   const { olderThan, states = endedWorkflowStates, limit = Number.MAX_SAFE_INTEGER, dryRun = false } = options ?? {}
   if (!Number.isSafeInteger(limit) || limit < 1) {
     throw new InvalidArgumentError(`The limit of prune must be a whole number above 0, not ${String(limit)}.`)
@@ -52,7 +61,6 @@ export async function prune(store: Store, options: PruneOptions): Promise<PruneR
   const olderThanMs = toMilliseconds(olderThan, '`olderThan` of prune')
   const ends = [states].flat().map(checkState)
   const call = { ages: new Map(ends.map(state => [state, olderThanMs])), dryRun }
-  const asked = requestFrom(options)
   if (dryRun) return pruneAll(store, call, limit)
   // Recorded before the first is gone, so that nothing goes unrecorded, whatever becomes of this process.
   const detail = (removed: number | null) => JSON.stringify({ removed, olderThanMs, states: ends })

@@ -4,6 +4,7 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { NodeTimes, Percentiles } from '../store/housekeeping-store.ts'
 import type { Store } from '../store/store.ts'
 
@@ -13,6 +14,8 @@ export interface StatsOptions {
   /** Over how many executions at most, the newest first. Default 100,000. */
   readonly sample?: number
 }
+
+const known = optionNames<StatsOptions>({ since: 0, sample: 0 })
 
 /** Milliseconds. */
 export interface Spread {
@@ -67,6 +70,7 @@ export interface Stats {
 }
 
 export async function stats(store: Store, options: StatsOptions = {}): Promise<Stats> {
+  refuseUnknownOptions('stats', options, known)
   const { since = '1 hour', sample = 100_000 } = options
   if (!Number.isSafeInteger(sample) || sample < 1) {
     throw new InvalidArgumentError(`The sample of stats must be a whole number above 0, not ${String(sample)}.`)

@@ -50,7 +50,7 @@ export abstract class Steering {
 
   /** Sends a message to a step that waits for it, or will. See `handle.signal`. */
   async signal(id: string, step: string, payload?: unknown, options: SignalOptions = {}): Promise<void> {
-    await signal(await this.engine(), id, step, { ...options, payload })
+    await signal(await this.engine(), id, step, { payload, options })
   }
 
   /** What a cancel, or a failure now, would undo, in order. */
@@ -108,7 +108,7 @@ export abstract class Steering {
 
   /** Gives a dead letter up for good: the workflow is canceled, or goes on without the step. */
   async discard(letterId: string, options: DiscardOptions = {}): Promise<void> {
-    const { then = 'cancel', ...request } = options
-    await (await this.engine()).discard(letterId, then, requestFrom(request))
+    const request = requestFrom(options, ['then'])
+    await (await this.engine()).discard(letterId, options.then ?? 'cancel', request)
   }
 }

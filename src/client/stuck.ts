@@ -1,6 +1,7 @@
 /** Work that has not moved for a while, with a sentence on why. It only reads. */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { StuckKind, StuckRow } from '../store/housekeeping-store.ts'
 import type { ScheduleRecord } from '../store/schedule-store.ts'
 import type { Store } from '../store/store.ts'
@@ -11,6 +12,8 @@ export interface StuckOptions {
   /** How many of each kind, at most. Default 100. */
   readonly limit?: number
 }
+
+const known = optionNames<StuckOptions>({ for: 0, limit: 0 })
 
 export interface StuckWork {
   /**
@@ -30,6 +33,7 @@ export interface StuckWork {
 }
 
 export async function stuck(store: Store, options: StuckOptions = {}): Promise<StuckWork[]> {
+  refuseUnknownOptions('stuck', options, known)
   const { limit = 100 } = options
   const forMs = toMilliseconds(options.for ?? '10 min', '`for` of stuck')
   if (!Number.isSafeInteger(limit) || limit < 1) {

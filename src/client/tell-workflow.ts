@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import { fitting } from '../engine/message-reader.ts'
 import { AlreadyDecidedError, InvalidArgumentError } from '../errors.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { DecisionRecord, WorkflowRecord } from '../store/records.ts'
@@ -33,15 +34,22 @@ export interface RecordedDecision extends OneDecision {
 
 const maxBytes = 1024 * 1024
 const maxComment = 10_000
+const knownOfDecision = optionNames<DecideOptions>({ decision: 0, by: 0, comment: 0, data: 0 })
 
-/** `on`: the execution that is meant, where the decision is by its id. */
-export async function decide(
+/** As the engine takes it. */
+type Decided = Parameters<Engine['decide']>[2]
+
+export async function decide(engine: Engine, id: string, step: string, options: DecideOptions): Promise<void> {
+  await engine.decide(id, checkKey(step, 'The step'), await decisionFrom(engine, { id, step }, options))
+}
+
+async function decisionFrom(
   engine: Engine,
-  id: string,
-  step: string,
-  options: DecideOptions & { readonly on?: string },
-): Promise<void> {
-  const { decision, by, comment, data, on } = options ?? {}
+  { id, step }: { readonly id: string; readonly step: string },
+  options: DecideOptions,
+): Promise<Decided> {
+  refuseUnknownOptions('decide', options ?? {}, knownOfDecision)
+  const { decision, by, comment, data } = options ?? {}
   if (decision !== 'confirmed' && decision !== 'rejected') {
     throw new InvalidArgumentError(`A decision is 'confirmed' or 'rejected', not ${JSON.stringify(decision)}.`)
   }
@@ -49,25 +57,26 @@ export async function decide(
   const what = `The data of the decision on step ${step}`
   // Who says no need not fill in a form.
   const given = decision === 'rejected' ? data : await checked(engine, id, step, data)
-  await engine.decide(id, checkKey(step, 'The step'), {
+  return {
     decision,
     by: who,
     comment: comment === undefined ? null : sanitizeText(textOf(comment), maxComment),
     data: encodeValue(given, { what, maxBytes }),
-    ...(on === undefined ? {} : { on }),
-  })
+  }
 }
 
 export async function signal(
   engine: Engine,
   id: string,
   step: string,
-  { payload, key, ...asked }: SignalOptions & { readonly payload: unknown },
+  { payload, options }: { readonly payload: unknown; readonly options: SignalOptions },
 ): Promise<void> {
+  const request = requestFrom(options, ['key'])
+  const { key } = options
   const given = await checked(engine, id, step, payload)
   await engine.signal(id, checkKey(step, 'The signal'), {
     payload: encodeValue(given, { what: `The payload of signal ${step}`, maxBytes }),
-    ...requestFrom(asked),
+    ...request,
     key: key === undefined ? null : checkKey(key, 'The key of a signal'),
   })
 }
@@ -83,7 +92,8 @@ export async function decideOn(engine: Engine, executionId: string, options: Dec
       `There is no execution ${executionId} that waits for a decision. It may have been decided on, or was canceled.`,
     )
   }
-  await decide(engine, found.workflowId, found.node, { ...options, on: executionId })
+  const { workflowId: id, node: step } = found
+  await engine.decide(id, step, { ...(await decisionFrom(engine, { id, step }, options)), on: executionId })
 }
 
 export function recorded(record: DecisionRecord): RecordedDecision {

@@ -1,5 +1,6 @@
 /** Working as a resident process: until a signal, or until the worker is stopped. */
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { optionNames } from '../primitives/refuse-unknown-options.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { DrainOptions, WorkerOptions } from '../worker/worker-options.ts'
 
@@ -11,6 +12,13 @@ export interface WorkOptions extends WorkerOptions {
 export interface RunDueOptions extends WorkerOptions, Omit<DrainOptions, 'maxMs'> {
   readonly maxMs?: Duration
 }
+
+export const knownOfDrain = optionNames<Omit<RunDueOptions, keyof WorkerOptions>>({
+  workflowId: 0,
+  maxSteps: 0,
+  maxItems: 0,
+  maxMs: 0,
+})
 
 export async function workUntilTold(
   make: () => Promise<Worker>,

@@ -21,6 +21,7 @@ import { findFlaw, type HistoryFlaw } from '../engine/verify-history.ts'
 import { WaitTimeoutError, WorkflowNotFinishedError, WorkflowNotFoundError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
+import { refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { ActiveExecution, WorkflowState } from '../store/records.ts'
 import type { WorkflowSnapshot } from '../store/store.ts'
@@ -289,7 +290,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     payload?: SignalPayload<W, K>,
     options: SignalOptions = {},
   ): Promise<this> {
-    await signal(this.#parts.engine, this.id, step, { ...options, payload })
+    await signal(this.#parts.engine, this.id, step, { payload, options })
     return this.refresh()
   }
 
@@ -322,6 +323,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
    * workflow is waited for; of one that restarts, the last one that it goes on as.
    */
   async waitUntilFinished(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+    refuseUnknownOptions('waitUntilFinished', options, ['timeout'])
     const timeoutMs =
       options.timeout === undefined
         ? Number.POSITIVE_INFINITY

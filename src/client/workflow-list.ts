@@ -12,6 +12,7 @@ import { checkKey } from '../engine/check-key.ts'
 import { typesOf } from '../engine/courses.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import { InvalidArgumentError } from '../errors.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { type HeroKey, type WorkflowState, workflowStates } from '../store/records.ts'
 import type { Store, WorkflowFilter, WorkflowSnapshot } from '../store/store.ts'
 import type { WorkflowHandle } from './workflow-handle.ts'
@@ -40,6 +41,7 @@ export interface ListAnyOptions extends Omit<ListOptions, 'hero' | 'at'> {
   readonly at?: string
 }
 
+const known = optionNames<ListOptions>({ state: 0, hero: 0, at: 0, tag: 0, limit: 0, cursor: 0 })
 const states: readonly WorkflowState[] = workflowStates
 const activeStates = states.filter(state => !isEnd(state))
 
@@ -87,6 +89,7 @@ export function filterFrom(
   definition: WorkflowDefinition | null,
   options: ListOptions<any>,
 ): WorkflowFilter {
+  refuseUnknownOptions('The filter of workflows', options, known)
   const { limit = 100, cursor, tag, at, hero } = options
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
     throw new InvalidArgumentError(`The page size must be a whole number from 1 to 1000, not ${String(limit)}.`)
@@ -113,6 +116,7 @@ export async function findOne(
 ): Promise<WorkflowSnapshot | null> {
   const types = definition && typesOf(definition)
   if (typeof which === 'object' && which !== null) {
+    refuseUnknownOptions('find', which, ['hero'])
     return store.findByHero(types, heroKeyFor(definition, (which as { hero?: unknown }).hero))
   }
   const found = typeof which === 'string' && store.isId(which) ? await store.findWorkflow(which) : null

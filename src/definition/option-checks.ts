@@ -1,21 +1,13 @@
 /** Checks that several declarations share. Each throws `DefinitionError` and names the place, class and step. */
 import { DefinitionError, isGenevaError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { mistakeInKeys } from '../primitives/refuse-unknown-options.ts'
 import { mistakeInStoredName } from './node-name.ts'
 import type { Test } from './workflow-definition.ts'
 
-/** Options are typed, yet plain JavaScript can misspell one, which would otherwise be ignored without a word. */
 export function refuseUnknownKeys(options: object, known: readonly string[], where: string): void {
   const mistake = mistakeInKeys(options, known)
   if (mistake !== null) throw new DefinitionError(`${where}: ${mistake}`)
-}
-
-/** What is wrong with the keys of some options; `null` if nothing is. Every start asks, so it makes nothing for the good case. */
-export function mistakeInKeys(options: object, known: readonly string[]): string | null {
-  for (const key of Object.keys(options)) {
-    if (!known.includes(key)) return `there is no option ${key}. Known are ${known.join(', ')}.`
-  }
-  return null
 }
 
 export function definedDuration(duration: unknown, what: string, where: string): number {

@@ -3,6 +3,7 @@
  * reads no terminal and no database, and asks nobody whether colours are welcome.
  */
 import { InvalidArgumentError } from '../errors.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { drawDot } from './draw-dot.ts'
 import { drawMermaid } from './draw-mermaid.ts'
 import { drawSvg } from './draw-svg.ts'
@@ -25,10 +26,12 @@ export interface DrawOptions {
   readonly legend?: boolean
 }
 
+const known = optionNames<DrawOptions>({ format: 0, foldAt: 0, width: 0, ascii: 0, color: 0, legend: 0 })
 const leastWidth = 20
 
 /** The drawing, without a line end behind it. Throws `InvalidArgumentError` for a picture that is no acyclic graph. */
 export function drawGraph(picture: Picture, options: DrawOptions = {}): string {
+  refuseUnknownOptions('draw', options, known)
   const { format = 'text', foldAt = 8, width = 80, ascii = false, color = false, legend } = options
   if (!(foldAt >= 2))
     throw new InvalidArgumentError(`foldAt is ${foldAt}: fold 2 siblings or more, or Infinity for none.`)

@@ -5,12 +5,12 @@
 import { createHash } from 'node:crypto'
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import { identifyHero } from '../definition/identify-hero.ts'
-import { mistakeInKeys } from '../definition/option-checks.ts'
 import { validateInput } from '../definition/validate-input.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
+import { mistakeInKeys, optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import { type HeroKey, noProgress } from '../store/records.ts'
@@ -65,7 +65,7 @@ export interface Prepared {
 }
 
 const knownWhat = ['hero', 'input']
-const knownOptions = Object.keys({
+const knownOptions = optionNames<StartOptions>({
   transaction: 0,
   delay: 0,
   at: 0,
@@ -76,7 +76,7 @@ const knownOptions = Object.keys({
   deadline: 0,
   by: 0,
   reason: 0,
-} satisfies Record<keyof StartOptions, 0>)
+})
 const maxTags = 50
 const maxAskedBytes = 10_000
 
@@ -109,8 +109,7 @@ export function refuseUnknownStart(where: string, what: object, options: object)
     const advice = misplaced === undefined ? '' : ` \`${misplaced}\` belongs into the options, the argument behind.`
     throw new InvalidArgumentError(`${where}, what to start: ${mistake}${advice}`)
   }
-  const wrong = mistakeInKeys(options, knownOptions)
-  if (wrong !== null) throw new InvalidArgumentError(`${where}: ${wrong}`)
+  refuseUnknownOptions(where, options, knownOptions)
 }
 
 /** Throws what `start` would throw for it. */

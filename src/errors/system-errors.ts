@@ -19,10 +19,28 @@ export class UnsupportedDatabaseError extends GenevaError {
   }
 }
 
+/** The database cannot be reached, does not let this user in, or does not exist. The driver's error is its cause. */
+export class DatabaseOpenError extends GenevaError {
+  constructor(url: string, reason: string, remedy: string, options?: ErrorOptions) {
+    super('DATABASE_OPEN', `The database ${url} could not be opened: ${reason.replace(/\.$/, '')}. ${remedy}`, options)
+  }
+}
+
+/** Between this process and the server stands a pooler that hands out a connection per transaction. */
+export class PooledConnectionError extends GenevaError {
+  constructor(options?: ErrorOptions) {
+    super(
+      'POOLED_CONNECTION',
+      'The database is behind a pooler that hands out a connection per transaction, like PgBouncer in transaction mode. Set `preparedStatements: false`: `new Geneva({ database: { url, preparedStatements: false } })`. Or use the URL of the server itself, or of a pooler in session mode.',
+      options,
+    )
+  }
+}
+
 /** The tables are missing, older than the code, or newer than it can use. */
 export class SchemaError extends GenevaError {
-  constructor(message: string) {
-    super('SCHEMA', message)
+  constructor(message: string, options?: ErrorOptions) {
+    super('SCHEMA', message, options)
   }
 }
 

@@ -244,7 +244,11 @@ const letterShape = {
   handledReason: text.nullable(),
 }
 export const deadLetter = z.strictObject(letterShape)
-export const deadLetterDetail = z.strictObject({ ...letterShape, input: payload })
+export const deadLetterDetail = z.strictObject({
+  ...letterShape,
+  input: payload,
+  takesInput: z.boolean().meta({ description: 'It can be requeued with another input.' }),
+})
 
 export const schedule = z.strictObject({
   name: text,

@@ -1,6 +1,7 @@
 /** Between what travels and what the library takes: payloads are encoded in both directions, errors have one shape. */
 import type { DeadLetter } from '../client/dead-letters-list.ts'
 import type { ViewOptions } from '../client/views/view-options.ts'
+import type { Views } from '../client/views/views.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
 import { readValue } from '../primitives/read-value.ts'
 import { RequestProblem } from './request-problem.ts'
@@ -41,4 +42,10 @@ export function wireError(error: ErrorRecord | null) {
 export function wireLetter(letter: DeadLetter) {
   const { step, error, ...rest } = letter
   return { ...rest, name: step, error: wireError(error) }
+}
+
+/** With what its execution worked on, and whether it can be given something else. */
+export async function wireLetterDetail(views: Pick<Views, 'inputOf' | 'takesInput'>, letter: DeadLetter) {
+  const [input, takesInput] = await Promise.all([views.inputOf(letter.executionId), views.takesInput(letter.id)])
+  return { ...wireLetter(letter), input, takesInput }
 }

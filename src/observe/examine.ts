@@ -6,6 +6,7 @@
 import { Graph, type GraphData } from '../definition/graph.ts'
 import { FrozenGraphCache } from '../engine/frozen-graph-cache.ts'
 import { WorkflowNotFoundError } from '../errors.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { WorkflowFile } from '../store/event-store.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -45,6 +46,7 @@ export interface DoctorReport {
   readonly omitted: number
 }
 
+const known = optionNames<DoctorOptions>({ workflow: 0, active: 0, limit: 0 })
 const pageSize = 100
 /** So many events, about, are held in memory at once; those of one workflow always are. */
 const maxEvents = 20_000
@@ -53,6 +55,7 @@ const looks = 3
 const activeStates = ['ready', 'performing', 'paused', 'dlq', 'rolling_back'] as const
 
 export async function examine(store: Store, options: DoctorOptions): Promise<DoctorReport> {
+  refuseUnknownOptions('doctor', options, known)
   const graphs = new KnownGraphs(store)
   const findings: DoctorFinding[] = []
   let workflows = 0

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { pauseFor } from '../primitives/pause-for.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { EventRead, NumberWindow } from '../store/event-store.ts'
 import type { Store } from '../store/store.ts'
 import type { EventBus } from './event-bus.ts'
@@ -28,6 +29,7 @@ export interface EventsOptions<K extends EventName = EventName> {
   readonly signal?: AbortSignal
 }
 
+const known = optionNames<EventsOptions>({ after: 0, types: 0, workflow: 0, follow: 0, poll: 0, signal: 0 })
 const pageSize = 500
 const defaultPollMs = 1000
 /** While something that comes next is not committed yet. */
@@ -54,7 +56,9 @@ export function tailEvents(source: EventSource, bus: EventBus, options: EventsOp
   return tail(source, bus, options)
 }
 
-function checkOptions({ after, types, workflow, poll }: EventsOptions): void {
+function checkOptions(options: EventsOptions): void {
+  refuseUnknownOptions('events', options, known)
+  const { after, types, workflow, poll } = options
   if (after !== undefined && after !== 'now' && !/^\d{1,16}$/.test(String(after))) {
     throw new InvalidArgumentError(
       `${JSON.stringify(after)} is no position. Pass the \`position\` of an event, 'now', or leave \`after\` out.`,

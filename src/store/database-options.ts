@@ -1,6 +1,9 @@
 /**
  * How a database is reached and used. What a database does not know is ignored by it.
  */
+import { InvalidArgumentError } from '../errors.ts'
+import { refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
+
 export interface DatabaseOptions {
   readonly url: string
   /** What the names of our tables begin with. Default `geneva_drive_`. */
@@ -29,4 +32,31 @@ export interface DatabaseOptions {
   readonly driver?: new (
     path: string,
   ) => { prepare(text: string): unknown; exec(text: string): unknown; close(): unknown }
+}
+
+/** What each may be, in words; those that are checked elsewhere may be anything. */
+const known: { readonly [Name in keyof DatabaseOptions]-?: readonly unknown[] | 'count' | null } = {
+  url: null,
+  prefix: null,
+  schema: null,
+  keyType: ['bigint', 'uuid'],
+  poolSize: 'count',
+  preparedStatements: [true, false],
+  notify: [true, false],
+  mustExist: [true, false],
+  synchronous: ['full', 'normal'],
+  driver: null,
+}
+
+/** What is left out, or undefined, is as by default. */
+export function checkDatabaseOptions(options: DatabaseOptions): void {
+  refuseUnknownOptions('The database', options, Object.keys(known))
+  for (const [name, value] of Object.entries(options)) {
+    const allowed = known[name as keyof DatabaseOptions]
+    if (value === undefined || allowed === null) continue
+    if (allowed === 'count' ? Number.isSafeInteger(value) && value > 0 : allowed.includes(value)) continue
+    const wanted =
+      allowed === 'count' ? 'a whole number above 0' : allowed.map(each => JSON.stringify(each)).join(' or ')
+    throw new InvalidArgumentError(`The option ${name} of the database must be ${wanted}, not ${String(value)}.`)
+  }
 }

@@ -72,12 +72,17 @@ export function hasOneWriter(url: string): boolean {
 }
 
 export function openerFor(url: unknown): Opener {
-  const scheme = typeof url === 'string' ? /^([a-z]+):/.exec(url)?.[1] : undefined
-  const opener = scheme === undefined ? undefined : openers[scheme]
-  if (opener === undefined) {
-    throw new InvalidArgumentError(
-      `The database ${scheme === undefined ? typeof url : `scheme ${scheme}:`} is not known. Use ${urlForms}.`,
-    )
+  if (typeof url !== 'string') {
+    const given = url === undefined ? 'nothing' : `a value of type ${typeof url}`
+    throw new InvalidArgumentError(`The URL of a database is needed, and there is ${given}. Use ${urlForms}.`)
   }
-  return opener
+  const scheme = /^([a-z]\w*):/i.exec(url)?.[1]
+  const opener = scheme === undefined ? undefined : openers[scheme]
+  if (opener !== undefined) return opener
+  // The whole of it may have a password in it.
+  const what =
+    scheme === undefined
+      ? 'The URL of the database does not begin with a scheme'
+      : `The database scheme ${scheme}: is not known`
+  throw new InvalidArgumentError(`${what}. Use ${urlForms}.`)
 }

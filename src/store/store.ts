@@ -312,6 +312,9 @@ export interface Store extends EventStore {
   /** The queues in which rows of the handlers stand, whatever code has put them there. */
   queuesOf(handlers: readonly string[]): Promise<string[]>
 
+  /** The same of rows that stand in line, due or not. Of what is held, runs or waits for others it may know nothing; it costs a look per line, however long. */
+  queuesInLine(handlers: readonly string[]): Promise<string[]>
+
   registerWorker(worker: WorkerRecord): Promise<void>
   /**
    * Renews the lease, and tells what the worker holds: all of it, or of the rows that are named. `null` when the lease was lost:

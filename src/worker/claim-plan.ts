@@ -31,6 +31,8 @@ export class ClaimPlan {
   readonly timers: readonly ClaimSource[]
   /** Some of the code has a priority, so that what waits may have to age. */
   readonly usesPriorities: boolean
+  /** Queues in which rows were found, whoever has named them. */
+  readonly left: readonly string[]
   /** Where the look through lanes has come to. */
   readonly #lanes = new Map<string, string>()
   #limitedFirst = false
@@ -41,18 +43,29 @@ export class ClaimPlan {
   /** The queue that came first the last time that there was room. */
   #cameFirst: string | null = null
 
-  constructor(sources: readonly ClaimSource[], settings: WorkerSettings, usesPriorities = false) {
+  constructor(
+    sources: readonly ClaimSource[],
+    settings: WorkerSettings,
+    {
+      usesPriorities = false,
+      left = [],
+    }: { readonly usesPriorities?: boolean; readonly left?: readonly string[] } = {},
+  ) {
     this.#sources = sources.filter(source => source.queue !== timerQueue)
     this.timers = [{ queue: timerQueue, handler: timerHandler, generation: Number.MAX_SAFE_INTEGER }]
     this.#settings = settings
     this.usesPriorities = usesPriorities
+    this.left = left
   }
 
-  /** Looks up every queue that the code names, and those in which older or newer code has left rows. */
-  static async make(engine: Engine, settings: WorkerSettings): Promise<ClaimPlan> {
+  /**
+   * Looks up every queue that the code names, and those in which older or newer code has left rows. The first look reads all rows, also those
+   * that are held; with a plan from `before` only new lines are looked for, because that is done every minute.
+   */
+  static async make(engine: Engine, settings: WorkerSettings, before: ClaimPlan | null = null): Promise<ClaimPlan> {
     const types = engine.registry.definitions.flatMap(typesOf)
     const jobs = engine.jobs.names.map(jobHandler)
-    const left = settings.queues === null ? await engine.store.queuesOf([...types, ...jobs]) : []
+    const left = settings.queues === null ? await leftQueues(engine.store, [...types, ...jobs], before) : []
     const named = engine.registry.definitions
       .map(({ graph }) => graph.data)
       .flatMap(({ queue, nodes }) => [queue, ...nodes.map(node => node.queue)])
@@ -66,11 +79,8 @@ export class ClaimPlan {
       ...engine.registry.definitions.flatMap(({ graph }) => graph.nodes.map(node => node.priority)),
       ...engine.jobs.names.map(name => engine.jobs.find(name)?.priority ?? 0),
     ]
-    return new ClaimPlan(
-      sources,
-      settings,
-      priorities.some(priority => priority > 0),
-    )
+    const usesPriorities = priorities.some(priority => priority > 0)
+    return new ClaimPlan(sources, settings, { usesPriorities, left })
   }
 
   get handlers(): string[] {
@@ -186,4 +196,13 @@ export class ClaimPlan {
 function beginningAfter<T>(items: readonly T[], isLast: (item: T) => boolean): T[] {
   const start = items.findIndex(isLast) + 1
   return [...items.slice(start), ...items.slice(0, start)]
+}
+
+async function leftQueues(
+  store: Engine['store'],
+  handlers: readonly string[],
+  before: ClaimPlan | null,
+): Promise<string[]> {
+  if (before === null) return store.queuesOf(handlers)
+  return [...new Set([...before.left, ...(await store.queuesInLine(handlers))])]
 }

@@ -8,6 +8,7 @@ import { timerHandler } from '../engine/plan.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { Store } from '../store/store.ts'
 import type { Unserved } from './unserved-notices.ts'
 
@@ -36,6 +37,8 @@ export interface DispatcherOptions {
   /** Hears of work that was turned down, no more often than that. Default: a warning in the log. */
   onTurnedDown?(work: DueWork): void
 }
+
+const known = optionNames<DispatcherOptions>({ push: 0, every: 0, cooldown: 0, jitter: 0, notice: 0, onTurnedDown: 0 })
 
 interface DispatcherParts {
   readonly store: Pick<Store, 'findUnserved'>
@@ -67,6 +70,7 @@ export class Dispatcher {
     if (typeof options?.push !== 'function') {
       throw new InvalidArgumentError('A dispatcher needs `push`, a function that wakes a service which has the code.')
     }
+    refuseUnknownOptions('A dispatcher', options, known)
     const { jitter = 0.2 } = options
     if (!(jitter >= 0 && jitter <= 1)) {
       throw new InvalidArgumentError(`The jitter of a dispatcher must be a number from 0 to 1, not ${String(jitter)}.`)

@@ -30,6 +30,7 @@ export interface UpkeepParts {
 export interface UpkeepHooks {
   workerId(): string
   handlers(): readonly string[]
+  plan(): ClaimPlan | null
   onPlan(plan: ClaimPlan): void
   /** Claims from these sources and runs what comes. */
   claimFor(sources: readonly ClaimSource[], limit: number): Promise<void>
@@ -99,7 +100,7 @@ export class Upkeep {
   async #replan(): Promise<void> {
     if (performance.now() - this.#plannedAt < replanMs) return
     this.#plannedAt = performance.now()
-    this.#hooks.onPlan(await ClaimPlan.make(this.#parts.engine, this.#parts.settings))
+    this.#hooks.onPlan(await ClaimPlan.make(this.#parts.engine, this.#parts.settings, this.#hooks.plan()))
     this.#mayBeOutdated = true
     await this.#parts.engine.store.limits.forgetKeys()
   }

@@ -3,6 +3,7 @@
  */
 import { InvalidArgumentError } from '../errors.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
+import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 
 export interface WorkerOptions {
   /** Most steps that run at once in this worker. Default 50. */
@@ -35,7 +36,20 @@ export interface WorkerSettings {
   readonly missingJobMs: number
 }
 
-export function workerSettings(options: WorkerOptions = {}): WorkerSettings {
+const known = optionNames<WorkerOptions>({
+  concurrency: 0,
+  queues: 0,
+  lease: 0,
+  heartbeat: 0,
+  heartbeatThread: 0,
+  poll: 0,
+  grace: 0,
+  missingJob: 0,
+})
+
+/** `others`: what the verb that makes the worker takes for itself. */
+export function workerSettings(options: WorkerOptions = {}, others: readonly string[] = []): WorkerSettings {
+  refuseUnknownOptions('A worker', options, [...known, ...others])
   const leaseMs = toMilliseconds(options.lease ?? 10_000, 'The lease of a worker')
   const heartbeatMs = toMilliseconds(options.heartbeat ?? Math.ceil(leaseMs / 10), 'The heartbeat of a worker')
   if (heartbeatMs * 2 > leaseMs) {

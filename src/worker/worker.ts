@@ -86,6 +86,7 @@ export class Worker {
     this.#upkeep = new Upkeep(parts, {
       workerId: () => this.#workerId,
       handlers: () => this.#plan?.handlers ?? [],
+      plan: () => this.#plan,
       onPlan: plan => {
         this.#plan = plan
       },

@@ -71,6 +71,7 @@ forEachDatabase('a dead letter of a compensation', database => {
 
   it('cannot be requeued with an input, and stays as it is', async () => {
     const { letter } = await failed()
+    expect(await under.geneva.views.takesInput(letter.id)).toBe(false)
     const asked = under.geneva.requeue(letter.id, { input: { seat: 2 } })
     await expect(asked).rejects.toThrow(InvalidArgumentError)
     await expect(asked).rejects.toThrow(/undoes what step seat of workflow \S+ has done, so it has no input/)

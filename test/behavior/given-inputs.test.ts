@@ -296,6 +296,7 @@ forEachDatabaseSideBySide('what an execution is given', database => {
     await wf.signal('paid', 7)
     expect(await ended(wf)).toBe('dlq')
     const paid = await letterOf(wf.id)
+    for (const { id } of [letter, paid]) expect(await under.geneva.views.takesInput(id)).toBe(false)
     await expect(under.geneva.requeue(paid.id, { input: 8 })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringMatching(/paid.*sent.*Requeue it without an input/s),
@@ -313,6 +314,7 @@ forEachDatabaseSideBySide('what an execution is given', database => {
     const wf = await under.geneva.start(Family, { input })
     expect(await ended(wf)).toBe('dlq')
     const letter = await letterOf(wf.id)
+    expect(await under.geneva.views.takesInput(letter.id)).toBe(false)
     await expect(under.geneva.requeue(letter.id, { input: 1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
     scene.fails = false
     await under.geneva.requeue(letter.id)

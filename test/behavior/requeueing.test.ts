@@ -100,6 +100,7 @@ forEachDatabase('a dead letter', database => {
     expect(await wf.output('read')).toEqual({ file: 'b.csv' })
     const letter = await letterOf(wf.id)
     expect(letter.step).toBe('rows/1')
+    expect(await under.geneva.views.takesInput(letter.id)).toBe(true)
     await under.geneva.requeue(letter.id, { input: 2 })
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')

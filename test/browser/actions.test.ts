@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../src/http/route-table.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { Buyers, Lease, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
+import { Buyers, Lease, Parcel, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
 import { barriersOn, sees, useDashboard } from './use-dashboard.ts'
 
 const dashboard = useDashboard()
@@ -197,6 +197,20 @@ describe('a dead letter', () => {
     await sees(page, 'discarded')
     await dashboard.under.runDue()
     expect(await stateOf(workflow.id)).toBe('finished')
+  })
+})
+
+describe('a dead letter of a step that has waited for somebody', () => {
+  it('offers no input to be corrected, which would be refused, and is requeued as it is', async () => {
+    const workflow = await dashboard.geneva.start(Parcel)
+    await workflow.signal('arrived', { at: 'nowhere' })
+    await dashboard.under.runDue()
+    const [letter] = await dashboard.geneva.deadLetters({ workflowId: workflow.id })
+    await go(`dead-letters/${letter?.id}`)
+    await sees(page, 'there is no input to correct')
+    expect(await page.getByLabel('Input', { exact: true }).count()).toBe(0)
+    await act('Requeue')
+    await sees(page, 'arrived is requeued.')
   })
 })
 

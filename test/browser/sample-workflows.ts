@@ -90,6 +90,16 @@ export class Lease extends Workflow {
   }
 }
 
+/** Gets a message that it can make nothing of. */
+export class Parcel extends Workflow {
+  static {
+    this.waitFor('arrived', { onException: 'dlq' })
+  }
+  async arrived({ payload }: Signal<{ at: string }>) {
+    throw new RangeError(`no such place: ${payload.at}`)
+  }
+}
+
 /** Has a condition, a fork, a fan-out that is folded, and a resumable step that stops half-way. */
 export class Wide extends Workflow {
   static {
@@ -130,7 +140,7 @@ export const touch = defineJob('touch', async (args: { at: number }) => args.at)
 export const nightly = defineSchedule('nightly', { cron: '0 3 * * *', workflow: Patient })
 
 export const samples = {
-  workflows: [Purchase, Shaky, Payout, Lease, Wide, Patient],
+  workflows: [Purchase, Shaky, Payout, Lease, Parcel, Wide, Patient],
   jobs: [touch],
   schedules: [nightly],
 }

@@ -1,8 +1,14 @@
 /** Claiming: who gets which rows, in which order, and what a claim is worth. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { JobRegistry } from '../../src/definition/job-registry.ts'
+import { Registry } from '../../src/definition/registry.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { Workflow } from '../../src/index.ts'
 import type { WorkflowChange } from '../../src/store/change.ts'
 import type { ActiveExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
+import { ClaimPlan } from '../../src/worker/claim-plan.ts'
+import { workerSettings } from '../../src/worker/worker-options.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import {
   changeOf,
@@ -13,6 +19,13 @@ import {
   sampleSource,
   startSome,
 } from '../support/open-store.ts'
+
+class Planned extends Workflow {
+  static {
+    this.step('go')
+  }
+  async go() {}
+}
 
 forEachDatabase('claiming', database => {
   let store: Store
@@ -177,6 +190,30 @@ forEachDatabase('claiming', database => {
     await startSome(store, 1, { first: { queue: 'held', handler: 'Elsewhere', state: 'paused' } })
     expect((await store.queuesOf(['Elsewhere'])).toSorted()).toEqual(['held', 'left-by-old-code'])
     expect(await store.queuesOf([])).toEqual([])
+  })
+
+  it('is planned by all rows at first, then by what has come into line, and forgets no queue', async () => {
+    const engine = new Engine(store, new Registry([Planned]), new JobRegistry([], []))
+    await engine.register()
+    const settings = workerSettings()
+    await startSome(store, 1, { first: { queue: 'held-before', handler: 'Planned', state: 'paused' } })
+    const first = await ClaimPlan.make(engine, settings)
+    expect(first.left).toEqual(['held-before'])
+    await startSome(store, 1, { first: { queue: 'come-later', handler: 'Planned' } })
+    const second = await ClaimPlan.make(engine, settings, first)
+    expect(second.left.toSorted()).toEqual(['come-later', 'held-before'])
+    for (const queue of ['default', 'held-before', 'come-later']) expect(second.serves(queue, 'Planned')).toBe(true)
+    const only = workerSettings({ queues: ['default'] })
+    expect((await ClaimPlan.make(engine, only, null)).left).toEqual([])
+  })
+
+  it('is told every queue in which rows of a handler stand in line, due or not, and no queue of others', async () => {
+    await startSome(store, 2, { first: { queue: 'in-line', handler: 'Lined' } })
+    await startSome(store, 1, { first: { queue: 'in-line', handler: 'Unlined' } })
+    await startSome(store, 1, { first: { queue: 'later', handler: 'Lined', due: { inMs: 86_400_000 } } })
+    await startSome(store, 1, { first: { queue: 'of-others', handler: 'Unlined' } })
+    expect((await store.queuesInLine(['Lined', 'Nobody'])).toSorted()).toEqual(['in-line', 'later'])
+    expect(await store.queuesInLine([])).toEqual([])
   })
 
   // The others lock what they know by its key: of two at the same instant one may find nothing, and asks again.

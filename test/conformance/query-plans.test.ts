@@ -160,6 +160,18 @@ forEachDatabase('query plans', database => {
     }
   })
 
+  it('find the queues that hold rows of a class without reading what stands in line', async () => {
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    recording.take()
+    expect(await store.queuesInLine(['Mine', 'Nobody'])).toEqual(['default'])
+    const statements = recording.take()
+    expect(statements.length).toBeGreaterThan(0)
+    for (const statement of statements) {
+      const plan = await explain(real, statement, planner.explain)
+      expect(plan.filter(part => planner.scan.test(part))).toEqual([])
+    }
+  })
+
   it('find the rows, counters and parents of a graph by key, however many the workflow has', async () => {
     const names = Array.from({ length: 1500 }, (_, index) => `n${index}`)
     const rows = names.map((node, index) => ({ slot: node, node, state: index % 3 ? 'waiting' : 'scheduled' }) as const)

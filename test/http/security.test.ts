@@ -138,7 +138,7 @@ describe.runIf(database !== undefined)('requests', () => {
     )
     expect((await under.geneva.handler({ basePath: '/ops' })(new Request('http://localhost/api/me'))).status).toBe(404)
     expect(() => under.geneva.handler({ basePath: 'ops' })).toThrow(InvalidArgumentError)
-    expect(() => under.geneva.handler({ autorize: () => null } as never)).toThrow('has no option')
+    expect(() => under.geneva.handler({ autorize: () => null } as never)).toThrow('there is no option')
     expect(() => under.geneva.handler({ maxStreams: 0 })).toThrow(InvalidArgumentError)
     expect(api).toBeDefined()
   })

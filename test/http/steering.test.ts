@@ -112,6 +112,7 @@ forEachDatabase('steering over HTTP', database => {
     const [first, second] = await under.geneva.startMany(Failing, [{ hero: Orders.ref(1) }, { hero: Orders.ref(2) }])
     await under.runDue()
     const letterOf = async (id = '') => (await ann().get(`/dead-letters?workflow=${id}`)).body.items[0].id
+    expect((await ann().get(`/dead-letters/${await letterOf(first?.id)}`)).body.takesInput).toBe(true)
     const requeued = await ann().post(`/dead-letters/${await letterOf(first?.id)}/requeue`, {
       input: { card: 2 },
       reason: 'new card',

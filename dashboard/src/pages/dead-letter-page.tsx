@@ -1,4 +1,4 @@
-/** One dead letter: its error, its input to be corrected, and requeue or discard. A compensation has no input. */
+/** One dead letter: its error, its input to be corrected where it takes one, and requeue or discard. */
 import { useState } from 'react'
 import { ActionDialog, reasonOf } from '../actions/action-dialog.tsx'
 import { JsonField, readJson } from '../actions/json-field.tsx'
@@ -30,10 +30,10 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
                 <ErrorText error={data.error} />
               </Card>
             )}
-            {isCompensation(data) ? (
-              <UndoHandling key={data.state} letter={data} />
-            ) : (
+            {data.takesInput ? (
               <Handling key={data.state} letter={data} />
+            ) : (
+              <HandlingAsItIs key={data.state} letter={data} />
             )}
           </>
         )}
@@ -80,15 +80,23 @@ function nameOf(letter: DeadLetterDetail): string {
   return isCompensation(letter) ? `undoing ${letter.name}` : letter.name
 }
 
-function UndoHandling({ letter }: { readonly letter: DeadLetterDetail }) {
+/** A compensation has no input, and a step that waits for something works on what has come. */
+function HandlingAsItIs({ letter }: { readonly letter: DeadLetterDetail }) {
   const mayRequeue = useMay('operator')
   if (letter.state !== 'open' || !mayRequeue) return null
   return (
     <Card title="Put it right">
-      <p>
-        What undoes {letter.name} was given up. Put right what kept it from that, then requeue; or discard, when it is
-        undone by hand or stays as it is.
-      </p>
+      {isCompensation(letter) ? (
+        <p>
+          What undoes {letter.name} was given up. Put right what kept it from that, then requeue; or discard, when it is
+          undone by hand or stays as it is.
+        </p>
+      ) : (
+        <p>
+          What {letter.name} works on is what it has waited or asked for, so there is no input to correct. Put right
+          what made it fail, then requeue; or discard it.
+        </p>
+      )}
       <Actions letter={letter} input={null} />
     </Card>
   )

@@ -5,7 +5,7 @@ import type { Course } from '../../engine/courses.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { toDate } from '../../primitives/to-date.ts'
 import type { WaitingPlace, WaitingRow } from '../../store/view-store.ts'
-import { limitFrom, type Page, type PageOptions, rowCursor, rowPlaceFrom } from './view-options.ts'
+import { limitFrom, type Page, type PageOptions, refuseUnknownOfPage, rowCursor, rowPlaceFrom } from './view-options.ts'
 import { type DecisionView, decisionView } from './workflow-detail.ts'
 import { type HeroName, heroNameOf } from './workflow-summary.ts'
 
@@ -35,6 +35,7 @@ const window = 5000
 /** Newest workflow first. */
 export async function listApprovals(engine: Engine, options: PageOptions): Promise<Page<Approval>> {
   const { store } = engine
+  refuseUnknownOfPage('approvals', options)
   const limit = limitFrom(options.limit)
   const begun = performance.now()
   const found: { row: WaitingRow; node: GraphNode; course: Course }[] = []

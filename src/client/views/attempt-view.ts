@@ -1,11 +1,12 @@
 /** The attempts and the events of one workflow, a page at a time, with payloads as they are stored. */
 import { givenIn } from '../../engine/stored-input.ts'
+import { refuseUnknownOptions } from '../../primitives/refuse-unknown-options.ts'
 import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
 import type { EventRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRecord } from '../../store/view-store.ts'
 import { encodedJson } from './encoded.ts'
-import { limitFrom, offsetFrom, type Page, type PageOptions } from './view-options.ts'
+import { limitFrom, offsetFrom, type Page, type PageOptions, refuseUnknownOfPage } from './view-options.ts'
 import { foundWorkflow } from './workflow-detail.ts'
 
 export interface AttemptView
@@ -40,6 +41,7 @@ export interface AttemptOptions extends PageOptions {
 
 /** Oldest first, those under way last. */
 export async function listAttempts(store: Store, id: string, options: AttemptOptions): Promise<Page<AttemptView>> {
+  refuseUnknownOfPage('history', options, ['node'])
   const limit = limitFrom(options.limit)
   const offset = offsetFrom(options.cursor)
   await foundWorkflow(store, id)
@@ -99,6 +101,7 @@ export async function listWorkflowEvents(
   id: string,
   options: WorkflowEventOptions,
 ): Promise<Page<EventView>> {
+  refuseUnknownOptions('eventsOf', options, ['after', 'limit', 'order', 'before'])
   const { order = 'oldest', before } = options
   const limit = limitFrom(options.limit, 1000)
   const after = positionFrom(options.after)
@@ -121,6 +124,7 @@ export interface AllEventOptions extends EventOptions {
 
 /** Events of all workflows in order. `nextCursor` is where to go on, now or later: there is always one. */
 export async function listEvents(store: Store, options: AllEventOptions): Promise<Page<EventView>> {
+  refuseUnknownOptions('events', options, ['after', 'limit', 'type', 'last'])
   const { type, last, after } = options
   const limit = limitFrom(options.limit, 1000)
   const begin =

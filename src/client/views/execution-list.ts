@@ -6,7 +6,15 @@ import type { ExecutionFilter, ExecutionPlace, ExecutionRecord, ExecutionSource 
 import type { ExecutionState } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { enough, inWindows } from './look-in-windows.ts'
-import { limitFrom, type Page, type PageOptions, rowCursor, rowPlaceFrom, wrongCursor } from './view-options.ts'
+import {
+  limitFrom,
+  type Page,
+  type PageOptions,
+  refuseUnknownOfPage,
+  rowCursor,
+  rowPlaceFrom,
+  wrongCursor,
+} from './view-options.ts'
 import { type HeroName, heroNameOf } from './workflow-summary.ts'
 
 export interface ExecutionListOptions extends PageOptions {
@@ -56,10 +64,12 @@ const sourceOf: Readonly<Record<ExecutionState, ExecutionSource>> = {
 }
 export const executionStates = Object.keys(sourceOf) as readonly ExecutionState[]
 const activeStates = executionStates.filter(state => sourceOf[state] === 'active')
+const known = ['state', 'type', 'node', 'queue', 'due'] satisfies (keyof ExecutionListOptions)[]
 const timed: readonly ExecutionState[] = ['scheduled', 'suspended']
 
 /** Newest workflow first; of what has ended the highest id, and ids are given out about as executions are scheduled. */
 export async function listExecutions(store: Store, options: ExecutionListOptions): Promise<Page<ExecutionSummary>> {
+  refuseUnknownOfPage('executions', options, known)
   const limit = limitFrom(options.limit)
   const filter = filterFrom(options)
   const found: ExecutionRecord[] = []

@@ -6,6 +6,7 @@ import type { Graph, GraphNode, NodeKind } from '../../definition/graph.ts'
 import { type Box, foldPicture } from '../../drawing/fold.ts'
 import { pictureOf } from '../../drawing/picture.ts'
 import type { NodeState } from '../../engine/node-state.ts'
+import { refuseUnknownOptions } from '../../primitives/refuse-unknown-options.ts'
 import type { DrawnExecution } from '../execution.ts'
 import { type NodeWithState, nodesWithState, type Rounds } from '../nodes-with-state.ts'
 
@@ -77,6 +78,7 @@ const defaultFoldAt = 8
 const mostExpanded = 1000
 
 export function graphView(graph: Graph, states: GraphStates | null, options: FoldOptions = {}): GraphView {
+  refuseUnknownOptions('The graph', options, ['foldAt', 'expand'])
   return new GraphViewMaker(graph, states).make(options)
 }
 

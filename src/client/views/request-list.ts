@@ -4,7 +4,7 @@ import { toDate } from '../../primitives/to-date.ts'
 import type { RequestAction, RequestRead, RequestRecord } from '../../store/request-store.ts'
 import type { Store } from '../../store/store.ts'
 import { encodedJson } from './encoded.ts'
-import { limitFrom, type Page, type PageOptions } from './view-options.ts'
+import { limitFrom, type Page, type PageOptions, refuseUnknownOfPage } from './view-options.ts'
 
 export interface RequestView {
   readonly id: string
@@ -25,6 +25,7 @@ export interface RequestListOptions extends PageOptions {
 const uuid = /^[0-9a-f-]{36}$/
 
 export async function listRequests(store: Store, options: RequestListOptions): Promise<Page<RequestView>> {
+  refuseUnknownOfPage('requests', options, ['about'])
   const { cursor, about } = options
   const limit = limitFrom(options.limit)
   if (cursor !== undefined && !uuid.test(cursor)) {

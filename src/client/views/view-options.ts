@@ -1,6 +1,7 @@
 /** What may be asked of lists of workflows by name, without any class at hand. Checked before it reaches the store. */
 import { checkKey } from '../../engine/check-key.ts'
 import { InvalidArgumentError } from '../../errors.ts'
+import { optionNames, refuseUnknownOptions } from '../../primitives/refuse-unknown-options.ts'
 import type { HeroKey } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { ViewFilter } from '../../store/view-store.ts'
@@ -40,10 +41,29 @@ export interface Page<Item> {
   readonly nextCursor: string | null
 }
 
+const knownOfPage = optionNames<PageOptions>({ limit: 0, cursor: 0 })
+const knownOfView = optionNames<ViewOptions>({
+  state: 0,
+  type: 0,
+  hero: 0,
+  tag: 0,
+  at: 0,
+  error: 0,
+  createdAfter: 0,
+  createdBefore: 0,
+  q: 0,
+  parent: 0,
+})
 const errorStates = ['paused', 'dlq', 'rolling_back', 'failed', 'canceled', 'aborted'] as const
 const maxText = 191
 
-export function viewFilterFrom(store: Store, options: ViewOptions): ViewFilter {
+/** `others`: what else may be given for a page of something. */
+export function refuseUnknownOfPage(what: string, options: PageOptions, others: readonly string[] = []): void {
+  refuseUnknownOptions(what, options, [...others, ...knownOfPage])
+}
+
+export function viewFilterFrom(store: Store, options: ViewOptions & PageOptions): ViewFilter {
+  refuseUnknownOfPage('The filter of workflows', options, knownOfView)
   const { type, hero, tag, at, error, createdAfter, createdBefore, q, parent } = options
   const state = options.state ?? (at !== undefined ? 'active' : error === undefined ? undefined : errorStates)
   if (parent !== undefined && !store.isId(parent)) throw new InvalidArgumentError(`${JSON.stringify(parent)} is no id.`)

@@ -7,6 +7,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { givenIn } from '../../engine/stored-input.ts'
 import type { Opened } from '../connection.ts'
 import type { QueueStatus, Queues } from '../queues.ts'
+import { takesInput } from '../requeue-letter.ts'
 import { type Approval, listApprovals } from './approvals.ts'
 import {
   type AllEventOptions,
@@ -120,6 +121,12 @@ export class Views {
     const { store } = await this.#engine()
     const ended = await store.findEnded(executionId)
     return encodedJson(givenIn(ended?.input ?? null))
+  }
+
+  /** Whether a dead letter can be requeued with another input. Throws `LetterNotFoundError`. */
+  async takesInput(letterId: string): Promise<boolean> {
+    const engine = await this.#engine()
+    return takesInput(engine, await engine.findLetter(letterId))
   }
 
   async workers(): Promise<WorkerStatus[]> {

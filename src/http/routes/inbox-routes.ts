@@ -4,7 +4,7 @@ import { formOf } from '../form-schema.ts'
 import * as ask from '../request-schemas.ts'
 import { type Call, type Route, route } from '../route.ts'
 import * as wire from '../wire-schemas.ts'
-import { decodedPayload, given, wireLetter } from '../wire-values.ts'
+import { decodedPayload, given, wireLetter, wireLetterDetail } from '../wire-values.ts'
 import { asked } from './steering-routes.ts'
 
 const letter = { method: 'POST', resource: 'dead-letter::id', answer: wire.deadLetterDetail } as const
@@ -106,5 +106,5 @@ export const inboxRoutes: readonly Route[] = [
 
 async function letterOf({ geneva, params: { id = '' } }: Call): Promise<object> {
   const found = await geneva.deadLetter(id)
-  return { ...wireLetter(found), input: await geneva.views.inputOf(found.executionId) }
+  return wireLetterDetail(geneva.views, found)
 }

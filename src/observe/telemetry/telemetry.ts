@@ -5,6 +5,7 @@
 import type { Tracing } from '../../engine/tracing.ts'
 import { InvalidArgumentError } from '../../errors.ts'
 import { type Duration, toMilliseconds } from '../../primitives/duration.ts'
+import { optionNames, refuseUnknownOptions } from '../../primitives/refuse-unknown-options.ts'
 import { within } from '../../primitives/within.ts'
 import type { CommittedEvent } from '../../store/event-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -34,6 +35,7 @@ export interface ObserveOptions {
   readonly logger?: Logger
 }
 
+const known = optionNames<TelemetryOptions>({ openTelemetry: 0, metrics: 0, linkAfter: 0 })
 const scope = 'geneva-drive'
 const defaultLinkMs = 3_600_000
 /** How long the database may take to tell what waits. A page without that is better than none. */
@@ -145,10 +147,8 @@ function measureNotice(notice: WorkerNotice, meters: Meters): void {
 }
 
 function checked(options: TelemetryOptions = {}): TelemetryOptions {
-  const api = options?.openTelemetry
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidArgumentError('The `telemetry` of a Geneva must be an object, like { openTelemetry, metrics }.')
-  }
+  refuseUnknownOptions('The telemetry', options, known)
+  const api = options.openTelemetry
   if (
     api !== undefined &&
     (typeof api?.trace?.getTracer !== 'function' || typeof api.metrics?.getMeter !== 'function')

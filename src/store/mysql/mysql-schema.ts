@@ -2,7 +2,7 @@
  * How tables are made on MySQL and MariaDB: uniqueness has a generated column that is null where the rule does not hold,
  * and DDL commits by itself, so every statement may meet its own earlier work.
  */
-import { InvariantError } from '../../errors.ts'
+import { SchemaError } from '../../errors.ts'
 import { int, text } from '../sql/decode.ts'
 import type { MigrationLock, SchemaDialect } from '../sql/dialect.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
@@ -23,7 +23,9 @@ const migrationLock: MigrationLock = {
   async acquire(session, name) {
     const rows = await session.query(sql`select get_lock(${lockName(name)}, ${migrationTimeoutSeconds}) as locked`)
     if (!rows[0] || int(rows[0], 'locked') !== 1)
-      throw new InvariantError('The migration lock was not granted in time.')
+      throw new SchemaError(
+        `Another process has been bringing the tables up to date for ${migrationTimeoutSeconds} seconds. Try again when it is done.`,
+      )
   },
   async commit() {},
   async rollback() {},

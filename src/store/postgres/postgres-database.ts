@@ -21,6 +21,8 @@ import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 import { PostgresHints } from './postgres-hints.ts'
 import { PostgresSession, PostgresTransaction, StatementNames } from './postgres-session.ts'
+import { namePooler, refusePooler } from './refuse-pooler.ts'
+import { setForSession, setForTransaction } from './session-settings.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -36,12 +38,8 @@ const oldestVersion = 130000
 /** How long an answer is waited for. Longer than any statement of ours takes, lock waits included. */
 const answerMs = 30_000
 
-/**
- * A process that was stopped in mid-transaction keeps its locks no longer than that; others have to get on. And our statements
- * look rows up: whatever a table holds when they are planned, it will not stay that small.
- */
-const setUp = `set idle_in_transaction_session_timeout = '5s'; set enable_seqscan = off;
-  set default_transaction_isolation = 'read committed'`
+const beginSnapshot = raw('begin isolation level repeatable read read only')
+const beginPooledSnapshot = raw(`${beginSnapshot.parts.join('')}; ${setForTransaction}`)
 
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const beginUser = [
@@ -80,19 +78,31 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   pool.on('error', () => {})
   pool.on('connect', client => {
     client.on('error', () => {})
-    // Behind a pooler the settings would fall on whoever gets the server's connection next.
-    if (options.preparedStatements) client.query(setUp).catch(() => {})
   })
   const names = options.preparedStatements ? new StatementNames(driver.default.Query) : null
   const connect = () => new driver.default.Client(connection)
   const database = new PostgresDatabase(pool, names, options.notify ? connect : null)
   try {
+    if (options.preparedStatements) await setUpSessions(pool, connect)
     await checkVersion(database)
   } catch (error) {
     await pool.end()
     throw error
   }
   return database
+}
+
+/** Nothing is set before it is known that it will not be set for others. */
+async function setUpSessions(pool: pg.Pool, connect: () => pg.Client): Promise<void> {
+  const setUp = (client: pg.ClientBase) => void client.query(setForSession).catch(() => {})
+  const first = await pool.connect()
+  try {
+    await refusePooler(first, connect)
+    setUp(first)
+    pool.on('connect', setUp)
+  } finally {
+    first.release()
+  }
 }
 
 async function checkVersion(database: Database): Promise<void> {
@@ -133,7 +143,7 @@ class PostgresDatabase implements Database {
       return await work(new PostgresSession(client, this.#names))
     } catch (error) {
       failure = error
-      throw error
+      throw namePooler(error)
     } finally {
       client.release(this.#mustDiscard(failure))
     }
@@ -156,7 +166,7 @@ class PostgresDatabase implements Database {
   /** After a statement that failed the commit is a rollback, so the connection can be used again in any case. */
   snapshot(statements: readonly Sql[]): Promise<Row[][]> {
     return this.session(async session => {
-      const all = [raw('begin isolation level repeatable read read only'), ...statements, raw('commit')]
+      const all = [this.#names === null ? beginPooledSnapshot : beginSnapshot, ...statements, raw('commit')]
       const answers = await Promise.allSettled(all.map(statement => session.query(statement)))
       const failed = answers.find(answer => answer.status === 'rejected')
       if (failed) throw failed.reason
@@ -189,7 +199,7 @@ class PostgresDatabase implements Database {
     } catch (error) {
       discard ||= this.#mustDiscard(error)
       if (!discard) await client.query('rollback').catch(() => {})
-      throw error
+      throw namePooler(error)
     } finally {
       client.release(discard)
     }

@@ -2,6 +2,7 @@
  * PostgreSQL: sets travel as arrays, rows are locked with SKIP LOCKED, uniqueness has partial indexes, DDL is
  * transactional.
  */
+import { PooledConnectionError } from '../../errors.ts'
 import { text } from '../sql/decode.ts'
 import type { Dialect, Failure, MigrationLock } from '../sql/dialect.ts'
 import { join, raw, Sql, sql } from '../sql/sql.ts'
@@ -33,6 +34,7 @@ const lastingClasses = new Set(['0A', '21', '22', '23', '2F', '3D', '3F', '42', 
 
 function classify(error: unknown): Failure {
   if (typeof error !== 'object' || error === null) return 'lasting'
+  if (error instanceof PooledConnectionError) return classify(error.cause)
   const { code, message, syscall } = error as { code?: unknown; message?: unknown; syscall?: unknown }
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     if (transientCodes.has(code)) return 'transient'

@@ -8,8 +8,11 @@ import { type BatchAnswer, type PreparedStatement, sendBatch, type Wire } from '
 import { guardedStatements, isBrokenGuard, transactionTime } from './guard-statements.ts'
 import { plansAreOld } from './old-plans.ts'
 import { postgresDialect } from './postgres-dialect.ts'
+import { setForTransaction } from './session-settings.ts'
 
 const begin = raw('begin isolation level read committed')
+/** One statement to the driver, which has no values to send with it. */
+const beginPooled = raw(`${begin.parts.join('')}; ${setForTransaction}`)
 const commit = raw('commit')
 
 /** These have no values, but are part of nearly every transaction. Their names say what they are to whoever reads along. */
@@ -47,10 +50,13 @@ export class PostgresSession implements Executor {
   readonly pipelines = true
   readonly #client: pg.PoolClient
   readonly #names: StatementNames | null
+  readonly begin: Sql
 
+  /** Without names nothing is left in the session, and every transaction sets for itself what it needs. */
   constructor(client: pg.PoolClient, names: StatementNames | null) {
     this.#client = client
     this.#names = names
+    this.begin = names === null ? beginPooled : begin
   }
 
   async query(statement: Sql): Promise<Row[]> {
@@ -148,7 +154,9 @@ export class PostgresTransaction implements Transaction {
 
   /** Also prepares them for the next time. A transaction in which something failed ends with its commit, too. */
   async #commitOneByOne(statements: readonly Sql[], reads: number): Promise<unknown> {
-    const answers = await Promise.allSettled([begin, ...statements, commit].map(each => this.#session.send(each)))
+    const answers = await Promise.allSettled(
+      [this.#session.begin, ...statements, commit].map(each => this.#session.send(each)),
+    )
     const results = answers.map(answer => {
       if (answer.status === 'rejected') throw answer.reason
       return answer.value
@@ -170,7 +178,7 @@ export class PostgresTransaction implements Transaction {
   #begin(): void {
     if (this.#open !== null) return
     this.#session.renewPlans()
-    this.#open = this.#session.run(begin)
+    this.#open = this.#session.run(this.#session.begin)
     this.#open.catch(() => {})
   }
 
@@ -179,7 +187,7 @@ export class PostgresTransaction implements Transaction {
     if (this.#open !== null) return []
     this.#session.renewPlans()
     this.#open = Promise.resolve()
-    return [begin]
+    return [this.#session.begin]
   }
 }
 

@@ -2,7 +2,7 @@
  * Brings the tables up to date. One lock is taken before anything is looked at, so any number of processes may call
  * it at once; whoever comes second finds the work done.
  */
-import { SchemaError } from '../../errors.ts'
+import { isGenevaError, SchemaError } from '../../errors.ts'
 import type { SchemaPlan } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int, text } from './decode.ts'
@@ -33,7 +33,7 @@ export async function migrate(context: SqlContext, keyType?: KeyType): Promise<v
   }
   const { migrationLock } = context.dialect
   const name = `${context.tables.schema ?? ''}.${context.tables.prefix}`
-  await context.database.session(async session => {
+  const locked = async (session: Executor) => {
     await migrationLock.acquire(session, name)
     try {
       await bringUpToDate(context, session, keyType)
@@ -44,7 +44,20 @@ export async function migrate(context: SqlContext, keyType?: KeyType): Promise<v
     } finally {
       await migrationLock.release(session, name)
     }
+  }
+  await context.database.session(locked).catch(error => {
+    throw refusalOf(context, error)
   })
+}
+
+/** What the database refuses is mostly for want of rights. */
+function refusalOf({ dialect, tables }: SqlContext, error: unknown): unknown {
+  if (isGenevaError(error) || dialect.classify(error) === 'transient') return error
+  const reason = error instanceof Error ? error.message : String(error)
+  return new SchemaError(
+    `The tables ${tables.prefix}* could not be brought up to date: ${reason}. If this user may not change them, let another one run \`geneva migrate\`, and open the database with \`migrate: false\`.`,
+    { cause: error },
+  )
 }
 
 async function bringUpToDate(context: SqlContext, session: Executor, wanted?: KeyType): Promise<void> {

@@ -52,7 +52,7 @@ import { startInside } from './start-workflows.ts'
 import { decisionsOf, decisionsOn, findSignal, signalsOf } from './stored-messages.ts'
 import { tables } from './tables.ts'
 import { handleOf, transact } from './transact.ts'
-import { findUnserved } from './unserved-lines.ts'
+import { findUnserved, queuesInLine } from './unserved-lines.ts'
 import { SqlViews } from './views/sql-views.ts'
 import { watch } from './watches.ts'
 import { findAbandoned, heartbeat, heldBy, registerWorker, renewLease, retireWorker } from './workers.ts'
@@ -188,6 +188,9 @@ export class SqlStore implements Store {
 
   queuesOf(handlers: readonly string[]) {
     return reads.queuesOf(this.#context, handlers)
+  }
+  queuesInLine(handlers: readonly string[]) {
+    return queuesInLine(this.#context, handlers)
   }
 
   registerWorker(worker: WorkerRecord) {

@@ -45,6 +45,13 @@ async function isDueIn(context: SqlContext, line: WorkLine): Promise<boolean> {
   return rows.length > 0
 }
 
+/** Queues in which rows of the handlers stand in line. */
+export async function queuesInLine(context: SqlContext, handlers: readonly string[]): Promise<string[]> {
+  const wanted = new Set(handlers)
+  const lines = wanted.size === 0 ? [] : await allLines(context, '')
+  return [...new Set(lines.filter(({ handler }) => wanted.has(handler)).map(({ queue }) => queue))]
+}
+
 /** Every queue and handler that rows wait in, due or not. What stands in a line is not read. */
 async function allLines(context: SqlContext, prefix: string): Promise<WorkLine[]> {
   const within = sql`a.handler >= ${prefix} and a.handler < ${`${prefix}\u{10ffff}`}`

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, SchemaError } from '../../errors.ts'
 import type { DatabaseOptions } from '../database-options.ts'
+import { openingError } from '../sql/opening-error.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from './sqlite-database.ts'
@@ -21,8 +22,17 @@ export async function openSqliteStore({ schema: _, ...options }: DatabaseOptions
     path,
     synchronous,
     ...(driver && { library: driver as SqliteLibrary }),
+  }).catch(error => {
+    throw openingError(`sqlite:${path}`, error, remedyFor)
   })
   return new SqlStore(database, options)
+}
+
+function remedyFor(error: object): string {
+  const isOther = /not a database/.test(String((error as { message?: unknown }).message))
+  return isOther
+    ? 'Another kind of file is there: correct the path.'
+    : 'Is the path right, and may this user read and write the file and its folder?'
 }
 
 function pathOf(url: string): string {

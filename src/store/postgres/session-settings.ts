@@ -1,0 +1,13 @@
+/**
+ * What every statement of ours is run with. A process that was stopped in mid-transaction keeps its locks no longer than that; others have to
+ * get on. And our statements look rows up: whatever a table holds when they are planned, it will not stay that small.
+ */
+const settings = [`idle_in_transaction_session_timeout = '5s'`, 'enable_seqscan = off']
+
+/** Once, on a connection that is ours alone. */
+export const setForSession = [...settings, `default_transaction_isolation = 'read committed'`]
+  .map(setting => `set ${setting}`)
+  .join('; ')
+
+/** Behind a pooler what is set for longer would fall on whoever gets the server's connection next. */
+export const setForTransaction = settings.map(setting => `set local ${setting}`).join('; ')

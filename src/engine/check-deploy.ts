@@ -11,7 +11,8 @@ import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { Store } from '../store/store.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { typesOf } from './courses.ts'
-import { heal, lostNodesOf } from './heal.ts'
+import { heal } from './heal.ts'
+import { lostNodesOf } from './lost-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
 
 /**

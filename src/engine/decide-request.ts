@@ -18,6 +18,7 @@ import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
+import { blockerAmong } from './waiting-policy.ts'
 import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
@@ -42,12 +43,9 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
     finishWorkflow(draft, plan)
     return
   }
-  if (mustHeal(draft, plan)) {
-    heal(draft, plan)
-    // What has waited for a join that is lost now acts, and nothing is left to be resumed.
-    actOnLostJoins(draft, plan)
-    if (draft.state !== 'paused') return
-  }
+  if (mustHeal(draft, plan)) heal(draft, plan)
+  // What has waited for a join that is lost now has acted, and nothing is left to be resumed.
+  if (draft.state !== 'paused') return
   draft.moveWorkflow('ready', request)
   if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
@@ -145,6 +143,7 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
+  if (mustHeal(draft, plan)) heal(draft, plan)
   settleLetters(draft, plan, name, hand)
   // What has waited for a join that is lost now acts first: else the workflow would only be stuck.
   actOnLostJoins(draft, plan)
@@ -202,6 +201,7 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
   const letters = lettersOf(draft, plan, currentName(plan, node))
   if (letters.length > 0) {
     for (const letter of letters) draft.closeLetter(letter, 'requeued', request)
+    if (mustHeal(draft, plan)) heal(draft, plan)
     goOnFromLetters(draft, plan, request)
     return
   }
@@ -216,15 +216,16 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
       `Step ${plan.graph.nameOf(started)}, which comes after it, has started. Use \`rerun\` instead.`,
     )
   }
-  goOnIfFree(draft, plan, request, failed.node)
+  // First: the new attempt may be the last that a join can go on with.
   tryAgain(draft, plan, failed, new FreePlaces(draft, plan))
   if (mustHeal(draft, plan)) heal(draft, plan)
+  if (isOpen(draft)) goOnIfFree(draft, plan, request)
 }
 
 /** What a person has paused stays paused; what an exception has paused goes on once nothing is left that has failed. */
-function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
-  const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
-  draft.setWorkflow({ blockedBy: others[0]?.node ?? draft.letters()[0]?.node ?? null })
+function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request): void {
+  const others = failedNodes(draft, plan)
+  draft.setWorkflow({ blockedBy: blockerAmong(others) ?? draft.letters()[0]?.node ?? null })
   if (draft.state !== 'paused' || others.length > 0 || isKeptPaused(draft)) return
   draft.moveWorkflow('ready', request)
   letGo(draft, plan)

@@ -1,16 +1,17 @@
 /**
- * A join that can never go on, because a branch that it could still have done with was skipped or left out: what the
- * policy of a failed step in its branches said, and what has waited until now, acts. Pure changes to a draft.
+ * A join that can never go on, because a branch that it could still have done with was skipped, left out or taken away by a
+ * deploy: what the policy of a failed step in its branches said, and what has waited until now, acts. Pure changes to a draft.
  */
 import { joinsOver } from '../definition/join-stretch.ts'
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { giveUp } from './dead-letters.ts'
 import { failedNodes } from './failed-nodes.ts'
+import { giveUp } from './give-up.ts'
 import { isSelective } from './joins.ts'
+import { lostNodesOf } from './lost-nodes.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
-import { type WaitingAction, waitingPolicyOf } from './waiting-policy.ts'
+import { blockerAmong, type WaitingAction, waitingPolicyOf } from './waiting-policy.ts'
 import { rollBack } from './wind-down.ts'
 
 /** Of several policies the one that goes furthest. Where none stops the workflow, it is stuck behind the failed step. */
@@ -19,16 +20,18 @@ export function actOnLostJoins(draft: ChangeDraft, plan: Plan): void {
   const isOpen = (draft.state === 'ready' || draft.isHeld) && !finishing
   if (!isOpen || !isSelective(plan.graph)) return
   const failed = failedNodes(draft, plan).filter(({ state }) => state === 'failed')
-  const waiting = stillWaiting(draft, plan, failed)
+  // While a node that the code has lost is not settled, nobody knows whether that branch is to be gone for good.
+  const isKnown = lostNodesOf(draft, plan).length === 0
+  const waiting = isKnown ? stillWaiting(draft, plan, failed) : []
   const saying = (action: WaitingAction) => waiting.filter(ending => waitingPolicyOf(ending)?.action === action)
   const [canceling] = saying('cancel')
   const [undoing] = saying('rollback')
   const letters = saying('dlq')
-  const [first] = failed
+  const blocker = blockerAmong(isKnown ? failed : failed.filter(ending => waitingPolicyOf(ending) === null))
   if (canceling) rollBack(draft, plan, rollbackOf('cancel', whyLost(plan, canceling)))
   else if (undoing) rollBack(draft, plan, rollbackOf('failure', whyLost(plan, undoing)))
   else if (letters.length > 0) for (const ending of letters) giveUpLate(draft, plan, ending)
-  else if (first && blockedBy === null) draft.setWorkflow({ blockedBy: first.node })
+  else if (blocker !== null && blockedBy === null) draft.setWorkflow({ blockedBy: blocker })
 }
 
 /** Not if the join was lost by a failure, whose own policy has acted then: people have been asked, and what they do counts. */

@@ -13,7 +13,7 @@ import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
-import { isSelective } from './joins.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
@@ -54,8 +54,17 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   // A join that has all it needs is behind nobody's step.
   if (isSelective(plan.graph)) passReadyJoins(draft, plan, null)
-  if (!isEnd(draft.workflow.state) && draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  endIfOver(draft, plan, request)
   pauseIfStuck(draft)
+}
+
+/** Its last node had ended while it was held. What a join did without may still run, and is waited for. */
+function endIfOver(draft: ChangeDraft, plan: Plan, request: Request): void {
+  if (isEnd(draft.workflow.state)) return
+  const joins = new SelectiveJoins(draft, plan)
+  if (draft.rows().some(row => !joins.isBeaten(currentName(plan, row.node)))) return
+  if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  else finishWorkflow(draft, plan)
 }
 
 /** With fresh counters, and at once if it has a place. */

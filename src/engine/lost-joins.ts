@@ -34,6 +34,13 @@ export function actOnLostJoins(draft: ChangeDraft, plan: Plan): void {
   else if (blocker !== null && blockedBy === null) draft.setWorkflow({ blockedBy: blocker })
 }
 
+/** What will act, once nothing that the code has lost is left to be settled. */
+export function overdueAction(draft: ChangeDraft, plan: Plan): WaitingAction {
+  const failed = failedNodes(draft, plan).filter(({ state }) => state === 'failed')
+  const actions = stillWaiting(draft, plan, failed).map(ending => waitingPolicyOf(ending)?.action)
+  return (['cancel', 'rollback', 'dlq'] as const).find(action => actions.includes(action)) ?? 'pause'
+}
+
 /** Not if the join was lost by a failure, whose own policy has acted then: people have been asked, and what they do counts. */
 function stillWaiting(draft: ChangeDraft, plan: Plan, failed: readonly LatestEnding[]): LatestEnding[] {
   const { blockedBy } = draft.workflow

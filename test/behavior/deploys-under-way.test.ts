@@ -95,7 +95,7 @@ forEachDatabase('a deploy that comes while branches run', database => {
 
   it('ends the workflow with its last join at once where that only did without people', async () => {
     const { wf, fresh } = await running(races('any', 'broken'))
-    await waitFor(async () => (await wf.history()).some(({ step }) => step === 'broken'))
+    await waitFor(async () => (await wf.history()).some(({ step, state }) => step === 'broken' && state === 'failed'))
     await wf.resolve('agree')
     await expectFinished(wf, fresh)
     expect((await wf.history()).find(({ step }) => step === 'approve')?.outcome).toBe('superseded')
@@ -103,11 +103,98 @@ forEachDatabase('a deploy that comes while branches run', database => {
 
   it('marks it as partial where the branch that the join still waited for was taken away', async () => {
     const { wf, fresh } = await running(races('settled', 'broken', { lost: true }))
-    await waitFor(async () => (await wf.history()).some(({ step }) => step === 'broken'))
+    await waitFor(async () => (await wf.history()).some(({ step, state }) => step === 'broken' && state === 'failed'))
     const old = (await under.geneva.find(wf.id)) as WorkflowHandle<any>
     await old.resolve('agree')
     await fresh.startWorker(quickly)
     await expectFinished(wf, fresh)
+    expect(wf.partial).toBe(true)
+  })
+})
+
+interface Tally {
+  readonly join: 'any' | 'settled' | { atLeast: number }
+  readonly without?: 'carol'
+}
+
+/** Three are asked, in versions that differ in what the join needs, or in who is asked. */
+function tallies(first: Tally, second: Tally) {
+  const name = `Tally ${++types}`
+  const version = ({ join, without }: Tally, last: boolean) =>
+    class Tally extends Workflow {
+      static {
+        this.named(name)
+        this.defaults({ onMissingStep: 'skip' })
+        this.fork(
+          'vote',
+          {
+            a: b => b.step('ann', { onException: 'rollback' }),
+            b: b => b.step('bob'),
+            ...(without === 'carol' ? {} : { c: (b: any) => b.human('carol') }),
+          },
+          { join },
+        )
+        if (last) this.step('last')
+      }
+      async ann() {
+        throw new Error('no')
+      }
+      async bob() {
+        if (failing) throw new Error('no')
+      }
+      async carol(_: Decision) {}
+      async last() {}
+    }
+  return { V1: version(first, false) as Version, V2: version(second, true) as Version }
+}
+let failing = false
+
+forEachDatabase('a deploy that changes what a join needs', database => {
+  const under = useGeneva(database, { workflows: [] })
+
+  /** Carol has not answered; nobody has looked at it with the new code, which says what it will do. */
+  async function checked({ V1, V2 }: ReturnType<typeof tallies>) {
+    const old = under.another({ workflows: [V1] })
+    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
+    await old.runDue(quickly)
+    await old.close()
+    const fresh = under.another({ workflows: [V2] })
+    onTestFinished(() => fresh.close())
+    const { findings } = await fresh.check()
+    expect(findings).toMatchObject([{ count: 1, examples: [id] }])
+    const wf = (await fresh.find(id)) as WorkflowHandle<any>
+    expect((await wf.currentExecutions()).map(({ step, state }) => `${step} ${state}`)).toEqual(['carol waiting'])
+    await fresh.startWorker(quickly)
+    return { wf, verdict: findings[0]?.verdict, what: findings[0]?.what }
+  }
+
+  it('says that it can never go on, and lets the policy act that has waited', async () => {
+    failing = true
+    const { wf, verdict, what } = await checked(tallies({ join: 'any' }, { join: { atLeast: 2 } }))
+    expect(verdict).toBe('orphaned')
+    expect(what).toBe(
+      'The graph has changed: added last; changed vote#join. Join vote#join can never go on by this graph, because ann, bob have failed: it is rolled back.',
+    )
+    await waitFor(async () => (await wf.refresh()).state === 'failed')
+  })
+
+  it('says that it goes on with what it has, and lets it', async () => {
+    failing = false
+    const { wf, verdict, what } = await checked(tallies({ join: { atLeast: 2 } }, { join: 'any' }))
+    expect(verdict).toBe('heals')
+    expect(what).toBe(
+      'The graph has changed: added last; changed vote#join. last is scheduled; join vote#join goes on; carol is left out, because a join goes on without it.',
+    )
+    await waitFor(async () => (await wf.refresh()).state === 'finished')
+    expect((await wf.history()).map(({ step, outcome }) => `${step} ${outcome}`)).toContain('carol superseded')
+  })
+
+  it('says that it goes on once the branch that it waited for is skipped, and lets it', async () => {
+    failing = false
+    const { wf, verdict, what } = await checked(tallies({ join: 'settled' }, { join: 'settled', without: 'carol' }))
+    expect(verdict).toBe('needs_map')
+    expect(what).toMatch(/Without that it is skipped\. Then join vote#join goes on\.$/)
+    await waitFor(async () => (await wf.refresh()).state === 'finished')
     expect(wf.partial).toBe(true)
   })
 })

@@ -124,6 +124,23 @@ forEachDatabase('a join that a deploy has lost', database => {
     await expectEnd(wf, state, entered)
   })
 
+  const ends = { pause: 'pauses when nothing else goes on', cancel: 'is canceled', rollback: 'is rolled back' }
+  const foretold = { ...ends, dlq: 'goes to the dead letter queue' }
+
+  it.each(policies)('is foretold by the check, with what follows: %s', async policy => {
+    const { wf, fresh } = await deployed(policy)
+    const { findings, ok } = await fresh.check()
+    expect(ok).toBe(false)
+    expect(findings).toMatchObject([
+      {
+        verdict: 'orphaned',
+        what: `It stands at approve, which the code does not have: it is skipped, as \`onMissingStep\` says. Join ask#join can never go on by this graph, because first, second have failed: it ${foretold[policy]}.`,
+        examples: [wf.id],
+      },
+    ])
+    await wf.abort()
+  })
+
   it('leaves everything as its events say', async () => {
     expect((await under.geneva.doctor()).findings).toEqual([])
   })

@@ -155,11 +155,11 @@ function changesIn({ graph, previous }: Plan): string {
   return difference === '' || difference === 'nothing changed' ? '' : `The graph has changed: ${difference}. `
 }
 
-/** A join that is lost stops the workflow, whatever else becomes of it. */
+/** A join that is lost stops the workflow, whatever else becomes of it: no map of names brings it back. */
 function withJoins({ verdict, what }: Omit<Outlook, 'id'>, { lost, early }: JoinOutlook): Omit<Outlook, 'id'> {
   const sentences = [what.trim(), ...lost, ...early.map(join => `Then join ${join} goes on.`)]
   return {
-    verdict: lost.length > 0 && verdict === 'heals' ? 'orphaned' : verdict,
+    verdict: lost.length > 0 ? 'orphaned' : verdict,
     what: sentences.filter(sentence => sentence !== '').join(' '),
   }
 }

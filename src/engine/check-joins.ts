@@ -4,6 +4,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { type JoinFate, SelectiveJoins } from './joins.ts'
 import { overdueAction } from './lost-joins.ts'
+import { lostNodesOf } from './lost-nodes.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import type { WaitingAction } from './waiting-policy.ts'
 
@@ -45,6 +46,8 @@ function lostSentence(draft: ChangeDraft, plan: Plan, { join, losers }: JoinStre
   const names = failedNodes(draft, plan).map(({ node }) => currentName(plan, node))
   const failed = names.filter(name => losers.has(ownerOf(name) ?? name))
   const have = failed.length === 1 ? 'has' : 'have'
-  const then = consequences[overdueAction(draft, plan)]
+  // What a person has to settle first holds it back.
+  const isAsked = plan.graph.data.onMissingStep !== 'skip' && lostNodesOf(draft, plan).length > 0
+  const then = `${consequences[overdueAction(draft, plan)]}${isAsked ? ', once somebody has settled that' : ''}`
   return `Join ${join.name} can never go on by this graph, because ${failed.join(', ')} ${have} failed: ${then}.`
 }

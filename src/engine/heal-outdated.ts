@@ -35,7 +35,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     pool.rewind()
     const look = ({ workflow }: WorkflowFacts) => {
       const course = courses.get(workflow.id)
-      return course && mayBeUndone(course) ? historyToo : null
+      return course && mayBeUndone(course, workflow) ? historyToo : null
     }
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),

@@ -188,10 +188,11 @@ class Standing {
     return !isGuardOpen(node, resultOf(this.#latest(guard.condition)))
   }
 
+  /** Also if a join has gone on without it which is not in the graph any more, or needs all by now. */
   #isSatisfied(id: string): boolean {
     const latest = this.#latest(id)
     if (this.#rows.has(id) || latest === null) return false
-    return isSatisfied(latest)
+    return isSatisfied(latest) || latest.outcome === 'superseded'
   }
 
   #latest(id: string): LatestEnding | null {

@@ -9,6 +9,7 @@ import { failedNodes } from './failed-nodes.ts'
 import { giveUp } from './give-up.ts'
 import { isSelective } from './joins.ts'
 import { lostNodesOf } from './lost-nodes.ts'
+import { latestUnder } from './parents.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { blockerAmong, type WaitingAction, waitingPolicyOf } from './waiting-policy.ts'
@@ -18,16 +19,18 @@ import { rollBack } from './wind-down.ts'
 export function actOnLostJoins(draft: ChangeDraft, plan: Plan): void {
   const { finishing, blockedBy } = draft.workflow
   const isOpen = (draft.state === 'ready' || draft.isHeld) && !finishing
-  if (!isOpen || !isSelective(plan.graph)) return
+  // A join may also have gone with the deploy.
+  if (!isOpen || !(isSelective(plan.graph) || plan.heals)) return
   const failed = failedNodes(draft, plan).filter(({ state }) => state === 'failed')
   // While a node that the code has lost is not settled, nobody knows whether that branch is to be gone for good.
-  const isKnown = lostNodesOf(draft, plan).length === 0
-  const waiting = isKnown ? stillWaiting(draft, plan, failed) : []
+  const lost = new Set(lostNodesOf(draft, plan))
+  const waiting = lost.size === 0 ? stillWaiting(draft, plan, failed) : []
   const saying = (action: WaitingAction) => waiting.filter(ending => waitingPolicyOf(ending)?.action === action)
   const [canceling] = saying('cancel')
   const [undoing] = saying('rollback')
   const letters = saying('dlq')
-  const blocker = blockerAmong(isKnown ? failed : failed.filter(ending => waitingPolicyOf(ending) === null))
+  const isStuck = (ending: LatestEnding) => lost.has(ending.node) || waitingPolicyOf(ending) === null
+  const blocker = blockerAmong(lost.size === 0 ? failed : failed.filter(isStuck))
   if (canceling) rollBack(draft, plan, rollbackOf('cancel', whyLost(plan, canceling)))
   else if (undoing) rollBack(draft, plan, rollbackOf('failure', whyLost(plan, undoing)))
   else if (letters.length > 0) for (const ending of letters) giveUpLate(draft, plan, ending)
@@ -51,8 +54,16 @@ function stillWaiting(draft: ChangeDraft, plan: Plan, failed: readonly LatestEnd
   })
   return failed.filter(ending => {
     const joins = joinsOver(plan.graph, currentName(plan, ending.node))
-    return waitingPolicyOf(ending) !== null && !joins.some(({ losers }) => settled.some(node => losers.has(node)))
+    if (waitingPolicyOf(ending) === null || wasPassed(draft, plan, ending)) return false
+    return !joins.some(({ losers }) => settled.some(node => losers.has(node)))
   })
+}
+
+/** A join has gone on without it, by a graph that the workflow went by before. */
+function wasPassed(draft: ChangeDraft, plan: Plan, { node }: LatestEnding): boolean {
+  const name = currentName(plan, node)
+  const behind = plan.graph.childrenOf(ownerOf(name) ?? name)
+  return behind.some(({ id }) => latestUnder(draft, plan, id)?.state === 'completed')
 }
 
 /** What went wrong is recorded with the attempt. */

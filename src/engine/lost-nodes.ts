@@ -7,6 +7,9 @@ import { isSatisfied } from './is-satisfied.ts'
 import { currentName, ownerOf, type Plan } from './plan.ts'
 import { childOf } from './wind-down.ts'
 
+/** Nothing is left to be done about it: it lay on a way that was not taken, or a join went on without it. */
+const leftBehind: ReadonlySet<string> = new Set(['not_taken', 'superseded'])
+
 /** Nodes that the code does not have, and that somebody has to settle: they have a row, or have failed. By their present names. */
 export function lostNodesOf(draft: ChangeDraft, plan: Plan): string[] {
   const rows = new Set(draft.rows().map(row => currentName(plan, row.node)))
@@ -17,7 +20,7 @@ export function lostNodesOf(draft: ChangeDraft, plan: Plan): string[] {
     const owner = ownerOf(name)
     // An item matters as long as its node waits for it.
     const matters = owner === null || rows.has(currentName(plan, owner))
-    return matters && !isKnown(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
+    return matters && !isKnown(name) && latest !== null && !isSatisfied(latest) && !leftBehind.has(latest.outcome)
   })
   return [...new Set([...active, ...failed])]
 }

@@ -113,14 +113,15 @@ forEachDatabase('a deploy that comes while branches run', database => {
 })
 
 interface Tally {
-  readonly join: 'any' | 'settled' | { atLeast: number }
+  readonly join: 'all' | 'any' | 'settled' | { atLeast: number }
+  readonly ann?: 'slow'
   readonly without?: 'carol'
 }
 
 /** Three are asked, in versions that differ in what the join needs, or in who is asked. */
 function tallies(first: Tally, second: Tally) {
   const name = `Tally ${++types}`
-  const version = ({ join, without }: Tally, last: boolean) =>
+  const version = ({ join, without, ann }: Tally, last: boolean) =>
     class Tally extends Workflow {
       static {
         this.named(name)
@@ -128,14 +129,16 @@ function tallies(first: Tally, second: Tally) {
         this.fork(
           'vote',
           {
-            a: b => b.step('ann', { onException: 'rollback' }),
+            a: b => b.step('ann', { onException: 'rollback', wait: ann === 'slow' ? '1 day' : 0 }),
             b: b => b.step('bob'),
             ...(without === 'carol' ? {} : { c: (b: any) => b.human('carol') }),
           },
           { join },
         )
+        this.step('count', { wait: ann === 'slow' ? '1 min' : 0 })
         if (last) this.step('last')
       }
+      async count() {}
       async ann() {
         throw new Error('no')
       }
@@ -183,10 +186,34 @@ forEachDatabase('a deploy that changes what a join needs', database => {
     const { wf, verdict, what } = await checked(tallies({ join: { atLeast: 2 } }, { join: 'any' }))
     expect(verdict).toBe('heals')
     expect(what).toBe(
-      'The graph has changed: added last; changed vote#join. last is scheduled; join vote#join goes on; carol is left out, because a join goes on without it.',
+      'The graph has changed: added last; changed vote#join. count is scheduled; join vote#join goes on; carol is left out, because a join goes on without it.',
     )
     await waitFor(async () => (await wf.refresh()).state === 'finished')
     expect((await wf.history()).map(({ step, outcome }) => `${step} ${outcome}`)).toContain('carol superseded')
+  })
+
+  it.each([
+    ['ends where it was decided before, also if it needs all now', { join: 'any' }, { join: 'all' }],
+    [
+      'ends where it was decided before, also if who has lost is gone',
+      { join: 'any' },
+      { join: 'any', without: 'carol' },
+    ],
+  ] as const)('%s', async (_, first, second) => {
+    failing = false
+    const { V1, V2 } = tallies({ ...first, ann: 'slow' }, { ...second, ann: 'slow' })
+    const old = under.another({ workflows: [V1] })
+    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
+    // Carol is asked, then bob has said yes, and before the last step comes the deploy.
+    await old.runDue(quickly)
+    await old.close()
+    const fresh = under.another({ workflows: [V2] })
+    onTestFinished(() => fresh.close())
+    ;(await fresh.openedStore()).setClockOffset(90_000)
+    await fresh.runDue(quickly)
+    const wf = (await fresh.find(id)) as WorkflowHandle<any>
+    expect(wf.state).toBe('finished')
+    expect((await fresh.doctor({ workflow: id })).findings).toEqual([])
   })
 
   it('says that it goes on once the branch that it waited for is skipped, and lets it', async () => {

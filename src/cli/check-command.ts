@@ -28,7 +28,7 @@ export function checkCommand(): AppCommand {
 }
 
 const headings: readonly (readonly [CheckFinding['verdict'], string])[] = [
-  ['orphaned', 'Orphaned: they stand at a step that the code does not have'],
+  ['orphaned', 'Orphaned: they stand at a step that the code does not have, or before a join that it has lost'],
   ['needs_map', 'Needs a map: perhaps a step was renamed'],
   ['heals', 'Heals: they are brought in line with the new graph'],
   ['unchanged', 'Unchanged'],

@@ -1,6 +1,6 @@
 /**
  * Says what code that is about to be deployed will do to workflows that run: what heals by itself, what needs a map of
- * renamed steps, what would be left standing. It writes nothing, and registers nothing.
+ * renamed steps, which joins are lost, what would be left standing. It writes nothing, and registers nothing.
  */
 
 import { Graph, type GraphData } from '../definition/graph.ts'
@@ -10,14 +10,17 @@ import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { Store } from '../store/store.ts'
 import { ChangeDraft } from './change-draft.ts'
+import { type JoinOutlook, joinOutlook } from './check-joins.ts'
 import { typesOf } from './courses.ts'
-import { heal, lostNodesOf } from './heal.ts'
+import { bringInLine } from './heal.ts'
+import { isEndedByJoin } from './joins.ts'
+import { lostNodesOf } from './lost-nodes.ts'
 import { currentName, type Plan } from './plan.ts'
 
 /**
  * `unchanged`: it goes on as it was. `heals`: its rows are brought in line with the new graph. `needs_map`: it stands at a
  * step that the code does not have, while the code has a new one: perhaps it was renamed. `orphaned`: it stands at a step
- * that is gone, and will fail there and pause.
+ * that is gone, and will fail there and pause; or a join of it can never go on any more.
  */
 export type CheckVerdict = 'unchanged' | 'heals' | 'needs_map' | 'orphaned'
 
@@ -131,20 +134,33 @@ function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: N
   const lost = lostNodesOf(draft, plan)
   const running = new Set(facts.active.filter(row => row.state === 'in_progress').map(row => row.node))
   const idle = lost.filter(node => !running.has(node))
-  if (idle.length > 0) return lostOutlook(idle, facts, plan)
+  const joins = joinOutlook(draft, plan)
+  if (idle.length > 0) return withJoins(lostOutlook(idle, facts, plan), joins)
   if (lost.length > 0) {
-    return {
-      verdict: 'heals',
-      what: `${lost.join(', ')} still runs with the code before; it goes on when that has ended.`,
-    }
+    const what = `${lost.join(', ')} still runs with the code before; it goes on when that has ended.`
+    return withJoins({ verdict: 'heals', what }, joins)
   }
-  heal(draft, plan)
+  if (joins.lost.length > 0) return withJoins({ verdict: 'orphaned', what: changesIn(plan) }, { ...joins, early: [] })
+  bringInLine(draft, plan)
   const effects = effectsOf(draft.build(), facts, plan)
-  const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, graph.renamed))
-  const changed = difference === '' || difference === 'nothing changed' ? '' : `The graph has changed: ${difference}. `
   return {
     verdict: 'heals',
-    what: `${changed}${effects.length === 0 ? 'Nothing happens to it now.' : `${effects.join('; ')}.`}`,
+    what: `${changesIn(plan)}${effects.length === 0 ? 'Nothing happens to it now.' : `${effects.join('; ')}.`}`,
+  }
+}
+
+/** With a space behind it, where there is something to be said. */
+function changesIn({ graph, previous }: Plan): string {
+  const difference = previous === null ? '' : describeDifference(differenceBetween(previous, graph, graph.renamed))
+  return difference === '' || difference === 'nothing changed' ? '' : `The graph has changed: ${difference}. `
+}
+
+/** A join that is lost stops the workflow, whatever else becomes of it: no map of names brings it back. */
+function withJoins({ verdict, what }: Omit<Outlook, 'id'>, { lost, early }: JoinOutlook): Omit<Outlook, 'id'> {
+  const sentences = [what.trim(), ...lost, ...early.map(join => `Then join ${join} goes on.`)]
+  return {
+    verdict: lost.length > 0 ? 'orphaned' : verdict,
+    what: sentences.filter(sentence => sentence !== '').join(' '),
   }
 }
 
@@ -179,12 +195,17 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
   const renamed = change.events.filter(event => event.type === 'step.renamed')
   const moved = new Set(change.moves.filter(move => move.state !== 'waiting').map(move => move.slot))
   const freed = facts.active.filter(row => row.state === 'waiting' && moved.has(row.slot))
-  const leftOut = change.endings.filter(ending => ending.outcome === 'not_taken')
+  const isJoin = (node: string) => plan.graph.find(node)?.kind === 'join'
+  const passed = change.endings.filter(({ execution, state }) => isJoin(execution.node) && state === 'completed')
+  const beaten = change.endings.filter(isEndedByJoin)
+  const leftOut = change.endings.filter(ending => ending.outcome === 'not_taken' && !isEndedByJoin(ending))
   return [
     ...rows.map(row => `${row.node} is ${row.state === 'paused' ? 'held until it is resumed' : 'scheduled'}`),
     ...withdrawn.map(event => `${event.node} goes back to waiting for what comes before it`),
     ...renamed.map(event => `${event.node} goes on under its new name`),
     ...freed.map(row => `${row.node} need not wait for a place any more`),
+    ...passed.map(({ execution }) => `join ${plan.graph.nameOf(execution.node)} goes on`),
+    ...beaten.map(({ execution }) => `${execution.node} is left out, because a join goes on without it`),
     ...leftOut.map(ending => `${ending.execution.node} is left out, because the workflow is past it`),
     ...(change.update?.state === 'finished' ? ['it ends'] : []),
   ]

@@ -1,58 +1,18 @@
 /**
- * Work that is given up until a person handles it: the workflow stands still at once, running siblings record their
- * results, and the next attempt waits, held, for whoever requeues it. Pure changes to a draft.
+ * Work that was given up, and what people do about it: while a letter is open the workflow stands still, running siblings
+ * record their results, and the next attempt waits, held, for whoever requeues it. Pure changes to a draft.
  */
 import { InvalidStateError } from '../errors.ts'
-import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type { NewLetter } from '../store/change.ts'
-import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { failedNodes } from './failed-nodes.ts'
-import { currentName, nameBeside, type Plan } from './plan.ts'
+import { heal, mustHeal } from './heal.ts'
+import { currentName, type Plan } from './plan.ts'
 import { requeueCompensation } from './requeue-compensation.ts'
 import { rollbackOf } from './rollback.ts'
-import { type Predecessor, repeat } from './schedule.ts'
 import { giving } from './stored-input.ts'
-import { abortWorkflow, cancelWorkflow, holdRows, letGoDeadline, rollBack } from './wind-down.ts'
-
-export function deadLetter(
-  draft: ChangeDraft,
-  plan: Plan,
-  row: ActiveExecution,
-  { error, reason }: { readonly error: ErrorRecord | null; readonly reason: LetterReason },
-): void {
-  draft.end(row, 'failed', 'dead_lettered', { error })
-  giveUp(draft, plan, row, { error, reason, why: error?.message ?? reason })
-}
-
-interface GivenUp {
-  /** `null`: what is recorded with the attempt. */
-  readonly error: ErrorRecord | null
-  readonly reason: LetterReason
-  /** Why the workflow stands still. */
-  readonly why: string
-}
-
-/** An attempt that has ended is given up: its letter is opened, and its next attempt waits for that to be handled. */
-export function giveUp(
-  draft: ChangeDraft,
-  plan: Plan,
-  ended: Predecessor & { readonly id: string },
-  { error, reason, why }: GivenUp,
-): void {
-  if (draft.state !== 'dlq') {
-    holdRows(draft)
-    // Who has paused it is remembered: it is held again when the letter has been handled.
-    draft.moveWorkflow('dlq', { by: null, reason: why }, draft.workflow.pauseCause)
-  }
-  const { id: executionId, node, attempt } = ended
-  const known = plan.graph.find(currentName(plan, node))
-  const nodeName = known && nameBeside(known)
-  draft.openLetter({ id: plan.takeId(), executionId, node, nodeName, kind: 'forward', attempt, reason, error })
-  // A child that did not finish never will: another one is started, unless only workers were lost.
-  const keepsInput = known?.kind !== 'child' || reason === 'crash_limit'
-  repeat(draft, plan, ended, { due: { inMs: 0 }, failures: 0, crashes: 0, keepsInput })
-}
+import { blockerAmong } from './waiting-policy.ts'
+import { abortWorkflow, cancelWorkflow, letGoDeadline, rollBack } from './wind-down.ts'
 
 export interface Requeue {
   readonly letterId: string
@@ -72,14 +32,17 @@ export function decideRequeue(draft: ChangeDraft, { letterId, request, input }: 
   const row = draft.rows().find(each => each.state === 'paused' && currentName(plan, each.node) === name)
   if (input !== null && row) draft.giveInput(row, giving(row.input, input))
   draft.closeLetter(letter, 'requeued', request)
+  // What has waited for a join that is lost now acts first: else it would be forgotten.
+  if (mustHeal(draft, plan)) heal(draft, plan)
   goOnFromLetters(draft, plan, request)
 }
 
 /** Lets go what no open letter holds. The workflow comes back here when nothing goes on and another letter is open. */
 export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request): void {
+  if (draft.state !== 'ready' && !draft.isHeld) return
   const { pauseCause } = draft.workflow
   // Another node may have failed that has no letter: it keeps the workflow from its end.
-  draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? failedNodes(draft, plan)[0]?.node ?? null })
+  draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? blockerAmong(failedNodes(draft, plan)) })
   if (draft.state === 'dlq') draft.moveWorkflow(pauseCause === null ? 'ready' : 'paused', request, pauseCause)
   if (draft.state !== 'ready') return
   letGoDeadline(draft)

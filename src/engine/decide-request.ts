@@ -14,11 +14,12 @@ import { isEnd } from './end-watch.ts'
 import { pauseFacts } from './event-names.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
-import { isSelective } from './joins.ts'
+import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
+import { blockerAmong } from './waiting-policy.ts'
 import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
@@ -54,12 +55,9 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
     finishWorkflow(draft, plan)
     return
   }
-  if (mustHeal(draft, plan)) {
-    heal(draft, plan)
-    // What has waited for a join that is lost now acts, and nothing is left to be resumed.
-    actOnLostJoins(draft, plan)
-    if (draft.state !== 'paused') return
-  }
+  if (mustHeal(draft, plan)) heal(draft, plan)
+  // What has waited for a join that is lost now has acted, and nothing is left to be resumed.
+  if (draft.state !== 'paused') return
   draft.moveWorkflow('ready', request)
   if (meetDeadline(draft, request, plan)) return
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? null })
@@ -68,8 +66,17 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   for (const failed of failedNodes(draft, plan)) tryAgain(draft, plan, failed, places)
   // A join that has all it needs is behind nobody's step.
   if (isSelective(plan.graph)) passReadyJoins(draft, plan, null)
-  if (!isEnd(draft.workflow.state) && draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  endIfOver(draft, plan, request)
   pauseIfStuck(draft)
+}
+
+/** Its last node had ended while it was held. What a join did without may still run, and is waited for. */
+function endIfOver(draft: ChangeDraft, plan: Plan, request: Request): void {
+  if (isEnd(draft.workflow.state)) return
+  const joins = new SelectiveJoins(draft, plan)
+  if (draft.rows().some(row => !joins.isBeaten(currentName(plan, row.node)))) return
+  if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
+  else finishWorkflow(draft, plan)
 }
 
 /** With fresh counters, and at once if it has a place. */
@@ -157,6 +164,7 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
+  if (mustHeal(draft, plan)) heal(draft, plan)
   settleLetters(draft, plan, name, hand)
   // What has waited for a join that is lost now acts first: else the workflow would only be stuck.
   actOnLostJoins(draft, plan)
@@ -214,6 +222,7 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
   const letters = lettersOf(draft, plan, currentName(plan, node))
   if (letters.length > 0) {
     for (const letter of letters) draft.closeLetter(letter, 'requeued', request)
+    if (mustHeal(draft, plan)) heal(draft, plan)
     goOnFromLetters(draft, plan, request)
     return
   }
@@ -228,15 +237,16 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
       `Step ${plan.graph.nameOf(started)}, which comes after it, has started. Use \`rerun\` instead.`,
     )
   }
-  goOnIfFree(draft, plan, request, failed.node)
+  // First: the new attempt may be the last that a join can go on with.
   tryAgain(draft, plan, failed, new FreePlaces(draft, plan))
   if (mustHeal(draft, plan)) heal(draft, plan)
+  if (isOpen(draft)) goOnIfFree(draft, plan, request)
 }
 
 /** What a person has paused stays paused; what an exception has paused goes on once nothing is left that has failed. */
-function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request, settled?: string): void {
-  const others = failedNodes(draft, plan).filter(({ node }) => node !== settled)
-  draft.setWorkflow({ blockedBy: others[0]?.node ?? draft.letters()[0]?.node ?? null })
+function goOnIfFree(draft: ChangeDraft, plan: Plan, request: Request): void {
+  const others = failedNodes(draft, plan)
+  draft.setWorkflow({ blockedBy: blockerAmong(others) ?? draft.letters()[0]?.node ?? null })
   if (draft.state !== 'paused' || others.length > 0 || isKeptPaused(draft)) return
   draft.moveWorkflow('ready', request)
   letGo(draft, plan)

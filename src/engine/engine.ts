@@ -273,7 +273,7 @@ export class Engine {
     }
     const look = (facts: WorkflowFacts): CloserLook => ({
       ...historyToo,
-      undo: course !== undefined && mayBeUndone(course),
+      undo: course !== undefined && mayBeUndone(course, facts.workflow),
       decided: facts.active.filter(row => row.state === 'waiting').map(row => row.id),
       signaled: course?.graph.nodes.filter(node => node.kind === 'signal').map(node => node.id) ?? [],
     })

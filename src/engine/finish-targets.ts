@@ -4,6 +4,7 @@
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { WorkflowFacts } from '../store/change.ts'
+import type { WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
@@ -130,7 +131,7 @@ export function closerLook(
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
 function isUndoing(course: Course, { workflow, latest }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
-  if (!mayBeUndone(course)) return false
+  if (!mayBeUndone(course, workflow)) return false
   if (workflow.state === 'rolling_back' || (isSelective(course.graph) && somethingWaits(latest))) return true
   return requests.some(
     ({ claimed, report }) =>
@@ -148,9 +149,12 @@ function mayLoseJoin({ graph }: Course, report: StepReport): boolean {
   return isSelective(graph) && (report.kind !== 'completed' || report.result !== undefined)
 }
 
-/** The graph has compensations, or had some. */
-export function mayBeUndone({ graph, previous }: Pick<Course, 'graph' | 'previous'>): boolean {
-  return graph.isSaga || previous?.isSaga === true
+/** The graph has compensations, or had some; or the workflow is being undone, whatever the newest code says about it. */
+export function mayBeUndone(
+  { graph, previous }: Pick<Course, 'graph' | 'previous'>,
+  { rollback }: Pick<WorkflowRecord, 'rollback'>,
+): boolean {
+  return graph.isSaga || previous?.isSaga === true || rollback !== null
 }
 
 /** A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept. */

@@ -9,8 +9,6 @@ import { type Engine, historyToo } from './engine.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { heal, mustHeal } from './heal.ts'
 import { IdPool, withEnoughIds } from './id-pool.ts'
-import { actOnLostJoins } from './lost-joins.ts'
-import { pauseIfStuck } from './wind-down.ts'
 
 /** Nothing goes by older code than the first, so nobody need look through what waits for it. */
 const firstGeneration = 1
@@ -31,16 +29,13 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     const plan = planOf(course, pool)
     if (!mustHeal(draft, plan)) return null
     heal(draft, plan)
-    // What the code has lost and is skipped may have been the last that a join could have gone on with.
-    actOnLostJoins(draft, plan)
-    pauseIfStuck(draft)
     return draft.build()
   }
   const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
     const look = ({ workflow }: WorkflowFacts) => {
       const course = courses.get(workflow.id)
-      return course && mayBeUndone(course) ? historyToo : null
+      return course && mayBeUndone(course, workflow) ? historyToo : null
     }
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),

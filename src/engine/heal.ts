@@ -11,14 +11,15 @@ import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
-import { SelectiveJoins, stretchTo, supersede } from './joins.ts'
-import { skipLostWaits } from './lost-nodes.ts'
+import { SelectiveJoins, stretchTo } from './joins.ts'
+import { actOnLostJoins } from './lost-joins.ts'
+import { endLostWaits, lostNodesOf } from './lost-nodes.ts'
 import { latestUnder } from './parents.ts'
 import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
-import { endWorkflow, insertFirst } from './schedule.ts'
-import { childOf } from './wind-down.ts'
+import { decideJoin, endWorkflow, insertFirst } from './schedule.ts'
+import { childOf, pauseIfStuck } from './wind-down.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
 export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
@@ -26,32 +27,37 @@ export function mustHeal(draft: ChangeDraft, plan: Plan): boolean {
   return draft.state === 'ready' || draft.isHeld
 }
 
+/** With what follows from it: a join that can never go on by the new graph lets the policies act that have waited for it. */
 export function heal(draft: ChangeDraft, plan: Plan): void {
+  bringInLine(draft, plan)
+  actOnLostJoins(draft, plan)
+  pauseIfStuck(draft)
+}
+
+/** The rows and counters alone. */
+export function bringInLine(draft: ChangeDraft, plan: Plan): void {
   const from = draft.workflow.generation
   // An item is told by the row of the node that it belongs to, so that comes first.
   const isItem = (row: LiveRow) => Number(ownerOf(row.node) !== null)
   for (const row of draft.rows().toSorted((a, b) => isItem(a) - isItem(b))) renameRow(draft, plan, row)
   settleItems(draft, plan)
-  skipLostWaits(draft, plan)
+  endLostWaits(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
-  const lost = standing.lostNodes()
+  const waits = lostNodesOf(draft, plan).length > 0
   const open = new Map<string, number>()
   for (const node of plan.graph.inOrder()) {
     if (standing.hasBegun(node) || standing.rowOf(node)) open.set(node.id, 0)
-    else open.set(node.id, settleNode(draft, plan, standing, { node, waits: lost.length > 0 }))
+    else open.set(node.id, settleNode(draft, plan, standing, { node, waits }))
   }
-  writeCounters(draft, plan, standing, open)
-  const crooked = lost.length > 0 || standing.isCrooked() || plan.graph.nodes.some(node => isCrowded(draft, plan, node))
+  // What a join that was decided just now did without has ended.
+  const after = new Standing(draft, plan)
+  writeCounters(draft, plan, after, open)
+  const crooked = waits || after.isCrooked() || plan.graph.nodes.some(node => isCrowded(draft, plan, node))
   if (from !== plan.generation || crooked !== draft.workflow.crooked) {
     draft.setWorkflow({ generation: plan.generation, crooked })
   }
   if (from !== plan.generation) noteHealing(draft, plan)
-}
-
-/** Nodes that the code does not have, and that somebody has to settle: they have a row, or have failed. */
-export function lostNodesOf(draft: ChangeDraft, plan: Plan): string[] {
-  return new Standing(draft, plan).lostNodes()
 }
 
 /** Nodes whose items have all ended are done, and places that are free are taken. */
@@ -95,7 +101,7 @@ function settleNode(
     if (fate === 'left_out') leaveOut(draft, plan, node, 'it lies on a way that was not taken')
     if (fate === 'fires') {
       passNode(draft, plan, node)
-      supersede(draft, plan, stretch)
+      decideJoin(draft, plan, node)
     }
     return fate === 'waits' || fate === 'lost' ? 1 : 0
   }
@@ -163,12 +169,12 @@ class Standing {
 
   /** Nothing has to wait for it any more. */
   isDone(id: string): boolean {
-    return this.wasLeftOut(id) || this.#isSatisfied(id) || this.#isBeaten(id)
+    return this.wasLeftOut(id) || this.#isSatisfied(id) || this.isBeaten(id)
   }
 
-  /** A join that did without it was decided. */
-  #isBeaten(id: string): boolean {
-    return !this.#rows.has(id) && new SelectiveJoins(this.#draft, this.#plan).isBeaten(id)
+  /** A join that did without it was decided: it may still run. */
+  isBeaten(id: string): boolean {
+    return new SelectiveJoins(this.#draft, this.#plan).isBeaten(id)
   }
 
   wasLeftOut(id: string): boolean {
@@ -182,10 +188,11 @@ class Standing {
     return !isGuardOpen(node, resultOf(this.#latest(guard.condition)))
   }
 
+  /** Also if a join has gone on without it which is not in the graph any more, or needs all by now. */
   #isSatisfied(id: string): boolean {
     const latest = this.#latest(id)
     if (this.#rows.has(id) || latest === null) return false
-    return isSatisfied(latest)
+    return isSatisfied(latest) || latest.outcome === 'superseded'
   }
 
   #latest(id: string): LatestEnding | null {
@@ -199,21 +206,6 @@ class Standing {
       row !== undefined &&
       (row.attempt > 1 || (row.state !== 'scheduled' && row.state !== 'paused') || row.heldFrom === 'suspended')
     )
-  }
-
-  /** Nodes that the code does not have, and that somebody has to settle. */
-  lostNodes(): string[] {
-    const { graph } = this.#plan
-    const known = (name: string) => graph.find(currentName(this.#plan, name)) !== null
-    const active = [...this.#rows.keys()].filter(name => !known(name))
-    const failed = [...this.#draft.endedNodes()].filter(name => {
-      const latest = this.#draft.latestOf(name)
-      const owner = ownerOf(name)
-      // An item matters as long as its node waits for it.
-      const matters = owner === null || this.#rows.has(currentName(this.#plan, owner))
-      return matters && !known(name) && latest !== null && !isSatisfied(latest) && latest.outcome !== 'not_taken'
-    })
-    return [...new Set([...active, ...failed])]
   }
 
   /** Something has begun, or was left out, before what it depends on has ended: a counter could reach zero twice, or early. */
@@ -244,8 +236,9 @@ function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open:
   const leaves = graph.leaves.filter(node => !standing.isDone(node.id))
   if (leaves.length > 0 && graph.leaves.length > 1) draft.setOpenParents(endNode, leaves.length)
   // What comes last may have ended before what has come to stand before it.
-  const isOver = graph.nodes.every(node => standing.isDone(node.id)) && standing.lostNodes().length === 0
-  if (isOver && draft.rows().length === 0) endWorkflow(draft, plan)
+  const isOver = graph.nodes.every(node => standing.isDone(node.id)) && lostNodesOf(draft, plan).length === 0
+  const isNeeded = (row: LiveRow) => !standing.isBeaten(currentName(plan, row.node))
+  if (isOver && !draft.rows().some(isNeeded)) endWorkflow(draft, plan)
 }
 
 function noteHealing(draft: ChangeDraft, plan: Plan): void {

@@ -159,6 +159,12 @@ export function hasFailedIn(draft: ChangeDraft, plan: Plan, { losers }: JoinStre
   })
 }
 
+/** Whether the end of a node says that a join has gone on without it. */
+export function isEndedByJoin({ outcome, reason }: Pick<LatestEnding, 'outcome' | 'reason'>): boolean {
+  if (outcome !== 'superseded' && outcome !== 'not_taken') return false
+  return /^join .* was decided/.test(reason ?? '')
+}
+
 /** The join has been decided: what was on the way to it and is not needed any more ends. What runs is told to stop. */
 export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch): void {
   const { join, losers } = stretch

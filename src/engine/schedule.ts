@@ -68,8 +68,8 @@ export function passReadyJoins(draft: ChangeDraft, plan: Plan, runOn: RunOn | nu
   return arrive(draft, plan, { node: ready.join.id }, runOn)
 }
 
-/** Nobody waits any more for what is left of its branches. */
-function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
+/** It was passed: nobody waits any more for what is left of its branches. Any other node is left alone. */
+export function decideJoin(draft: ChangeDraft, plan: Plan, join: GraphNode): void {
   const stretch = stretchTo(plan, join.id)
   if (stretch === null) return
   if (join.join?.rule === 'settled' && hasFailedIn(draft, plan, stretch)) draft.setWorkflow({ partial: true })

@@ -47,7 +47,7 @@ async function takeOverTogether(engine: Engine, rows: readonly ActiveExecution[]
     pool.rewind()
     const look = ({ workflow }: WorkflowFacts) => {
       const course = courses.get(workflow.id)
-      return course && mayBeUndone(course) ? historyToo : null
+      return course && mayBeUndone(course, workflow) ? historyToo : null
     }
     return engine.store.change(targets, facts => decide(facts, rows, courses.get(facts.workflow.id), pool), { look })
   })

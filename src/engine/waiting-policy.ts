@@ -24,3 +24,9 @@ export function waitingPolicyOf({ state, reason }: Pick<LatestEnding, 'state' | 
   const [, action, failures] = /^(cancel|rollback|dlq|pause) waits after (\d+) failures?: /.exec(reason ?? '') ?? []
   return action === undefined ? null : { action: action as WaitingAction, failures: Number(failures) }
 }
+
+/** The node that a workflow is stuck behind: one whose policy has acted, if there is any, so that what waits can still act. */
+export function blockerAmong(failed: readonly LatestEnding[]): string | null {
+  const acted = failed.find(ending => waitingPolicyOf(ending) === null)
+  return (acted ?? failed[0])?.node ?? null
+}

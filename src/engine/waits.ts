@@ -6,6 +6,7 @@ import type { GraphNode } from '../definition/graph.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { heal, mustHeal } from './heal.ts'
 import { insertTimer } from './insert-timer.ts'
 import { currentName, hasCode, type Plan, waitSlotPrefix } from './plan.ts'
 import { arrive } from './schedule.ts'
@@ -47,7 +48,10 @@ export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, end: WaitE
   }
   const outcome = node.kind === 'human' ? 'confirmed' : 'success'
   draft.end({ ...row, input: markCame(came) }, 'completed', outcome, { output })
-  return arrive(draft, plan, row, null)
+  if (!mustHeal(draft, plan)) return arrive(draft, plan, row, null)
+  // Its counters say nothing: it is looked at as a whole.
+  heal(draft, plan)
+  return []
 }
 
 /** What happens while a node waits, in order: people are told, and at last the time is over. */

@@ -6,7 +6,7 @@ import type { Graph } from '../definition/graph.ts'
 import { joinsOver } from '../definition/join-stretch.ts'
 import { ChangeDraft } from '../engine/change-draft.ts'
 import { emptyFacts } from '../engine/empty-facts.ts'
-import { heal, mustHeal } from '../engine/heal.ts'
+import { bringInLine, mustHeal } from '../engine/heal.ts'
 import { isSatisfied } from '../engine/is-satisfied.ts'
 import { currentName, endNode, type Plan } from '../engine/plan.ts'
 import { findFlaw } from '../engine/verify-history.ts'
@@ -31,7 +31,7 @@ function comparePlaces(file: WorkflowFile, graph: Graph): Complaint[] {
   const draft = new ChangeDraft(factsOf(file), { counts: true })
   if (!mustHeal(draft, plan)) return []
   try {
-    heal(draft, plan)
+    bringInLine(draft, plan)
   } catch {
     // Rows that fit nothing are found by what compares them with their events.
     return []

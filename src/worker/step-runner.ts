@@ -280,9 +280,13 @@ class RunsOn {
   }
 }
 
-/** The code has changed since the workflow was last touched: perhaps something comes before this step now. Giving it back heals. */
-function isOutdated({ courses }: Engine, { workflow }: ClaimedExecution): boolean {
-  return workflow.frozen === null && workflow.generation < courses.generationOf(workflow.type)
+/**
+ * The code has changed since the workflow was last touched: perhaps something comes before this step now. Giving it back heals,
+ * but not what is being undone: that goes by what was done.
+ */
+function isOutdated({ courses }: Engine, { workflow, execution }: ClaimedExecution): boolean {
+  if (execution.kind === 'compensate' || workflow.frozen !== null) return false
+  return workflow.generation < courses.generationOf(workflow.type)
 }
 
 /** One more crash, and the step is given up. */

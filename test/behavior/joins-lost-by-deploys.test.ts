@@ -27,13 +27,13 @@ type Policy = (typeof policies)[number][0]
 let types = 0
 
 /** Two branches that fail, and one in which somebody is asked; `deployed` has lost that one. */
-function versions(policy: Policy) {
+function versions(policy: Policy, onMissingStep: 'skip' | 'pause') {
   const name = `Offer ${++types}`
   const version = (deployed: boolean) =>
     class Offer extends Workflow {
       static {
         this.named(name)
-        if (deployed) this.defaults({ onMissingStep: 'skip' })
+        if (deployed) this.defaults({ onMissingStep })
         this.step('enter', { compensate: 'leave' })
         this.fork(
           'ask',
@@ -66,8 +66,11 @@ forEachDatabase('a join that a deploy has lost', database => {
   const under = useGeneva(database, { workflows: [] })
 
   /** Both branches have failed, and the third waits. */
-  async function deployed(policy: Policy): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva }> {
-    const { V1, V2 } = versions(policy)
+  async function deployed(
+    policy: Policy,
+    onMissingStep: 'skip' | 'pause' = 'skip',
+  ): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva }> {
+    const { V1, V2 } = versions(policy, onMissingStep)
     const old = under.another({ workflows: [V1] })
     const { id } = await old.start(V1 as ConcreteClass<Workflow>)
     await old.runDue(quickly)
@@ -122,6 +125,47 @@ forEachDatabase('a join that a deploy has lost', database => {
     } else await answer.catch(() => {})
     await fresh.runDue(quickly)
     await expectEnd(wf, state, entered)
+  })
+
+  const ends = { pause: 'pauses when nothing else goes on', cancel: 'is canceled', rollback: 'is rolled back' }
+  const foretold = { ...ends, dlq: 'goes to the dead letter queue' }
+
+  it.each(policies)('is foretold by the check, with what follows: %s', async policy => {
+    const { wf, fresh } = await deployed(policy)
+    const { findings, ok } = await fresh.check()
+    expect(ok).toBe(false)
+    expect(findings).toMatchObject([
+      {
+        verdict: 'orphaned',
+        what: `It stands at approve, which the code does not have: it is skipped, as \`onMissingStep\` says. Join ask#join can never go on by this graph, because first, second have failed: it ${foretold[policy]}.`,
+        examples: [wf.id],
+      },
+    ])
+    await wf.abort()
+  })
+
+  const asked = policies.filter(([policy]) => policy !== 'pause')
+
+  it.each(asked)('waits where people are to settle the branch that is gone: %s', async (policy, state, entered) => {
+    const { wf, fresh } = await deployed(policy, 'pause')
+    const [finding] = (await fresh.check()).findings
+    expect(finding).toMatchObject({
+      verdict: 'orphaned',
+      what: `It stands at approve, which the code does not have. It will fail there and pause. Join ask#join can never go on by this graph, because first, second have failed: it ${foretold[policy]}, once somebody has settled that.`,
+    })
+    ;(await fresh.openedStore()).setClockOffset(90_000)
+    await fresh.runDue(quickly)
+    expect((await wf.refresh()).state).toBe('paused')
+    const history = await wf.history()
+    expect(history.find(({ step }) => step === 'approve')?.error?.className).toBe('StepMissingError')
+    expect(history.find(({ step }) => step === 'enter')?.state).toBe('completed')
+    expect((await fresh.doctor({ workflow: wf.id })).findings).toEqual([])
+    // Nothing is undone before somebody has said that the branch is not to come back.
+    await wf.skip('approve')
+    await fresh.runDue(quickly)
+    expect((await wf.refresh()).state).toBe(state)
+    expect((await wf.history()).find(({ step }) => step === 'enter')?.state).toBe(entered)
+    await wf.abort().catch(() => {})
   })
 
   it('leaves everything as its events say', async () => {

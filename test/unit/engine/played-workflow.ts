@@ -9,7 +9,7 @@ import { type Course, mayHaveCounters, planOf } from '../../../src/engine/course
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
 import { decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
-import { closerLook, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
+import { closerLook, mayBeUndone, needsHealing, targetFor } from '../../../src/engine/finish-targets.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
 import { undoSlot } from '../../../src/engine/rollback.ts'
@@ -228,7 +228,7 @@ export class PlayedWorkflow {
     const waiting = new Set([...this.rows.values()].filter(({ state }) => state === 'waiting').map(({ id }) => id))
     return {
       ...this.#look(target),
-      undo: this.graph.isSaga ? this.#undo() : null,
+      undo: mayBeUndone(this.#course(), this.workflow) ? this.#undo() : null,
       decisions: this.decisions.filter(({ executionId }) => waiting.has(executionId)),
       signals: this.#kept(),
     }

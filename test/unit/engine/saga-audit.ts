@@ -35,7 +35,8 @@ export function auditMove(wf: PlayedWorkflow): void {
     must(undoing.length === 0 || forward.length === 0, () => `undone while something stands: ${wf.standing}`)
   }
   auditState(wf, forward, undoing)
-  for (const row of forward) auditRow(wf, row)
+  // After a deploy what has begun may stand before what it depends on now.
+  if (wf.generation === 1) for (const row of forward) auditRow(wf, row)
 }
 
 function auditState(wf: PlayedWorkflow, forward: readonly ActiveExecution[], undoing: readonly unknown[]): void {

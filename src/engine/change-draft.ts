@@ -32,7 +32,7 @@ import { errorFacts, eventName, moveName, pauseFacts, rowEvent } from './event-n
 import type { LiveRow, NextExecution } from './live-row.ts'
 import { LiveRows } from './live-rows.ts'
 import { type About, newEvent } from './new-event.ts'
-import { deadlineSlot } from './plan.ts'
+import { cascadeSlotPrefix, deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
 
@@ -250,9 +250,9 @@ export class ChangeDraft {
     )
   }
 
-  /** Timers that are no longer needed, or have done their work. */
+  /** Timers that nobody needs once the workflow has ended. Its children are still to be stopped. */
   dropTimers(): void {
-    for (const { slot } of this.#live.all()) this.dropTimer(slot)
+    for (const { slot } of this.#live.all()) if (!slot.startsWith(cascadeSlotPrefix)) this.dropTimer(slot)
   }
 
   /** One that was claimed has done its work. */

@@ -37,11 +37,11 @@ import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { Openings } from './openings.ts'
-import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
+import { cascadeSlotPrefix, deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
 import { fireWaitTimer } from './waits.ts'
-import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
+import { type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10

@@ -53,6 +53,9 @@ export const wakeSlotPrefix = '#wake/'
 /** Timers of nodes that wait for people or a message begin so. They name the execution that waits. */
 export const waitSlotPrefix = '#wait/'
 
+/** Timers that stop a child begin so. They name the child, and outlive the workflow that they are among the rows of. */
+export const cascadeSlotPrefix = '#cascade/'
+
 /** The timer of a workflow's deadline. It goes with the workflow, whoever ends it. */
 export const deadlineSlot = '#deadline'
 

@@ -97,6 +97,11 @@ export class ChangeDraft {
     return this.#live.in(slot)
   }
 
+  /** The timer of a node that waits, where it has one. */
+  waitTimerOf(row: LiveRow): LiveRow | null {
+    return this.#live.waitTimerOf(row)
+  }
+
   /** Something can go on by itself: a row is scheduled, running or suspended. */
   goesOn(): boolean {
     const { othersGoOn } = this.facts
@@ -138,7 +143,7 @@ export class ChangeDraft {
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
     this.#live.forget(row)
-    const timer = row.state === 'waiting' ? this.#live.waitTimerOf(row) : null
+    const timer = row.state === 'waiting' ? this.waitTimerOf(row) : null
     if (timer !== null) this.dropTimer(timer.slot)
     this.#record(row, row.state, endingOf(row, state, outcome, details), details.by)
   }

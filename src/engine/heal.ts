@@ -18,6 +18,7 @@ import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-nod
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { endWorkflow, insertFirst } from './schedule.ts'
+import { limitWaits } from './waits.ts'
 import { childOf } from './wind-down.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
@@ -41,6 +42,7 @@ export function heal(draft: ChangeDraft, plan: Plan): void {
     if (standing.hasBegun(node) || standing.rowOf(node)) open.set(node.id, 0)
     else open.set(node.id, settleNode(draft, plan, standing, { node, waits: lost.length > 0 }))
   }
+  limitWaits(draft, plan)
   writeCounters(draft, plan, standing, open)
   const crooked = lost.length > 0 || standing.isCrooked() || plan.graph.nodes.some(node => isCrowded(draft, plan, node))
   if (from !== plan.generation || crooked !== draft.workflow.crooked) {

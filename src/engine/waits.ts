@@ -3,7 +3,7 @@
  * when it takes too long. What comes is stored apart; the row says only that it has come. Pure changes to a draft.
  */
 import type { GraphNode } from '../definition/graph.ts'
-import type { Due, NewExecution } from '../store/change.ts'
+import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
@@ -30,8 +30,36 @@ export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution):
 /** Sees to it that something happens if it takes too long. */
 export function limitWait(draft: ChangeDraft, plan: Plan, waiting: LiveRow): void {
   const node = plan.graph.find(currentName(plan, waiting.node))
-  const [first] = node === null ? [] : momentsOf(node)
-  if (first !== undefined) insertWaitTimer(draft, plan, waiting, { index: 0, due: { inMs: first.afterMs } })
+  if (node !== null) insertNext(draft, plan, waiting, { moments: momentsOf(node), doneMs: 0, since: null })
+}
+
+/** The graph has changed: what waits goes by the times that it says now, counted from when the wait began. */
+export function limitWaits(draft: ChangeDraft, plan: Plan): void {
+  for (const row of draft.rows()) {
+    const node = row.state === 'waiting' ? plan.graph.find(currentName(plan, row.node)) : null
+    if (node !== null && waits.has(node.kind)) limitAnew(draft, plan, row, momentsOf(node))
+  }
+}
+
+const waits: ReadonlySet<GraphNode['kind']> = new Set(['human', 'signal', 'child'])
+
+function limitAnew(draft: ChangeDraft, plan: Plan, row: LiveRow, moments: readonly Moment[]): void {
+  const timer = draft.waitTimerOf(row)
+  const pending = timer === null ? null : pendingIn(timer, moments)
+  if (timer !== null && pending === null) return
+  if (timer === null || pending === null) {
+    // Nobody knows what was done, if anything was: people are not told for times that are over.
+    const since = row.startedAt ?? 0
+    const passedMs = ((draft.facts.now ?? since) - since) / 1000
+    const left = moments.filter(({ afterMs, tell }) => tell === null || afterMs > passedMs)
+    insertNext(draft, plan, row, { moments: left, doneMs: 0, since })
+    return
+  }
+  const next = moments.find(({ afterMs }) => afterMs > pending.doneMs)
+  if (next?.afterMs === pending.afterMs) return
+  draft.dropTimer(timer.slot)
+  const since = (timer.dueAt ?? 0) - pending.afterMs * 1000
+  insertNext(draft, plan, row, { moments, doneMs: pending.doneMs, since })
 }
 
 type WaitEnd = Came & { readonly output?: string | null }
@@ -39,7 +67,7 @@ type WaitEnd = Came & { readonly output?: string | null }
 /** What it waited for is there: its code runs, or it is done where it has none, and what has come is its output, encoded. */
 export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, end: WaitEnd): NewExecution[] {
   const { output = null, ...came } = end
-  draft.dropTimer(waitSlotPrefix + row.node)
+  dropWaitTimer(draft, row)
   const node = plan.graph.find(currentName(plan, row.node))
   if (came.came === 'nothing' || node === null || hasCode(plan.graph, node)) {
     draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 }, input: markCame(came) })
@@ -48,6 +76,12 @@ export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, end: WaitE
   const outcome = node.kind === 'human' ? 'confirmed' : 'success'
   draft.end({ ...row, input: markCame(came) }, 'completed', outcome, { output })
   return arrive(draft, plan, row, null)
+}
+
+/** The node does not wait any more. */
+export function dropWaitTimer(draft: ChangeDraft, row: LiveRow): void {
+  const timer = draft.waitTimerOf(row)
+  if (timer !== null) draft.dropTimer(timer.slot)
 }
 
 /** What happens while a node waits, in order: people are told, and at last the time is over. */
@@ -62,46 +96,81 @@ function momentsOf({ human, waitTimeoutMs }: GraphNode): Moment[] {
   return waitTimeoutMs === undefined ? inTime : [...inTime, { afterMs: waitTimeoutMs, tell: null }]
 }
 
+/** What a timer of a waiting node says. All times are counted from when the wait began. */
+interface Pending {
+  /** Up to here everything has been done. */
+  readonly doneMs: number
+  /** The timer is due at this time. */
+  readonly afterMs: number
+  /** From that time on, as it was said when the timer was set: of a node that the code has lost, nobody says it any more. */
+  readonly moments: readonly Moment[]
+}
+
+/** `null`: it was set by an earlier version, and the code has nothing to do at that time any more. */
+function pendingIn({ input }: Pick<LiveRow, 'input'>, moments: readonly Moment[]): Pending | null {
+  const given = JSON.parse(input ?? '{}') as Pending | { readonly index?: number }
+  if ('afterMs' in given) return given
+  const { index = 0 } = given
+  const moment = moments[index]
+  if (moment === undefined) return null
+  return { doneMs: moments[index - 1]?.afterMs ?? 0, afterMs: moment.afterMs, moments: moments.slice(index) }
+}
+
 /** A timer of a waiting node has fired. If the node does not wait any more, nothing happens. */
 export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecution): void {
   draft.dropTimer(timer.slot)
   const row = draft.rows().find(({ id, state }) => id === timer.ancestry.parents[0] && state === 'waiting')
-  const node = row === undefined ? null : plan.graph.find(currentName(plan, row.node))
-  if (row === undefined || node === null) return
+  if (row === undefined) return
   // A workflow that is being stopped waits for its children, however long they take.
   if (draft.state === 'rolling_back' || draft.workflow.finishing) return
-  const { index = 0 } = JSON.parse(timer.input ?? '{}') as { index?: number }
-  const moments = momentsOf(node)
-  const [now, next] = moments.slice(index)
-  // The code has changed meanwhile, and there is nothing to do at this time any more.
-  if (now === undefined) return
-  if (now.tell === null) {
-    stopChild(
-      draft,
-      row,
-      { by: null, reason: `${row.nodeName ?? row.node}, which waited for it, has waited long enough` },
-      plan,
-    )
-    endWait(draft, plan, row, { came: 'nothing' })
-    return
+  const node = plan.graph.find(currentName(plan, row.node))
+  const known = node === null ? null : momentsOf(node)
+  const pending = pendingIn(timer, known ?? [])
+  if (pending === null) return
+  const { doneMs, afterMs } = pending
+  // The code may have changed meanwhile, so that there is nothing to do now, or something that should have been done before.
+  const moments = known ?? pending.moments
+  const due = moments.filter(moment => moment.afterMs > doneMs && moment.afterMs <= afterMs)
+  for (const { tell } of due) {
+    if (tell === null) {
+      endUnanswered(draft, plan, row)
+      return
+    }
+    draft.note('decision.escalated', {
+      node: row.node,
+      nodeName: row.nodeName,
+      executionId: row.id,
+      reason: `to ${tell.join(', ')}`,
+    })
   }
-  draft.note('decision.escalated', {
-    node: row.node,
-    nodeName: row.nodeName,
-    executionId: row.id,
-    reason: `to ${now.tell.join(', ')}`,
-  })
-  if (next === undefined) return
-  const at = timer.dueAt + (next.afterMs - now.afterMs) * 1000
-  insertWaitTimer(draft, plan, row, { index: index + 1, due: { at } })
+  insertNext(draft, plan, row, { moments, doneMs: afterMs, since: timer.dueAt - afterMs * 1000 })
 }
 
-function insertWaitTimer(
-  draft: ChangeDraft,
-  plan: Plan,
-  row: LiveRow,
-  { index, due }: { readonly index: number; readonly due: Due },
-): void {
-  const slot = waitSlotPrefix + row.node
-  insertTimer(draft, plan, { slot, due, node: row.node, input: JSON.stringify({ index }), parents: [row.id] })
+function endUnanswered(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
+  const reason = `${row.nodeName ?? row.node}, which waited for it, has waited long enough`
+  stopChild(draft, row, { by: null, reason }, plan)
+  endWait(draft, plan, row, { came: 'nothing' })
+}
+
+interface Waited {
+  readonly moments: readonly Moment[]
+  readonly doneMs: number
+  /** When the wait began; `null`: it begins now. */
+  readonly since: number | null
+}
+
+/** The timer for what comes next, if anything does. */
+function insertNext(draft: ChangeDraft, plan: Plan, row: LiveRow, { moments, doneMs, since }: Waited): void {
+  const left = moments.filter(({ afterMs }) => afterMs > doneMs)
+  const [next] = left
+  if (next === undefined) return
+  const { afterMs } = next
+  const pending: Pending = { doneMs, afterMs, moments: left }
+  insertTimer(draft, plan, {
+    slot: waitSlotPrefix + row.id,
+    due: since === null ? { inMs: afterMs } : { at: since + afterMs * 1000 },
+    node: row.node,
+    input: JSON.stringify(pending),
+    parents: [row.id],
+  })
 }

@@ -167,6 +167,21 @@ forEachDatabase('a step that waits while its code changes', database => {
     expect(await stateOf(wf)).toBe('paused')
   })
 
+  it('is not given an escalation that would come after its deadline, by a graph from outside either', async () => {
+    const graph = under.geneva.build(w => {
+      w.human('approve', { deadline: '2 hours', escalate: { after: '1 hour', to: 'lead' } })
+    })
+    const wf = await under.geneva.startGraph(graph)
+    const json = JSON.stringify(await under.geneva.exportDag(wf.id)).replace(
+      `"after_ms":${hour}`,
+      `"after_ms":${2 * hour}`,
+    )
+    await expect(under.geneva.importDag(json)).rejects.toMatchObject({
+      code: 'INVALID_GRAPH',
+      message: expect.stringContaining('the escalation after 2 hours comes too late'),
+    })
+  })
+
   it('that is decided after it got another name leaves no timer behind', async () => {
     const name = type
     class Renamed extends Workflow {

@@ -529,13 +529,6 @@ describe('refused when imported', () => {
       'a time must be a number of milliseconds',
     ],
     [
-      'an escalation after the end of the wait',
-      g => {
-        named(g, 'approve').human.escalations[0].after_ms = named(g, 'approve').wait_timeout_ms
-      },
-      'comes too late, since the deadline after',
-    ],
-    [
       'a wait in words',
       g => {
         named(g, 'come').wait_timeout_ms = '1s'

@@ -280,8 +280,12 @@ class RunsOn {
   }
 }
 
-/** The code has changed since the workflow was last touched: perhaps something comes before this step now. Giving it back heals. */
-function isOutdated({ courses }: Engine, { workflow }: ClaimedExecution): boolean {
+/**
+ * The code has changed since the workflow was last touched: perhaps something comes before this step now. Giving it back heals,
+ * but nothing comes before what undoes a step, and a workflow that is being undone, or has ended, is not healed.
+ */
+function isOutdated({ courses }: Engine, { workflow, execution }: ClaimedExecution): boolean {
+  if (execution.kind === 'compensate') return false
   return workflow.frozen === null && workflow.generation < courses.generationOf(workflow.type)
 }
 

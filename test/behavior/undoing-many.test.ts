@@ -17,6 +17,8 @@ import { quickly, useGeneva } from '../support/use-geneva.ts'
 
 const many = 1000
 const few = 100
+/** Each of these is given up, requeued and undone, one by one. */
+const several = 300
 
 let calls: (number | string)[] = []
 let onCall: (item: number) => Promise<void> | void = () => {}
@@ -95,9 +97,8 @@ forEachDatabase('undoing much', database => {
     onCall = () => {}
   })
 
-  /** How many rows are read from the call of one compensation to that of the next. */
-  async function readBetweenCalls(items: number): Promise<number[]> {
-    const wf = await under.geneva.start(Mailing, { input: { items } })
+  /** A worker that is alone, and a count of the rows that it reads from the call of one compensation to that of the next. */
+  async function reader() {
     const engine = new Engine(store, new Registry([Mailing]), new JobRegistry([], []))
     await engine.register()
     const ticks = new Ticks(engine, new ScheduleRegistry([]), 1000)
@@ -106,20 +107,64 @@ forEachDatabase('undoing much', database => {
     const worker = new Worker({ engine, ticks, settings, onError, maxOutputBytes: 1000, retention: new Map() })
     calls = []
     const read: number[] = []
-    onCall = () => {
-      read.push(recording.answered())
-    }
+    const count = () => void read.push(recording.answered())
+    const betweenCalls = () => read.slice(1).map((seen, index) => seen - (read[index] ?? 0))
+    return { engine, worker, count, betweenCalls }
+  }
+
+  async function readBetweenCalls(items: number): Promise<number[]> {
+    const wf = await under.geneva.start(Mailing, { input: { items } })
+    const { worker, count, betweenCalls } = await reader()
+    onCall = count
     await worker.drain()
     expect((await wf.refresh()).state).toBe('failed')
     expect(new Set(calls).size).toBe(items)
     const ends = (await wf.events()).filter(({ type, node }) => type === 'step.completed' && node?.includes('/'))
     expect(calls).toEqual(ends.toReversed().map(({ node }) => Number(node?.split('/')[1])))
     expect((await wf.history()).every(({ state }) => state === 'rolled_back')).toBe(true)
-    return read.slice(1).map((count, index) => count - (read[index] ?? 0))
+    return betweenCalls()
   }
 
+  /** The same after the end, when nothing could be undone before and everything was requeued; and what each requeue read. */
+  async function readAfterTheEnd(items: number): Promise<{ requeues: number[]; runs: number[] }> {
+    const wf = await under.geneva.start(Mailing, { input: { items } })
+    const { engine, worker, count, betweenCalls } = await reader()
+    onCall = () => {
+      throw new Error('not now')
+    }
+    await worker.drain()
+    const letters = await store.listLetters({ workflowId: wf.id, state: 'open', limit: items + 1 })
+    expect(letters.length).toBe(items)
+    const requeues: number[] = []
+    for (const { id } of letters) {
+      const before = recording.answered()
+      await engine.requeue({ letterId: id, request: { by: null, reason: null }, input: null })
+      requeues.push(recording.answered() - before)
+    }
+    calls = []
+    onCall = count
+    await (await reader()).worker.drain()
+    calls = [...new Set(calls)]
+    expect(calls.length).toBe(items)
+    expect((await wf.refresh()).state).toBe('failed')
+    expect((await wf.history()).filter(({ state }) => state === 'compensating' || state === 'failed')).toEqual([])
+    expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+    return { requeues, runs: betweenCalls() }
+  }
+
+  const mean = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0) / counts.length
+
+  it(`reads as much for each of ${several} that are undone once more after the end as for each of ${few}`, async () => {
+    const withFew = await readAfterTheEnd(few)
+    const withMany = await readAfterTheEnd(several)
+    for (const part of ['requeues', 'runs'] as const) {
+      expect(mean(withFew[part])).toBeLessThan(few)
+      expect(mean(withMany[part])).toBeLessThan(mean(withFew[part]) * 1.5)
+      expect(Math.max(...withMany[part])).toBeLessThan(several)
+    }
+  })
+
   it(`reads as much for each of ${many} items as for each of ${few}`, async () => {
-    const mean = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0) / counts.length
     const withFew = await readBetweenCalls(few)
     const withMany = await readBetweenCalls(many)
     expect(mean(withFew)).toBeLessThan(few)

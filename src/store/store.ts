@@ -361,6 +361,8 @@ export interface Store extends EventStore {
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
   /** What the items of `each` nodes have worked on, of their latest completed attempts, by their names. */
   findItems(workflowId: string): Promise<Map<string, string | null>>
+  /** Ended executions by their ids, each with what it came from. */
+  findAncestors(ids: readonly string[]): Promise<{ id: string; node: string; parents: readonly string[] }[]>
   /** An ended execution by its id, for whoever undoes it. */
   findEnded(executionId: string): Promise<{
     node: string

@@ -5,7 +5,7 @@ import { Registry } from '../../src/definition/registry.ts'
 import { ScheduleRegistry } from '../../src/definition/schedule-registry.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { Ticks } from '../../src/engine/ticks.ts'
-import { type Compensation, Workflow } from '../../src/index.ts'
+import { type Compensation, type Decision, Workflow } from '../../src/index.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { ErrorListener } from '../../src/worker/error-listener.ts'
 import { Worker } from '../../src/worker/worker.ts'
@@ -80,8 +80,48 @@ class Tour extends Workflow<null, { items: number }> {
   }
 }
 
+/** Is sent back once, so that what is undone looks for what it has come from. */
+class Rounds extends Workflow<null, { items: number }> {
+  static {
+    this.named('rounds')
+    this.onException('rollback')
+    this.step('write')
+    this.each('mail', { items: itemsOf, compensate: 'takeBack' })
+    for (const pad of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8'] as const) this.step(pad)
+    this.step('seal', { compensate: 'open' })
+    this.human('accept', { onReject: { backTo: 'write' } })
+    this.step('close')
+  }
+  async write() {
+    return this.execution.attempt
+  }
+  async mail(item: number) {
+    return item
+  }
+  async takeBack({ item }: Compensation<Rounds['mail'], number>) {
+    calls.push(`${item} of ${await this.output(this.write)}`)
+    await onCall(item)
+  }
+  async p1() {}
+  async p2() {}
+  async p3() {}
+  async p4() {}
+  async p5() {}
+  async p6() {}
+  async p7() {}
+  async p8() {}
+  async seal() {}
+  async open() {
+    calls.push(`seal of ${await this.output(this.write)}`)
+  }
+  async accept(_: Decision) {}
+  async close() {
+    throw new Error('not closed')
+  }
+}
+
 forEachDatabase('undoing much', database => {
-  const under = useGeneva(database, { workflows: [Mailing, Tour] })
+  const under = useGeneva(database, { workflows: [Mailing, Tour, Rounds] })
   let recording: Recording
   let store: SqlStore
 
@@ -99,7 +139,7 @@ forEachDatabase('undoing much', database => {
 
   /** A worker that is alone, and a count of the rows that it reads from the call of one compensation to that of the next. */
   async function reader() {
-    const engine = new Engine(store, new Registry([Mailing]), new JobRegistry([], []))
+    const engine = new Engine(store, new Registry([Mailing, Rounds]), new JobRegistry([], []))
     await engine.register()
     const ticks = new Ticks(engine, new ScheduleRegistry([]), 1000)
     const onError = new ErrorListener(() => {})
@@ -162,6 +202,28 @@ forEachDatabase('undoing much', database => {
       expect(mean(withMany[part])).toBeLessThan(mean(withFew[part]) * 1.5)
       expect(Math.max(...withMany[part])).toBeLessThan(several)
     }
+  })
+
+  it('finds what each round has left without reading all that was done', async () => {
+    const read: number[] = []
+    for (const items of [20, 100]) {
+      const wf = await under.geneva.start(Rounds, { input: { items } })
+      await under.runDue()
+      await wf.decide('accept', { by: 'ann', decision: 'rejected' })
+      await under.runDue()
+      await wf.decide('accept', { by: 'ann', decision: 'confirmed' })
+      const { worker, count, betweenCalls } = await reader()
+      onCall = count
+      await worker.drain()
+      expect((await wf.refresh()).state).toBe('failed')
+      expect(calls.map(call => String(call).split(' of ')[1])).toEqual([
+        ...Array.from({ length: items + 1 }, () => '2'),
+        ...Array.from({ length: items + 1 }, () => '1'),
+      ])
+      expect([calls[0], calls[items + 1]]).toEqual(['seal of 2', 'seal of 1'])
+      read.push(mean(betweenCalls()))
+    }
+    expect(read[1]).toBeLessThan((read[0] ?? 0) * 1.5)
   })
 
   it(`reads as much for each of ${many} items as for each of ${few}`, async () => {

@@ -74,7 +74,7 @@ export function flowIn(node: Json, where: string, known: KnownNames): FrozenFlow
     ...(node.kind === 'join' ? { join: joinIn(node.join, where) } : {}),
     ...(test === undefined ? {} : { test: test as string }),
     ...(compensation === undefined ? {} : { compensation: compensationIn(compensation, node, where, known) }),
-    ...(node.kind === 'human' ? { human: humanIn(node.human ?? {}, where, known) } : {}),
+    ...(node.kind === 'human' ? { human: humanIn(node.human ?? {}, where, { known, timeout }) } : {}),
     ...(timeout === undefined ? {} : { wait_timeout_ms: waitOf(msIn(timeout, where), 'wait_timeout_ms', where) }),
     ...(onTimeout === undefined ? {} : { on_timeout: storedPolicy(onTimeout, `${where}, on_timeout`) }),
     ...(payload === undefined ? {} : { payload: formIn(payload, where, known) }),
@@ -127,7 +127,11 @@ function onceIn(json: unknown, node: Json, where: string, known: KnownNames): No
   return { reconciles, job: job as string }
 }
 
-function humanIn(json: unknown, where: string, known: KnownNames): FrozenHuman {
+function humanIn(
+  json: unknown,
+  where: string,
+  { known, timeout }: { readonly known: KnownNames; readonly timeout: unknown },
+): FrozenHuman {
   const place = `${where}: its human`
   const fields = ['prompt', 'form', 'assign_to', 'quorum', 'on_reject', 'escalations']
   const { prompt, form, assign_to: assignTo, quorum, on_reject, escalations } = objectIn(json, fields, place)
@@ -141,7 +145,8 @@ function humanIn(json: unknown, where: string, known: KnownNames): FrozenHuman {
         return { after: msIn(after_ms, place), to }
       })
     : escalations
-  const wait = humanWait({ prompt, assignTo, quorum, onReject, escalate }, where)
+  const deadline = timeout === undefined ? undefined : msIn(timeout, where)
+  const wait = humanWait({ prompt, assignTo, quorum, onReject, escalate, deadline }, where)
   return frozenHuman(form === undefined ? wait : { ...wait, form: formIn(form, where, known) })
 }
 

@@ -32,7 +32,7 @@ import { errorFacts, eventName, moveName, pauseFacts, rowEvent } from './event-n
 import type { LiveRow, NextExecution } from './live-row.ts'
 import { LiveRows } from './live-rows.ts'
 import { type About, newEvent } from './new-event.ts'
-import { deadlineSlot } from './plan.ts'
+import { cascadeSlotPrefix, deadlineSlot } from './plan.ts'
 import { checkExecutionTransition, checkUndoTransition, checkWorkflowTransition } from './transitions.ts'
 import { UndoView } from './undo-view.ts'
 
@@ -97,6 +97,11 @@ export class ChangeDraft {
     return this.#live.in(slot)
   }
 
+  /** The timer of a node that waits, where it has one. */
+  waitTimerOf(row: LiveRow): LiveRow | null {
+    return this.#live.waitTimerOf(row)
+  }
+
   /** Something can go on by itself: a row is scheduled, running or suspended. */
   goesOn(): boolean {
     const { othersGoOn } = this.facts
@@ -138,7 +143,7 @@ export class ChangeDraft {
   end(row: LiveRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, row.state, state)
     this.#live.forget(row)
-    const timer = row.state === 'waiting' ? this.#live.waitTimerOf(row) : null
+    const timer = row.state === 'waiting' ? this.waitTimerOf(row) : null
     if (timer !== null) this.dropTimer(timer.slot)
     this.#record(row, row.state, endingOf(row, state, outcome, details), details.by)
   }
@@ -250,9 +255,9 @@ export class ChangeDraft {
     )
   }
 
-  /** Timers that are no longer needed, or have done their work. */
+  /** Timers that nobody needs once the workflow has ended. Its children are still to be stopped. */
   dropTimers(): void {
-    for (const { slot } of this.#live.all()) this.dropTimer(slot)
+    for (const { slot } of this.#live.all()) if (!slot.startsWith(cascadeSlotPrefix)) this.dropTimer(slot)
   }
 
   /** One that was claimed has done its work. */

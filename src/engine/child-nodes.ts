@@ -6,9 +6,9 @@ import type { ActiveExecution } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
-import { type Plan, waitSlotPrefix } from './plan.ts'
+import type { Plan } from './plan.ts'
 import { markChild, markHeld } from './stored-input.ts'
-import { limitWait } from './waits.ts'
+import { dropWaitTimer, limitWait } from './wait-timers.ts'
 import { childOf, endIfNothingRuns, stopChild } from './wind-down.ts'
 
 /**
@@ -77,7 +77,7 @@ export function wakeNode(draft: ChangeDraft, plan: Plan, node: string, ended?: E
     else draft.end(row, 'skipped', 'stopped')
     endIfNothingRuns(draft, plan)
   } else {
-    draft.dropTimer(waitSlotPrefix + row.node)
+    dropWaitTimer(draft, row)
     const isContinued = ended !== undefined && ended.id !== ended.knownAs
     const isOwn = childOf(row)?.isOwn ?? false
     draft.move(row, draft.isHeld ? 'paused' : 'scheduled', {

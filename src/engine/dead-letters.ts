@@ -4,7 +4,8 @@
  */
 import { InvalidStateError } from '../errors.ts'
 import type { NewLetter } from '../store/change.ts'
-import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
+import type { ChangeDraft, Request } from './change-draft.ts'
+import { FreePlaces } from './each-items.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan } from './plan.ts'
@@ -44,17 +45,19 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   // Another node may have failed that has no letter: it keeps the workflow from its end.
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? blockerAmong(failedNodes(draft, plan)) })
   if (draft.state === 'dlq') draft.moveWorkflow(pauseCause === null ? 'ready' : 'paused', request, pauseCause)
-  if (draft.state !== 'ready') return
-  letGoDeadline(draft)
-  for (const row of draft.rows())
-    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row))
-      draft.move(row, row.heldFrom === 'suspended' ? 'suspended' : 'scheduled')
+  if (draft.state === 'ready') letGo(draft, plan)
 }
 
-/** Its own letter must be handled first. */
-export function isHeldByLetter(draft: ChangeDraft, plan: Plan, row: LiveRow): boolean {
-  const name = currentName(plan, row.node)
-  return draft.letters().some(letter => currentName(plan, letter.node) === name)
+/** What was held goes on, but for what its own letter keeps. An item whose place another has got waits for one. */
+export function letGo(draft: ChangeDraft, plan: Plan): void {
+  letGoDeadline(draft)
+  const lettered = new Set(draft.letters().map(letter => currentName(plan, letter.node)))
+  const places = new FreePlaces(draft, plan, row => row.state !== 'waiting' && row.state !== 'paused')
+  for (const row of draft.rows()) {
+    if (row.state !== 'paused' || lettered.has(currentName(plan, row.node))) continue
+    const { state = row.heldFrom === 'suspended' ? 'suspended' : 'scheduled' } = places.take(row.node)
+    draft.move(row, state)
+  }
 }
 
 /** What becomes of the workflow when a letter is given up for good. */

@@ -2,7 +2,7 @@
  * What becomes of a workflow when a compensation ends: the next one begins, or the workflow has ended. One that is given up
  * leaves a dead letter, and the others go on all the same. Pure.
  */
-import { CrashLimitError } from '../errors.ts'
+import { CrashLimitError, StepMissingError } from '../errors.ts'
 import { describeError, type ErrorRecord } from '../primitives/describe-error.ts'
 import type { NewExecution, UndoRow } from '../store/change.ts'
 import type { ActiveExecution, LetterReason } from '../store/records.ts'
@@ -114,9 +114,37 @@ function giveUp(draft: ChangeDraft, plan: Plan, row: ActiveExecution, { error, r
 /** One that was requeued after the end of its workflow changes nothing about that end; others may have been, too. */
 function goOn(draft: ChangeDraft, plan: Plan, runOn: RunOn | null): NewExecution | null {
   if (!isEnd(draft.state)) return undoNext(draft, plan, runOn)
-  const row = draft.undoRows().find(({ state }) => state === 'compensating')
-  const undone = row === undefined ? null : nodeToUndo(plan, { ...row, state: 'completed' })
-  return row === undefined || undone === null ? null : insertCompensation(draft, plan, { ...undone, row, runOn })
+  for (const row of draft.undoRows().filter(({ state }) => state === 'compensating')) {
+    const undone = nodeToUndo(plan, { ...row, state: 'completed' })
+    if (undone !== null) return insertCompensation(draft, plan, { ...undone, row, runOn })
+    giveBack(draft, plan, row)
+  }
+  return null
+}
+
+/** The code has lost what undoes it since it was requeued: that is for a person again. */
+function giveBack(draft: ChangeDraft, plan: Plan, row: UndoRow): void {
+  draft.moveEnded(row, 'failed')
+  const tried = draft.triedUndos().filter(undo => undo.undoes === row.id)
+  const { id: executionId, attempt } = tried.reduce((last, undo) => (undo.attempt > last.attempt ? undo : last), {
+    id: row.id,
+    attempt: 0,
+  })
+  const { node, nodeName = null } = row
+  const error = {
+    ...describeError(new StepMissingError(draft.workflowId, draft.facts.workflow.type, `${node}, to undo it`)),
+    stack: null,
+  }
+  draft.openLetter({
+    id: plan.takeId(),
+    executionId,
+    node,
+    nodeName,
+    kind: 'compensate',
+    attempt,
+    reason: 'compensation_exhausted',
+    error,
+  })
 }
 
 function again(

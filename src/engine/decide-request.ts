@@ -7,7 +7,7 @@ import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, closeAllLetters, goOnFromLetters, isHeldByLetter } from './dead-letters.ts'
+import { cancelFromLetters, closeAllLetters, goOnFromLetters, letGo } from './dead-letters.ts'
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { isEnd } from './end-watch.ts'
@@ -20,7 +20,7 @@ import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import { blockerAmong } from './waiting-policy.ts'
-import { abortWorkflow, finishWorkflow, holdRows, letGoDeadline, pauseIfStuck, stopChild } from './wind-down.ts'
+import { abortWorkflow, finishWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
 /** At once, also while a step runs: that step records its result, and nothing new starts. */
 export function decidePause(draft: ChangeDraft, request: Request): void {
@@ -82,15 +82,6 @@ function endIfOver(draft: ChangeDraft, plan: Plan, request: Request): void {
 /** With fresh counters, and at once if it has a place. */
 function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: FreePlaces): void {
   repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...places.take(failed.node) })
-}
-
-/** What waits for a dead letter to be handled stays held. */
-function letGo(draft: ChangeDraft, plan: Plan): void {
-  letGoDeadline(draft)
-  for (const row of draft.rows()) {
-    if (row.state === 'paused' && !isHeldByLetter(draft, plan, row))
-      draft.move(row, row.heldFrom === 'suspended' ? 'suspended' : 'scheduled')
-  }
 }
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */

@@ -68,24 +68,31 @@ export function itemsIn(draft: ChangeDraft, plan: Plan, each: string): LiveRow[]
   return draft.rows().filter(row => ownerOf(currentName(plan, row.node)) === each)
 }
 
-/** The places that are free for items which begin again. All rows must be in sight. */
+/** The places that are free for items which begin again, or go on. All rows must be in sight. */
 export class FreePlaces {
   readonly #draft: ChangeDraft
   readonly #plan: Plan
+  readonly #isBusy: (row: LiveRow) => boolean
   readonly #free = new Map<string, number>()
 
-  constructor(draft: ChangeDraft, plan: Plan) {
+  /** `isBusy`: which items have a place. */
+  constructor(draft: ChangeDraft, plan: Plan, isBusy = hasPlace) {
     this.#draft = draft
     this.#plan = plan
+    this.#isBusy = isBusy
   }
 
-  /** How the next attempt at a node begins: an item that gets no place waits for one. */
+  /** How a node begins or goes on: an item that gets no place waits for one. */
   take(node: string): { readonly state?: 'waiting' } {
     const each = ownerOf(currentName(this.#plan, node))
     if (each === null) return {}
-    const free = this.#free.get(each) ?? placesOf(this.#plan, each) - busyIn(itemsIn(this.#draft, this.#plan, each))
+    const free = this.#free.get(each) ?? this.#freeIn(each)
     this.#free.set(each, free - 1)
     return free > 0 ? {} : { state: 'waiting' }
+  }
+
+  #freeIn(each: string): number {
+    return placesOf(this.#plan, each) - itemsIn(this.#draft, this.#plan, each).filter(this.#isBusy).length
   }
 }
 
@@ -101,7 +108,11 @@ export function isCrowded(draft: ChangeDraft, plan: Plan, { id, concurrency }: G
 }
 
 function busyIn(items: readonly LiveRow[]): number {
-  return items.filter(row => row.state !== 'waiting').length
+  return items.filter(hasPlace).length
+}
+
+function hasPlace({ state }: LiveRow): boolean {
+  return state !== 'waiting'
 }
 
 /** Of the rows that are in sight those that have ended are gone, so there is a place unless all are taken again. */

@@ -37,11 +37,11 @@ import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { Openings } from './openings.ts'
-import { deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
+import { cascadeSlotPrefix, deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
 import { fireWaitTimer } from './waits.ts'
-import { cascadeSlotPrefix, type StopRequest, stopTimerSlot } from './wind-down.ts'
+import { type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -136,14 +136,15 @@ export class Engine {
 
   /** The work of a dead letter goes on. */
   async requeue(requeue: Requeue): Promise<void> {
-    const { workflowId } = await this.findLetter(requeue.letterId)
-    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => decideRequeue(draft, requeue, plan))
+    const letter = await this.findLetter(requeue.letterId)
+    await this.#changeOne(letter.workflowId, lookFor(letter), (draft, plan) => decideRequeue(draft, requeue, plan))
   }
 
   /** A dead letter is given up for good, and the workflow with it, unless only its step is left out. */
   async discard(letterId: string, then: AfterDiscard, request: Request): Promise<void> {
-    const { workflowId, node, kind } = await this.findLetter(letterId)
-    await this.#changeOne(workflowId, { withLatest: true }, (draft, plan) => {
+    const letter = await this.findLetter(letterId)
+    const { workflowId, node, kind } = letter
+    await this.#changeOne(workflowId, lookFor(letter), (draft, plan) => {
       openLetter(draft, letterId, 'discard')
       if (kind === 'forward' && then === 'skip') {
         decideSkip(draft, node, request, plan)
@@ -213,11 +214,7 @@ export class Engine {
     }
   }
 
-  async #changeOne(
-    id: string,
-    target: Omit<ChangeTarget, 'workflowId'>,
-    decide: (draft: ChangeDraft, plan: Plan) => void,
-  ): Promise<void> {
+  async #changeOne(id: string, target: Looked, decide: (draft: ChangeDraft, plan: Plan) => void): Promise<void> {
     let found: WorkflowRecord | null = await this.find(id)
     for (let round = 0; found !== null && round < maxRounds; round++) {
       found = await this.#tryOne(found, target, decide)
@@ -240,7 +237,7 @@ export class Engine {
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */
   async #tryOne(
     workflow: WorkflowRecord,
-    target: Omit<ChangeTarget, 'workflowId'>,
+    { undo = true, ...target }: Looked,
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
     const course = (await this.courses.of([workflow])).get(workflow.id)
@@ -273,7 +270,7 @@ export class Engine {
     }
     const look = (facts: WorkflowFacts): CloserLook => ({
       ...historyToo,
-      undo: course !== undefined && mayBeUndone(course, facts.workflow),
+      undo: course !== undefined && mayBeUndone(course, facts.workflow) && undo,
       decided: facts.active.filter(row => row.state === 'waiting').map(row => row.id),
       signaled: course?.graph.nodes.filter(node => node.kind === 'signal').map(node => node.id) ?? [],
     })
@@ -284,6 +281,15 @@ export class Engine {
     this.ends.noteAll(changes)
     return outcome.moved
   }
+}
+
+/** What a request looks at. */
+type Looked = Omit<ChangeTarget, 'workflowId'> & Pick<CloserLook, 'undo'>
+
+/** Whatever becomes of the letter of a compensation concerns what that undoes, and nothing else. */
+function lookFor({ id, kind, executionId }: LetterRecord): Looked {
+  if (kind === 'forward') return { withLatest: true }
+  return { lockRows: true, letters: [id], undo: { of: [executionId], waiting: 0 } }
 }
 
 /** A request may end in a rollback, which goes by what the workflow has done. */

@@ -14,29 +14,31 @@ import { isPassive } from './pass-node.ts'
 import { currentName, deadlineSlot, endNode, hasCode, itemSlots, keptAttempts, slotOf } from './plan.ts'
 import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
-import { nextStretch } from './undo-stretch.ts'
+import { undoLook } from './undo-stretch.ts'
 import { waitingPolicyOf } from './waiting-policy.ts'
 import { stopTimerSlot } from './wind-down.ts'
 
 export function targetFor(course: Course, requests: readonly FinishRequest[]): ChangeTarget {
   const { graph, workflow } = course
   const workflowId = workflow.id
-  const settle = requests.map(request => request.claimed.execution.id)
+  const undoes = requests.every(({ claimed }) => claimed.execution.kind === 'compensate')
+  // Those of its steps were closed when its rollback began, and the others concern nobody.
+  const own = { settle: requests.map(request => request.claimed.execution.id), ...(undoes ? { letters: [] } : {}) }
   const repeated = requests.some(request => request.repeated)
   const heals = needsHealing(course, requests)
   // What undoes a step starts nothing, whatever the joins are like.
-  const selects = isSelective(graph) && requests.some(({ claimed }) => claimed.execution.kind !== 'compensate')
-  if (heals || selects) return { workflowId, settle, repeated, withLatest: true, lockRows: true }
+  const selects = isSelective(graph) && !undoes
+  if (heals || selects) return { workflowId, ...own, repeated, withLatest: true, lockRows: true }
   const stops = requests.some(({ report }) => concernsAll(report))
   const nodes = requests.map(({ claimed }) => currentName(graph, claimed.execution.node))
   const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
   // A report that ends or holds other rows must keep them from being claimed meanwhile.
   if (graph.isChain || stops || repeated)
-    return { workflowId, settle, repeated, fanIns, lockRows: stops && !graph.isChain }
+    return { workflowId, ...own, repeated, fanIns, lockRows: stops && !graph.isChain }
   const each = nodes.flatMap(node => graph.eachOf(node) ?? [])
   return {
     workflowId,
-    settle,
+    ...own,
     slots: [
       ...new Set([
         ...requests.map(request => request.claimed.execution.slot),
@@ -123,7 +125,7 @@ export function closerLook(
   const signaled = requests.flatMap(({ claimed, report }) =>
     report.kind === 'wait' ? currentName(graph, claimed.execution.node) : [],
   )
-  const undo = isUndoing(course, facts, requests) && (nextStretch(course, facts, requests) ?? true)
+  const undo = isUndoing(course, facts, requests) && undoLook(course, facts, requests)
   const nothing =
     !others && !undo && [parents, waiting, starts, states, outworn, signaled].every(list => list.length === 0)
   return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled }

@@ -19,6 +19,7 @@ import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-nod
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { decideJoin, endWorkflow, insertFirst } from './schedule.ts'
+import { limitWaits } from './wait-timers.ts'
 import { childOf, pauseIfStuck } from './wind-down.ts'
 
 /** The rows of the workflow cannot be trusted to stand as the graph would have them. One that ends needs no healing. */
@@ -50,6 +51,7 @@ export function bringInLine(draft: ChangeDraft, plan: Plan): void {
     if (standing.hasBegun(node) || standing.rowOf(node)) open.set(node.id, 0)
     else open.set(node.id, settleNode(draft, plan, standing, { node, waits }))
   }
+  limitWaits(draft, plan)
   // What a join that was decided just now did without has ended.
   const after = new Standing(draft, plan)
   writeCounters(draft, plan, after, open)

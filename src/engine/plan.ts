@@ -50,8 +50,11 @@ export function queueOf(graph: Graph, node: GraphNode): string {
 /** Timers that wake a node when what it waits for has ended begin so; the store inserts them. */
 export const wakeSlotPrefix = '#wake/'
 
-/** Timers of nodes that wait for people or a message begin so. They name the execution that waits. */
+/** Timers of nodes that wait begin so. They name the execution that waits: the node may get another name meanwhile. */
 export const waitSlotPrefix = '#wait/'
+
+/** Timers that stop a child begin so. They name the child, and outlive the workflow that they are among the rows of. */
+export const cascadeSlotPrefix = '#cascade/'
 
 /** The timer of a workflow's deadline. It goes with the workflow, whoever ends it. */
 export const deadlineSlot = '#deadline'

@@ -36,22 +36,49 @@ export async function readOutputFor(
 ): Promise<{ readonly value: unknown } | null> {
   if (execution.kind === 'compensate' && workflow.rounds !== null) {
     const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
-    const before = ancestorOf(await store.history(workflow.id), undoneBy(execution.input), names)
+    const before = await findAncestor(store, workflow.id, undoneBy(execution.input), names)
     const found = before && graph.find(before.node)?.kind !== 'each' ? await store.findEnded(before.id) : null
     if (found !== null) return { value: decodeValue(found.output) }
   }
   return readOutput(store, graph, workflow.id, node)
 }
 
+/** So many steps back are asked for one after the other. What lies further back is looked for in all of history. */
+const nearby = 8
+
+type Ancestor = Awaited<ReturnType<Store['findAncestors']>>[number]
+
 /** The attempt at the node that the execution has come from. */
-function ancestorOf(history: readonly EndedExecution[], id: string, names: readonly string[]): EndedExecution | null {
-  const rows = new Map(history.map(row => [row.id, row]))
+async function findAncestor(
+  store: Store,
+  workflowId: string,
+  id: string,
+  names: readonly string[],
+): Promise<Ancestor | null> {
+  const rows = new Map<string, Ancestor>()
+  let edge: readonly string[] = [id]
+  for (let steps = 0; edge.length > 0; steps++) {
+    const found = steps < nearby ? await store.findAncestors(edge) : allOf(await store.history(workflowId))
+    for (const row of found) rows.set(row.id, row)
+    const before = ancestorIn(rows, id, names)
+    if (before !== null || steps === nearby) return before
+    edge = found.flatMap(({ parents }) => parents.filter(parent => !rows.has(parent)))
+  }
+  return null
+}
+
+function allOf(history: readonly EndedExecution[]): Ancestor[] {
+  return history.map(({ id, node, ancestry }) => ({ id, node, parents: ancestry.parents }))
+}
+
+/** The nearest one that is known. */
+function ancestorIn(rows: ReadonlyMap<string, Ancestor>, id: string, names: readonly string[]): Ancestor | null {
   const seen = new Set([id])
   // What is added on the way is looked at, too.
   for (const each of seen) {
     const row = rows.get(each)
     if (row !== undefined && each !== id && names.includes(row.node)) return row
-    for (const parent of row?.ancestry.parents ?? []) seen.add(parent)
+    for (const parent of row?.parents ?? []) seen.add(parent)
   }
   return null
 }

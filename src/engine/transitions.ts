@@ -26,7 +26,7 @@ export const executionTransitions: Table<ActiveState | 'new', ExecutionState> = 
   scheduled: ['in_progress', 'paused', 'canceled', 'skipped', 'completed'],
   suspended: ['in_progress', 'paused', 'canceled', 'skipped', 'completed'],
   waiting: ['scheduled', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
-  paused: ['scheduled', 'suspended', 'canceled', 'skipped', 'completed'],
+  paused: ['scheduled', 'suspended', 'waiting', 'canceled', 'skipped', 'completed'],
   in_progress: ['scheduled', 'suspended', 'waiting', 'paused', 'completed', 'skipped', 'canceled', 'failed'],
 }
 

@@ -5,7 +5,7 @@
 import type { Rollback } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
-import { deadlineSlot, type Plan } from './plan.ts'
+import { cascadeSlotPrefix, deadlineSlot, type Plan } from './plan.ts'
 import { rollbackOf, rowsToUndo, undoNext } from './rollback.ts'
 import { type ChildKey, childIn, undoneBy } from './stored-input.ts'
 
@@ -13,9 +13,6 @@ import { type ChildKey, childIn, undoneBy } from './stored-input.ts'
 const defaultGraceMs = 30_000
 /** No node can have this name. */
 export const stopTimerSlot = '#stop'
-
-/** Timers that cancel a child begin so. */
-export const cascadeSlotPrefix = '#cascade/'
 
 function graceOf({ graph }: Plan): number {
   return graph.data.stopGraceMs ?? defaultGraceMs
@@ -71,8 +68,7 @@ export function abortWorkflow(draft: ChangeDraft, request: Request, plan: Plan):
     const begun = wasBegun(row) || row.state === 'in_progress'
     draft.end(row, begun ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
-  // Children are stopped by timers, which outlive this workflow.
-  draft.dropTimer(stopTimerSlot)
+  draft.dropTimers()
   draft.moveWorkflow('aborted', request)
 }
 
@@ -169,5 +165,8 @@ export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest
       ? 'the workflow that waited for it was canceled'
       : `${row.nodeName ?? row.node}, which waited for it, was left out`
   const input = JSON.stringify({ child: child.workflowId, by, reason: reason ?? why, how })
-  insertTimer(draft, plan, { slot: `${cascadeSlotPrefix}${row.node}`, due: { inMs: 0 }, node: row.node, input })
+  const slot = `${cascadeSlotPrefix}${child.workflowId}`
+  // Whoever has asked for it before may have asked for less, and nobody may have come to do it yet.
+  draft.dropTimer(slot)
+  insertTimer(draft, plan, { slot, due: { inMs: 0 }, node: row.node, input })
 }

@@ -100,6 +100,8 @@ export interface ChangeTarget {
   readonly fanIns?: readonly string[]
   /** Asks for the latest ended attempt of every node, and for every counter. */
   readonly withLatest?: boolean
+  /** Reads these of its open dead letters only; without it, all. */
+  readonly letters?: readonly string[]
   /** Keeps the active rows from being changed meanwhile by those who need no lock on the workflow: claims, checkpoints. */
   readonly lockRows?: boolean
   /** An execution that the caller reports on: after a lost answer it is looked up whether it has ended already. */
@@ -120,8 +122,8 @@ export interface CloserLook {
   readonly waiting: readonly { readonly prefix: string; readonly count: number }[]
   /** Whether rows go on that the facts do not show. */
   readonly others: boolean
-  /** What the workflow has done, for a rollback: all of it, or what comes next. */
-  readonly undo?: boolean | UndoStretch
+  /** What the workflow has done, for a rollback: all of it, what comes next, or what is undone once more. */
+  readonly undo?: boolean | UndoStretch | UndoAgain
   /** Nodes of whose ended attempts those up to a number are not kept any longer. */
   readonly outworn: readonly { readonly node: string; readonly upTo: number }[]
   /** Executions whose decisions are needed. */
@@ -138,6 +140,14 @@ export interface UndoStretch {
   readonly below: number
   /** Asked about more and more. What is never enough is replaced by all that the workflow has done. */
   isEnough(facts: UndoFacts): boolean
+}
+
+/** What is undone once more, out of the order of a rollback: nothing else that the workflow has done matters then. */
+export interface UndoAgain {
+  /** Executions that are undone, or that were to undo something: all attempts at their nodes are shown, of both kinds. */
+  readonly of: readonly string[]
+  /** Up to so many others that wait to be undone once more are shown as well. */
+  readonly waiting: number
 }
 
 export interface ChangeCall {
@@ -354,6 +364,8 @@ export interface Store extends EventStore {
   findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
   /** What the items of `each` nodes have worked on, of their latest completed attempts, by their names. */
   findItems(workflowId: string): Promise<Map<string, string | null>>
+  /** Ended executions by their ids, each with what it came from. */
+  findAncestors(ids: readonly string[]): Promise<{ id: string; node: string; parents: readonly string[] }[]>
   /** An ended execution by its id, for whoever undoes it. */
   findEnded(executionId: string): Promise<{
     node: string

@@ -282,11 +282,11 @@ class RunsOn {
 
 /**
  * The code has changed since the workflow was last touched: perhaps something comes before this step now. Giving it back heals,
- * but not what is being undone: that goes by what was done.
+ * but nothing comes before what undoes a step, and a workflow that is being undone, or has ended, is not healed.
  */
 function isOutdated({ courses }: Engine, { workflow, execution }: ClaimedExecution): boolean {
-  if (execution.kind === 'compensate' || workflow.frozen !== null) return false
-  return workflow.generation < courses.generationOf(workflow.type)
+  if (execution.kind === 'compensate') return false
+  return workflow.frozen === null && workflow.generation < courses.generationOf(workflow.type)
 }
 
 /** One more crash, and the step is given up. */

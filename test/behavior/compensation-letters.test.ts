@@ -116,4 +116,36 @@ forEachDatabase('a dead letter of a compensation', database => {
     ])
     expect(await all.count()).toBe(0)
   })
+
+  it('is opened again for one that was requeued when the code has lost what undoes the step', async () => {
+    const { wf, letter, letters } = await failed()
+    await under.geneva.requeue(letter.id)
+    const other = letters.find(({ step }) => step === 'meal')
+    await under.geneva.requeue(other?.id ?? '')
+    broken = false
+    class Later extends Workflow {
+      static {
+        this.named('Booking')
+        this.step('seat', { compensate: { step: 'free', retry: 1 } })
+        this.step('meal')
+        this.step('board', { onException: 'rollback' })
+      }
+      async seat() {}
+      async free() {}
+      async meal() {}
+      async board() {}
+    }
+    const later = under.another({ workflows: [Later] })
+    await later.runDue({ poll: 5, grace: 0 })
+    const open = await later.deadLetters({ workflowId: wf.id })
+    expect(open).toMatchObject([{ kind: 'compensate', step: 'meal', error: { className: 'StepMissingError' } }])
+    const states = (await wf.history()).map(({ step, state }) => `${step} ${state}`)
+    expect(states).toContain('seat rolled_back')
+    expect(states).not.toContain('meal compensating')
+    // With the code that knows how, it is undone after all.
+    await under.geneva.requeue(open[0]?.id ?? '')
+    await under.runDue()
+    expect(await under.geneva.deadLetters({ workflowId: wf.id })).toEqual([])
+    expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+  })
 })

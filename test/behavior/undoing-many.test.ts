@@ -5,7 +5,7 @@ import { Registry } from '../../src/definition/registry.ts'
 import { ScheduleRegistry } from '../../src/definition/schedule-registry.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { Ticks } from '../../src/engine/ticks.ts'
-import { type Compensation, Workflow } from '../../src/index.ts'
+import { type Compensation, type Decision, Workflow } from '../../src/index.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { ErrorListener } from '../../src/worker/error-listener.ts'
 import { Worker } from '../../src/worker/worker.ts'
@@ -17,6 +17,8 @@ import { quickly, useGeneva } from '../support/use-geneva.ts'
 
 const many = 1000
 const few = 100
+/** Each of these is given up, requeued and undone, one by one. */
+const several = 300
 
 let calls: (number | string)[] = []
 let onCall: (item: number) => Promise<void> | void = () => {}
@@ -78,8 +80,48 @@ class Tour extends Workflow<null, { items: number }> {
   }
 }
 
+/** Is sent back once, so that what is undone looks for what it has come from. */
+class Rounds extends Workflow<null, { items: number }> {
+  static {
+    this.named('rounds')
+    this.onException('rollback')
+    this.step('write')
+    this.each('mail', { items: itemsOf, compensate: 'takeBack' })
+    for (const pad of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8'] as const) this.step(pad)
+    this.step('seal', { compensate: 'open' })
+    this.human('accept', { onReject: { backTo: 'write' } })
+    this.step('close')
+  }
+  async write() {
+    return this.execution.attempt
+  }
+  async mail(item: number) {
+    return item
+  }
+  async takeBack({ item }: Compensation<Rounds['mail'], number>) {
+    calls.push(`${item} of ${await this.output(this.write)}`)
+    await onCall(item)
+  }
+  async p1() {}
+  async p2() {}
+  async p3() {}
+  async p4() {}
+  async p5() {}
+  async p6() {}
+  async p7() {}
+  async p8() {}
+  async seal() {}
+  async open() {
+    calls.push(`seal of ${await this.output(this.write)}`)
+  }
+  async accept(_: Decision) {}
+  async close() {
+    throw new Error('not closed')
+  }
+}
+
 forEachDatabase('undoing much', database => {
-  const under = useGeneva(database, { workflows: [Mailing, Tour] })
+  const under = useGeneva(database, { workflows: [Mailing, Tour, Rounds] })
   let recording: Recording
   let store: SqlStore
 
@@ -95,10 +137,9 @@ forEachDatabase('undoing much', database => {
     onCall = () => {}
   })
 
-  /** How many rows are read from the call of one compensation to that of the next. */
-  async function readBetweenCalls(items: number): Promise<number[]> {
-    const wf = await under.geneva.start(Mailing, { input: { items } })
-    const engine = new Engine(store, new Registry([Mailing]), new JobRegistry([], []))
+  /** A worker that is alone, and a count of the rows that it reads from the call of one compensation to that of the next. */
+  async function reader() {
+    const engine = new Engine(store, new Registry([Mailing, Rounds]), new JobRegistry([], []))
     await engine.register()
     const ticks = new Ticks(engine, new ScheduleRegistry([]), 1000)
     const onError = new ErrorListener(() => {})
@@ -106,20 +147,86 @@ forEachDatabase('undoing much', database => {
     const worker = new Worker({ engine, ticks, settings, onError, maxOutputBytes: 1000, retention: new Map() })
     calls = []
     const read: number[] = []
-    onCall = () => {
-      read.push(recording.answered())
-    }
+    const count = () => void read.push(recording.answered())
+    const betweenCalls = () => read.slice(1).map((seen, index) => seen - (read[index] ?? 0))
+    return { engine, worker, count, betweenCalls }
+  }
+
+  async function readBetweenCalls(items: number): Promise<number[]> {
+    const wf = await under.geneva.start(Mailing, { input: { items } })
+    const { worker, count, betweenCalls } = await reader()
+    onCall = count
     await worker.drain()
     expect((await wf.refresh()).state).toBe('failed')
     expect(new Set(calls).size).toBe(items)
     const ends = (await wf.events()).filter(({ type, node }) => type === 'step.completed' && node?.includes('/'))
     expect(calls).toEqual(ends.toReversed().map(({ node }) => Number(node?.split('/')[1])))
     expect((await wf.history()).every(({ state }) => state === 'rolled_back')).toBe(true)
-    return read.slice(1).map((count, index) => count - (read[index] ?? 0))
+    return betweenCalls()
   }
 
+  /** The same after the end, when nothing could be undone before and everything was requeued; and what each requeue read. */
+  async function readAfterTheEnd(items: number): Promise<{ requeues: number[]; runs: number[] }> {
+    const wf = await under.geneva.start(Mailing, { input: { items } })
+    const { engine, worker, count, betweenCalls } = await reader()
+    onCall = () => {
+      throw new Error('not now')
+    }
+    await worker.drain()
+    const letters = await store.listLetters({ workflowId: wf.id, state: 'open', limit: items + 1 })
+    expect(letters.length).toBe(items)
+    const requeues: number[] = []
+    for (const { id } of letters) {
+      const before = recording.answered()
+      await engine.requeue({ letterId: id, request: { by: null, reason: null }, input: null })
+      requeues.push(recording.answered() - before)
+    }
+    calls = []
+    onCall = count
+    await (await reader()).worker.drain()
+    calls = [...new Set(calls)]
+    expect(calls.length).toBe(items)
+    expect((await wf.refresh()).state).toBe('failed')
+    expect((await wf.history()).filter(({ state }) => state === 'compensating' || state === 'failed')).toEqual([])
+    expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+    return { requeues, runs: betweenCalls() }
+  }
+
+  const mean = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0) / counts.length
+
+  it(`reads as much for each of ${several} that are undone once more after the end as for each of ${few}`, async () => {
+    const withFew = await readAfterTheEnd(few)
+    const withMany = await readAfterTheEnd(several)
+    for (const part of ['requeues', 'runs'] as const) {
+      expect(mean(withFew[part])).toBeLessThan(few)
+      expect(mean(withMany[part])).toBeLessThan(mean(withFew[part]) * 1.5)
+      expect(Math.max(...withMany[part])).toBeLessThan(several)
+    }
+  })
+
+  it('finds what each round has left without reading all that was done', async () => {
+    const read: number[] = []
+    for (const items of [20, 100]) {
+      const wf = await under.geneva.start(Rounds, { input: { items } })
+      await under.runDue()
+      await wf.decide('accept', { by: 'ann', decision: 'rejected' })
+      await under.runDue()
+      await wf.decide('accept', { by: 'ann', decision: 'confirmed' })
+      const { worker, count, betweenCalls } = await reader()
+      onCall = count
+      await worker.drain()
+      expect((await wf.refresh()).state).toBe('failed')
+      expect(calls.map(call => String(call).split(' of ')[1])).toEqual([
+        ...Array.from({ length: items + 1 }, () => '2'),
+        ...Array.from({ length: items + 1 }, () => '1'),
+      ])
+      expect([calls[0], calls[items + 1]]).toEqual(['seal of 2', 'seal of 1'])
+      read.push(mean(betweenCalls()))
+    }
+    expect(read[1]).toBeLessThan((read[0] ?? 0) * 1.5)
+  })
+
   it(`reads as much for each of ${many} items as for each of ${few}`, async () => {
-    const mean = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0) / counts.length
     const withFew = await readBetweenCalls(few)
     const withMany = await readBetweenCalls(many)
     expect(mean(withFew)).toBeLessThan(few)

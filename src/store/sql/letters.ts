@@ -68,8 +68,16 @@ const letterColumns = raw(
 )
 
 export function selectOpenLetters(context: SqlContext, workflowIds: readonly string[]): Sql {
+  return selectOpen(context, context.among(raw('d.workflow_id'), workflowIds))
+}
+
+export function selectLetters(context: SqlContext, ids: readonly string[]): Sql {
+  return selectOpen(context, context.among(raw('d.id'), ids))
+}
+
+function selectOpen(context: SqlContext, among: Sql): Sql {
   return sql`select ${letterColumns} from ${context.tables.letters} d join ${context.tables.workflows} w on w.id = d.workflow_id
-    where ${context.among(raw('d.workflow_id'), workflowIds)} and d.state = 'open'`
+    where ${among} and d.state = 'open'`
 }
 
 /** Most workflows have none: only those that say so are looked at. */

@@ -10,7 +10,7 @@ import { activeExecution, int, latestEnding, optionalText, text, workflowRecord 
 import type { Executor, Row } from './dialect.ts'
 import { selectFanIns } from './fan-ins.ts'
 import { HeldRows, type RowKey } from './held-rows.ts'
-import { letterRecord, selectOpenLetters } from './letters.ts'
+import { letterRecord, selectLetters, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
 export async function lockFacts(
@@ -32,7 +32,7 @@ export async function lockFacts(
   ])
   // Few workflows have any, and each says so itself.
   const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
-  const letters = await ask(given.length === 0 ? null : selectOpenLetters(context, given))
+  const letters = given.length === 0 ? [] : await openLettersOf(context, transaction, { given, byId })
   const { rows: known, moved } = held.found(standing)
   const others = moved.length === 0 ? [] : await ask(selectRows(context, moved))
   const rowsOf = grouped([...whole, ...single, ...others], activeExecution)
@@ -67,6 +67,21 @@ export async function lockFacts(
       endedBy,
     }
   })
+}
+
+/** One that was given up often may have very many: who needs none of them, or one, says so. */
+async function openLettersOf(
+  context: SqlContext,
+  transaction: Executor,
+  { given, byId }: { readonly given: readonly string[]; readonly byId: ReadonlyMap<string, ChangeTarget> },
+): Promise<Row[]> {
+  const named = given.flatMap(id => byId.get(id)?.letters ?? [])
+  const whole = given.filter(id => byId.get(id)?.letters === undefined)
+  const found = await Promise.all([
+    named.length === 0 ? [] : transaction.query(selectLetters(context, named)),
+    whole.length === 0 ? [] : transaction.query(selectOpenLetters(context, whole)),
+  ])
+  return found.flat()
 }
 
 function lockWorkflows(context: SqlContext, ids: readonly string[]): Sql {

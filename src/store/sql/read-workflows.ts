@@ -13,7 +13,17 @@ import type {
 import type { EndOfWorkflow, Store, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
 import { activeColumns, endedColumns, eventColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, endedExecution, eventRecord, int, json, optionalInt, text, workflowRecord } from './decode.ts'
+import {
+  activeExecution,
+  ancestry,
+  endedExecution,
+  eventRecord,
+  int,
+  json,
+  optionalInt,
+  text,
+  workflowRecord,
+} from './decode.ts'
 import type { Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
 import { rareStateCondition, rareStates } from './rare-states.ts'
@@ -181,6 +191,14 @@ export async function findActive(context: SqlContext, executionId: string): Prom
     sql`select ${activeColumns} from ${context.tables.active} a where a.id = ${context.id(executionId)}`,
   )
   return rows[0] ? activeExecution(rows[0]) : null
+}
+
+export async function findAncestors(context: SqlContext, ids: readonly string[]): ReturnType<Store['findAncestors']> {
+  if (ids.length === 0) return []
+  const rows = await context.read(
+    sql`select e.id, e.node, e.ancestry_hash, e.parents from ${context.tables.history} e where ${context.among(raw('e.id'), ids)}`,
+  )
+  return rows.map(row => ({ id: text(row, 'id'), node: text(row, 'node'), parents: ancestry(row).parents }))
 }
 
 export async function findEnded(context: SqlContext, executionId: string): ReturnType<Store['findEnded']> {

@@ -279,6 +279,10 @@ export class SqlStore implements Store {
   findSignal(id: string) {
     return findSignal(this.#context, id)
   }
+  findAncestors(ids: readonly string[]) {
+    return reads.findAncestors(this.#context, ids)
+  }
+
   findEnded(executionId: string) {
     return reads.findEnded(this.#context, executionId)
   }

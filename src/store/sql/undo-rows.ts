@@ -4,7 +4,7 @@
  */
 import type { TriedUndo, UndoFacts, UndoRow } from '../change.ts'
 import type { EndedState } from '../records.ts'
-import type { UndoStretch } from '../store.ts'
+import type { UndoAgain, UndoStretch } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { ancestry, int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
@@ -21,11 +21,16 @@ const furthestLook = 4096
 export async function undoFacts(
   context: SqlContext,
   executor: Executor,
-  asked: ReadonlyMap<string, true | UndoStretch>,
+  asked: ReadonlyMap<string, true | UndoStretch | UndoAgain>,
 ): Promise<Map<string, UndoFacts>> {
   const found = new Map<string, UndoFacts>()
   for (const [id, stretch] of asked) {
-    const facts = stretch === true ? null : await factsOfStretch(context, executor, id, stretch)
+    const facts =
+      stretch === true
+        ? null
+        : 'of' in stretch
+          ? await factsOfAgain(context, executor, id, stretch)
+          : await factsOfStretch(context, executor, id, stretch)
     if (facts !== null) found.set(id, facts)
   }
   const rest = [...asked.keys()].filter(id => !found.has(id))
@@ -87,6 +92,22 @@ async function factsOfStretch(
   return null
 }
 
+async function factsOfAgain(
+  context: SqlContext,
+  executor: Executor,
+  workflowId: string,
+  { of, waiting }: UndoAgain,
+): Promise<UndoFacts> {
+  const [named, others] = await Promise.all([
+    of.length === 0 ? [] : executor.query(selectNamed(context, of)),
+    waiting === 0 ? [] : executor.query(selectWaiting(context, workflowId, { but: of, count: waiting })),
+  ])
+  const nodes = new Set([...named, ...others].map(row => text(row, 'node')))
+  const attempts = nodes.size === 0 ? [] : await executor.query(selectAttempts(context, workflowId, nodes))
+  const rows = attempts.filter(isForward).map(undoRow)
+  return { rows, others: [], tried: triedIn(attempts), isWhole: false }
+}
+
 const undoColumns = raw(
   'e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ancestry_hash, e.parents',
 )
@@ -105,6 +126,21 @@ function selectEnds(context: SqlContext, ids: readonly string[]): Sql {
 
 function selectUndone(context: SqlContext, id: string): Sql {
   return sql`select ${undoColumns}, null as place from ${context.tables.history} e where e.id = ${context.id(id)}`
+}
+
+function selectNamed(context: SqlContext, ids: readonly string[]): Sql {
+  return sql`select e.node from ${context.tables.history} e where ${context.among(raw('e.id'), ids)}`
+}
+
+/** In whatever order they are found: one that sorted them would look at all of them each time. */
+function selectWaiting(
+  context: SqlContext,
+  workflowId: string,
+  { but, count }: { readonly but: readonly string[]; readonly count: number },
+): Sql {
+  const others = but.length === 0 ? raw('') : sql` and not (${context.among(raw('e.id'), but)})`
+  return sql`select e.node from ${context.tables.history} e
+    where e.workflow_id = ${context.id(workflowId)} and e.kind = 'forward' and e.state = 'compensating'${others} limit ${count}`
 }
 
 /**

@@ -1,6 +1,7 @@
 /** An `each` in a branch of a join that need not wait for all: an item that has failed for good ends the branch. */
 import { describe, expect, it } from 'vitest'
 import type { Graph, GraphNode, JoinRule } from '../../../src/definition/graph.ts'
+import { decideRequeue } from '../../../src/engine/dead-letters.ts'
 import { decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import { graphOf, threw } from './facts.ts'
@@ -143,6 +144,59 @@ describe('a join of any', () => {
     expect(wf.workflow.state).toBe('paused')
     wf.ask((draft, plan) => decideResume(draft, request, plan))
     wf.complete('mail/0')
+    expect(wf.standing).toBe('z scheduled')
+  })
+
+  /** mail/0 was done without and has left its place, before a skip loses the join and its letter is opened. */
+  function givenUpLate(): PlayedWorkflow {
+    const wf = begun(mailing(any, { concurrency: 1 }))
+    wf.report(['mail/0', threw({ action: 'dlq' })])
+    wf.begin('mail/1')
+    wf.report(['c', skips])
+    expect(wf.standing).toBe('mail waiting, mail/1 in_progress, mail/2 waiting, mail/0 paused')
+    return wf
+  }
+
+  function requeue(wf: PlayedWorkflow): void {
+    const [letterId = ''] = wf.letters.keys()
+    wf.ask((draft, plan) => decideRequeue(draft, { letterId, request, input: null }, plan))
+  }
+
+  it('that is lost later gives no place to an item that is requeued while others have it', () => {
+    const wf = givenUpLate()
+    requeue(wf)
+    expect(wf.standing).toBe('mail waiting, mail/1 in_progress, mail/2 waiting, mail/0 waiting')
+    wf.complete('mail/1')
+    expect(wf.standing).toBe('mail waiting, mail/2 waiting, mail/0 scheduled')
+    wf.complete('mail/0')
+    wf.complete('mail/2')
+    expect(wf.standing).toBe('z scheduled')
+  })
+
+  it('that is lost later lets no more items go than have a place when it was held meanwhile', () => {
+    const wf = givenUpLate()
+    wf.complete('mail/1')
+    expect(wf.standing).toBe('mail waiting, mail/2 waiting, mail/0 paused')
+    requeue(wf)
+    expect(wf.standing).toBe('mail waiting, mail/2 waiting, mail/0 scheduled')
+    wf.complete('mail/0')
+    wf.complete('mail/2')
+    expect(wf.standing).toBe('z scheduled')
+  })
+
+  it('that is lost later lets an item go that is requeued before another which has failed like it', () => {
+    const wf = begun(mailing(any, { concurrency: 1 }))
+    wf.report(['mail/0', threw({ action: 'dlq' })])
+    wf.report(['mail/1', threw({ action: 'dlq' })])
+    wf.complete('mail/2')
+    wf.report(['c', skips])
+    expect(wf.standing).toBe('mail waiting, mail/0 paused, mail/1 paused')
+    requeue(wf)
+    expect(wf.standing).toBe('mail waiting, mail/0 scheduled, mail/1 paused')
+    requeue(wf)
+    expect(wf.standing).toBe('mail waiting, mail/0 scheduled, mail/1 waiting')
+    wf.complete('mail/0')
+    wf.complete('mail/1')
     expect(wf.standing).toBe('z scheduled')
   })
 })

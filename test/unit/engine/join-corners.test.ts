@@ -143,5 +143,7 @@ it('a child that was started while a join was decided without it is canceled', (
   const report: StepReport = { kind: 'child', order }
   const { change } = finished({ ...seen, started }, running, report, { plan: planFor(graph) })
   expect(change.endings).toMatchObject([{ state: 'canceled', outcome: 'superseded' }])
-  expect(change.insertions).toMatchObject([{ slot: '#cascade/kid', input: expect.stringContaining('"child":"55"') }])
+  expect(change.insertions).toMatchObject([
+    { slot: '#cascade/55', node: 'kid', input: expect.stringContaining('"child":"55"') },
+  ])
 })

@@ -105,6 +105,7 @@ describe('an execution', () => {
     'waiting > failed',
     'paused > scheduled',
     'paused > suspended',
+    'paused > waiting',
     'paused > canceled',
     'paused > skipped',
     'paused > completed',

@@ -1,9 +1,10 @@
 /** How a workflow with several branches comes to rest: paused, canceled or declared finished while others still run. */
 import { describe, expect, it } from 'vitest'
 import { decideStopTimer } from '../../../src/engine/decide-recovery.ts'
-import { decideCancel, decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
+import { decideAbort, decideCancel, decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import { endings, facts, finished, graphOf, halfway, idleRowOf, planFor, rowOf, threw } from './facts.ts'
+import { markChild } from '../../../src/engine/stored-input.ts'
+import { decided, endings, facts, finished, graphOf, halfway, idleRowOf, planFor, rowOf, threw } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
 const graph = graphOf({ a: '', b: '', c: '', d: 'a b c' })
@@ -230,5 +231,40 @@ describe('several steps that have failed', () => {
     const situation = facts({ blockedBy: 'b', active: [rowOf('a')], fanIns: { d: 3 } })
     const { change } = finished(situation, rowOf('a'), { kind: 'completed', output: null }, { plan: planFor(graph) })
     expect(change.events.at(-1)).toMatchObject({ type: 'workflow.paused', reason: 'step b has failed' })
+  })
+})
+
+describe('a child that nobody has come to stop yet', () => {
+  const waiting = idleRowOf('b', { state: 'waiting', input: markChild({ workflowId: '56', isOwn: true }) })
+  const timer = (child: string, state: 'scheduled' | 'in_progress') =>
+    idleRowOf('b', { slot: `#cascade/${child}`, kind: 'timer', state, input: JSON.stringify({ child, how: 'cancel' }) })
+
+  it('is stopped all the same when the workflow is canceled that was about to be finished', () => {
+    const seen = facts({ finishing: true, latest: [], active: [waiting, timer('56', 'scheduled')] })
+    const change = decided(seen, draft => decideCancel(draft, asked, planFor(graph)))
+    expect(change.update?.state).toBe('rolling_back')
+    expect(change.replacements).toMatchObject([{ slot: '#cascade/56', kind: 'timer' }])
+    expect(change.removals).toEqual([])
+  })
+
+  it('is aborted where it was to be canceled, also by a worker that is at it', () => {
+    const seen = facts({ state: 'rolling_back', latest: [], active: [waiting, timer('56', 'in_progress')] })
+    const change = decided(seen, draft => decideAbort(draft, asked, planFor(graph)))
+    expect(change.update?.state).toBe('aborted')
+    expect(change.replacements).toMatchObject([{ slot: '#cascade/56', input: expect.stringContaining('"abort"') }])
+  })
+
+  it('has a timer of its own beside that of the child before it', () => {
+    const seen = facts({ latest: [], active: [waiting, timer('55', 'in_progress')] })
+    const change = decided(seen, draft => decideCancel(draft, asked, planFor(graph)))
+    expect(change.insertions).toMatchObject([{ slot: '#cascade/56', input: expect.stringContaining('"child":"56"') }])
+    expect([...change.removals, ...change.replacements]).toEqual([])
+  })
+
+  it.each(['scheduled', 'in_progress'] as const)('keeps its timer after the workflow has ended: %s', state => {
+    const seen = facts({ finishing: true, active: [rowOf('a'), timer('55', state)] })
+    const { change } = finished(seen, rowOf('a'), finishing, { plan: planFor(graph) })
+    expect(change.update?.state).toBe('finished')
+    expect(change.removals).toEqual([{ slot: 'a' }])
   })
 })

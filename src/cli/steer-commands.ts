@@ -3,6 +3,8 @@
  * finds, after a count and a confirmation. What cannot be taken back is shown first.
  */
 import { failedSteps } from '../client/failed-steps.ts'
+import { isEnd } from '../engine/end-watch.ts'
+import { InvalidStateError } from '../errors.ts'
 import type { Geneva, RollbackStep, ViewOptions, WorkflowSummary } from '../index.ts'
 import {
   AppCommand,
@@ -140,6 +142,7 @@ async function steer(geneva: Geneva, steering: Steering, target: Target): Promis
 
 async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }: Target & { id: string }) {
   const { verb, past, final, step: about } = steering
+  if (final) await refuseEnded(geneva, verb, id)
   const preview = verb === 'cancel' ? await geneva.previewRollback(id) : []
   if (flags.dryRun) return tellPreview(geneva, id, { verb, preview, json: flags.json === true })
   if (verb === 'cancel' && !flags.json) note(harmless(rollbackText(preview)))
@@ -150,6 +153,12 @@ async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }:
   const name = `${workflow.type || 'Workflow'} ${id}`
   const done = about === true ? `${name}: ${step ?? 'what had failed'} ${past}. It` : name
   say(harmless(`${done} is now ${workflow.state}.`))
+}
+
+/** Before anything is shown or asked: nothing would come of it. */
+async function refuseEnded(geneva: Geneva, verb: Verb, id: string): Promise<void> {
+  const { state } = await geneva.views.workflow(id)
+  if (isEnd(state)) throw new InvalidStateError(id, state, verb, 'It has ended.')
 }
 
 interface Preview {

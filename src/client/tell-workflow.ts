@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { OneDecision } from '../definition/decision.ts'
 import { checkKey } from '../engine/check-key.ts'
 import type { Engine } from '../engine/engine.ts'
-import { fitting } from '../engine/message-reader.ts'
+import { fitting, givenTo } from '../engine/message-reader.ts'
 import { AlreadyDecidedError, InvalidArgumentError } from '../errors.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
@@ -48,7 +48,7 @@ export async function decide(
   const who = checkKey(by, '`by` of a decision')
   const what = `The data of the decision on step ${step}`
   // Who says no need not fill in a form.
-  const given = decision === 'rejected' ? data : await checked(engine, id, step, data)
+  const given = decision === 'rejected' ? data : await checked(engine, { id, step, kind: 'decision' }, data)
   await engine.decide(id, checkKey(step, 'The step'), {
     decision,
     by: who,
@@ -64,7 +64,7 @@ export async function signal(
   step: string,
   { payload, key, ...asked }: SignalOptions & { readonly payload: unknown },
 ): Promise<void> {
-  const given = await checked(engine, id, step, payload)
+  const given = await checked(engine, { id, step, kind: 'signal' }, payload)
   await engine.signal(id, checkKey(step, 'The signal'), {
     payload: encodeValue(given, { what: `The payload of signal ${step}`, maxBytes }),
     ...requestFrom(asked),
@@ -91,11 +91,18 @@ export function recorded(record: DecisionRecord): RecordedDecision {
   return { step: node, executionId, decision, by, comment, data: decodeValue(record.data), at: toDate(record.at) }
 }
 
+interface Place {
+  readonly id: string
+  readonly step: string
+  readonly kind: 'decision' | 'signal'
+}
+
 /** By the schema of the step, if this process has it. What the schema makes of it is for the step to see. */
-async function checked(engine: Engine, id: string, step: string, value: unknown): Promise<unknown> {
+async function checked(engine: Engine, { id, step, kind }: Place, value: unknown): Promise<unknown> {
   const workflow = await engine.find(id)
   const schema = schemaOf(engine, workflow.type, step) ?? (await formOf(engine, workflow, step))
-  if (schema !== null) await fitting(schema, value, `${workflow.type || `workflow ${id}`}, step ${step}`)
+  const what = givenTo({ kind, step, type: workflow.type, workflowId: workflow.id })
+  await fitting(schema, value, what, 'Nothing was recorded.')
   return value
 }
 

@@ -27,7 +27,7 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
     return [`${what}${asked}`, ...stopClauses(steps, nodes), ...undoneClauses(standing)]
   }
   if (workflow.finishing)
-    return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
+    return ['it is finishing, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
   if (workflow.state === 'dlq') return letterClauses(standing, steps)
   if (workflow.state === 'paused') return pauseClauses(standing, steps)
   if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
@@ -79,7 +79,7 @@ function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Fi
     case 'flow_control':
       return [`it was paused${at} by a step of its own${askedBy(null, reason)}`, ...running.map(textOf)]
     default: {
-      const meanwhile = workflow.pauseCause === 'finishing' ? ', and a step has declared it finished since' : ''
+      const meanwhile = workflow.pauseCause === 'finishing' ? ', and finishes when it is resumed' : ''
       return [`it was paused${at}${askedBy(by ?? 'somebody', reason)}${meanwhile}`, ...running.map(textOf), ...failure]
     }
   }

@@ -203,6 +203,13 @@ forEachDatabase('commands', database => {
     await app.work()
     const { workflow } = await app.json('show', id)
     expect(workflow.state).toBe('canceled')
+    for (const args of [[], ['--dry-run'], ['--yes']]) {
+      expect(await app.run('cancel', id, ...args)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `geneva: Workflow ${id} is canceled: cannot cancel it. It has ended.\n`,
+      })
+    }
     const events = (await app.run('events', '--workflow', id)).stdout
     expect(events).toContain('by phone, by ann')
 

@@ -215,10 +215,20 @@ function runningClause(step: string, attempt: number, reason: Extract<WaitReason
   return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
 }
 
-function peopleClause(step: string, { prompt, assignTo, quorum }: Extract<WaitReason, { kind: 'people' }>): string {
+function peopleClause(step: string, reason: Extract<WaitReason, { kind: 'people' }>): string {
+  const { prompt, assignTo, quorum, confirmedBy, until } = reason
   const whom = assignTo.length > 0 ? assignTo.join(', ') : quorum > 1 ? `${quorum} people` : 'a person'
   const needed = assignTo.length > 0 && quorum > 1 ? `, ${quorum} of whom must agree` : ''
-  return `${step} waits for ${whom} to decide${needed}${prompt === null ? '' : `: ${trimmed(prompt)}`}`
+  const made = confirmedBy.length === 0 ? '' : ` (${confirmationsIn(reason)})`
+  const latest = until === null ? '' : ` until ${timeText(until)}`
+  return `${step} waits for ${whom} to decide${needed}${made}${latest}${prompt === null ? '' : `: ${trimmed(prompt)}`}`
+}
+
+/** Like `1 of 2 have confirmed: ann`. */
+export function confirmationsIn({ quorum, confirmedBy }: Extract<WaitReason, { kind: 'people' }>): string {
+  const have = confirmedBy.length === 1 ? 'has' : 'have'
+  const who = confirmedBy.length === 0 ? '' : `: ${confirmedBy.join(', ')}`
+  return `${confirmedBy.length} of ${quorum} ${have} confirmed${who}`
 }
 
 function limitClause(step: string, reason: Extract<WaitReason, { kind: 'limit' }>): string {

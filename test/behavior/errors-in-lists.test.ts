@@ -1,6 +1,6 @@
 /** The error in the line of a workflow is one that still stands: what was got over is history. */
 import { beforeEach, expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { type Decision, type Signal, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -15,8 +15,8 @@ class Review extends Workflow {
   charge() {
     if (broken) throw new RangeError('no money')
   }
-  review() {}
-  delivered() {}
+  review(_: Decision) {}
+  delivered(_: Signal) {}
 }
 
 class Lenient extends Workflow {
@@ -27,7 +27,7 @@ class Lenient extends Workflow {
   mail() {
     throw new TypeError('no address')
   }
-  delivered() {}
+  delivered(_: Signal) {}
 }
 
 forEachDatabase('a list of workflows', database => {

@@ -20,6 +20,7 @@ import { confirmed, saidNo } from './confirm.ts'
 import { WrongUsage } from './exit-codes.ts'
 import { type FilterFlags, filterFrom, filtering } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
+import { unknownTypes } from './unknown-types.ts'
 
 export interface SteerFlags extends Shared, Asker, FilterFlags {
   readonly yes?: boolean
@@ -187,7 +188,11 @@ async function steerMany(
   const sample = (await geneva.views.workflows({ state: 'active', ...filter, limit: sampleSize })).items
   if (flags.dryRun || found === 0) {
     if (flags.json) printJson({ dryRun: true, count: found, capped: false, sample })
-    else say(harmless([`${count} would be ${past}.`, ...sampleOf(sample, found)].join('\n')))
+    else {
+      const hint = found === 0 ? await unknownTypes(geneva, flags.type) : null
+      const lines = [`${count} would be ${past}.`, ...sampleOf(sample, found), ...(hint === null ? [] : [hint])]
+      say(harmless(lines.join('\n')))
+    }
     return
   }
   if (!flags.json && !flags.yes) note(harmless(sampleOf(sample, found).join('\n')))

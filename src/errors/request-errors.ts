@@ -51,10 +51,7 @@ export class InvalidStateError extends GenevaError {
 export class AlreadyDecidedError extends GenevaError {
   readonly workflowId: string
   constructor(workflowId: string, what: string) {
-    super(
-      'ALREADY_DECIDED',
-      `Workflow ${workflowId}: ${what} \`wf.decisions()\` and \`geneva show\` tell what was decided.`,
-    )
+    super('ALREADY_DECIDED', `Workflow ${workflowId}: ${what} \`wf.decisions()\` shows what was decided.`)
     this.workflowId = workflowId
   }
 }

@@ -52,7 +52,7 @@ forEachDatabase('a person at a terminal', database => {
     expect(explained).toMatch(/review {2}waiting, for people to decide, 1 of 2 has confirmed: ann, until \S+Z\n/)
     expect((await geneva('show', wf.id)).stdout).toMatch(/\nDecisions\n {2}review {2}confirmed by ann, .*: well done\n/)
     const again = await geneva('decide', wf.id, 'review', 'confirmed', '--by', 'ann')
-    expect(again.stderr).toContain('`geneva show`')
+    expect(again.stderr).toContain('`geneva show` shows what was decided')
     const second = await geneva('decide', wf.id, 'review', 'confirmed', '--by', 'bob')
     expect(second.stdout).toBe(`review is confirmed by bob. Document ${wf.id} is ready.\n`)
   })
@@ -74,5 +74,33 @@ forEachDatabase('a person at a terminal', database => {
     const shown = (await geneva('show', wf.id)).stdout.replaceAll(/\s+/g, ' ')
     expect(shown).toMatch(/It failed at .*: no plane; what undoes step seat was given up/)
     expect(shown).toContain(`requeue or discard letter ${letter?.id}.`)
+  })
+
+  it('who gives the id of a workflow for that of a letter is told its letters', async () => {
+    const wf = await under.geneva.start(Booking)
+    await under.runDue()
+    const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+    expect(await geneva('dlq', 'show', wf.id)).toMatchObject({
+      code: 2,
+      stderr: `geneva: There is no dead letter ${wf.id}. It is the id of a workflow, whose letters are ${letter?.id} (step seat, open).\n`,
+    })
+    expect((await geneva('dlq', 'show', '999999')).stderr).toContain(
+      'There is no dead letter 999999. `geneva dlq list`',
+    )
+  })
+
+  it('is told of a class of which nobody has heard', async () => {
+    const listed = await geneva('list', '--type', 'Bookingg')
+    const hint = 'The tables know no workflow and no code by the name Bookingg. Known are: Booking, Document.'
+    expect(listed).toMatchObject({ code: 0, stdout: `No workflows.\n${hint}\n` })
+    expect((await geneva('list', '--type', 'Booking', '--state', 'aborted')).stdout).toBe('No workflows.\n')
+    expect((await geneva('pause', '--type', 'Bookingg')).stdout).toBe(`0 workflows would be paused.\n${hint}\n`)
+  })
+
+  it('is told of geneva reattempt where other tools say retry', async () => {
+    expect(await geneva('retry', '4711')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no command retry: `geneva reattempt` tries a failed step once more'),
+    })
   })
 })

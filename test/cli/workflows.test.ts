@@ -128,7 +128,9 @@ forEachDatabase('commands', database => {
     const shown = (await app.run('show', failing)).stdout
     expect(shown).toMatch(new RegExp(`^Order ${failing} \\(paused\\)\n\n✓ +reserve +completed\n│\n✗ +charge +failed`))
     expect(shown).toContain('about Order 1 · started ')
-    expect(shown).toMatch(/Timeline: .*\n {2}reserve +░*█.*✓ .*completed\n {2}charge +░*█.*✗ .*RangeError: card .*declined/)
+    expect(shown).toMatch(
+      /Timeline: .*\n {2}reserve +░*█.*✓ .*completed\n {2}charge +░*█.*✗ .*RangeError: card .*declined/,
+    )
     expect(shown).not.toContain('\u001b')
     const document = await app.json('show', failing)
     expect(workflowDetail.parse(document.workflow)).toMatchObject({ input: { fail: true }, actions: expect.any(Array) })

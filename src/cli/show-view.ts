@@ -161,15 +161,15 @@ function timelineRow(execution: Execution, now: Date): TimelineRow | null {
   const from = Math.min(createdAt.getTime(), began)
   const said = outcome === null || outcome === 'success' ? state : outcome
   const why = error === null ? said : `${error.className}: ${error.message}`
-  const waited = began - from < worthTellingMs ? [] : [`waited ${shortSpan(began - from)}`]
-  const ran = state === 'waiting' ? [] : [shortSpan(until - began)]
+  const waited = state !== 'waiting' && began - from >= worthTellingMs ? `waited ${shortSpan(began - from)}, ` : ''
+  const took = shortSpan(state === 'waiting' ? began - from : until - began)
   return {
     name: attempt > 1 ? `${step} (${attempt})` : step,
     state,
     from,
     began,
     until,
-    words: `${[...waited, ...ran].join(', ')} ${why}`.trimStart(),
+    words: `${waited}${took} ${why}`,
   }
 }
 

@@ -119,7 +119,7 @@ function aboutRows(source: Source): object {
       return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) }
     case 'step.failed':
     case 'compensation.failed':
-      return { ...step, ...moved, ...failureOf(source), ranMs: lasted(source) }
+      return { ...step, ...moved, ...failureOf(source) }
     case 'timer.scheduled':
     case 'timer.started':
     case 'timer.held':
@@ -165,9 +165,9 @@ function errorOf({ payload }: Source): EventError | null {
 }
 
 /** A step that could not be undone keeps the outcome that it had: what failed is its compensation. */
-function failureOf(source: Source): { outcome: Outcome | null; error: EventError } {
+function failureOf(source: Source): { outcome: Outcome | null; ranMs: number | null; error: EventError } {
   const outcome = source.from === 'compensating' ? notUndone : source.outcome
-  return { outcome, error: errorOf(source) ?? lostWorker(source.reason ?? outcome) }
+  return { outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source.reason ?? outcome) }
 }
 
 const notUndone: Outcome = 'compensation_failed'

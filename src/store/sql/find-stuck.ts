@@ -47,8 +47,8 @@ export async function findStuck(
     'paused',
     sql`select w.state as standing, w.id as workflow_id, w.type, coalesce((select max(h.node_name) from ${history} h where h.workflow_id = w.id and h.node = w.blocked_by), w.blocked_by,
         (select min(coalesce(l.node_name, l.node)) from ${letters} l where l.workflow_id = w.id and l.state = 'open')) as node, w.since
-      from (select s.id, s.state, s.type, s.blocked_by, ${stoppedAt(context)} as since from ${workflows} s
-        where s.${raw(rareStateCondition)} and s.state in ('paused', 'dlq')) w
+      from (select p.id, p.state, p.type, p.blocked_by, ${stoppedAt(context)} as since from ${workflows} p
+        where p.${raw(rareStateCondition)} and p.state in ('paused', 'dlq')) w
       where w.since <= ${before} order by w.id limit ${limit}`,
   )
   const served = await servedHandlers(context)
@@ -64,8 +64,8 @@ export async function findStuck(
  * looked for from the end.
  */
 function stoppedAt({ tables }: SqlContext): Sql {
-  return sql`coalesce(s.paused_at, (select v.at from ${tables.events} v where v.workflow_id = s.id and v.to_state = s.state
-    and v.execution_id is null order by v.id desc limit 1), s.created_at)`
+  return sql`coalesce(p.paused_at, (select v.at from ${tables.events} v where v.workflow_id = p.id and v.to_state = p.state
+    and v.execution_id is null order by v.id desc limit 1), p.created_at)`
 }
 
 function stuckRow(kind: StuckKind, row: Row): StuckRow {

@@ -1,7 +1,7 @@
 /** `geneva dlq`: dead letters, to look at and to handle. */
 import { Option } from 'commander'
 import { wireLetter, wireLetterDetail } from '../http/wire-values.ts'
-import type { DeadLetter, DiscardOptions, Geneva } from '../index.ts'
+import { type DeadLetter, type DiscardOptions, type Geneva, isGenevaError } from '../index.ts'
 import {
   AppCommand,
   type Asker,
@@ -13,6 +13,7 @@ import {
   withGeneva,
 } from './app-command.ts'
 import { confirmed, saidNo } from './confirm.ts'
+import { WrongUsage } from './exit-codes.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 
 export function dlqCommand(): AppCommand {
@@ -38,6 +39,7 @@ interface ListFlags extends Shared {
 }
 
 const mostLetters = 1000
+const mostNamed = 20
 
 function listCommand(): AppCommand {
   return new AppCommand('list', {
@@ -77,11 +79,24 @@ function showCommand(): AppCommand {
     .locating()
     .action((id: string, flags: Shared) =>
       withGeneva(flags, async geneva => {
+        const letter = await letterOrHint(geneva, id)
         if (flags.json) return printJson(await detailOf(geneva, id))
-        const letter = await geneva.deadLetter(id)
         say(harmless(textOf(letter, await geneva.views.inputOf(letter.executionId))))
       }),
     )
+}
+
+/** Who gives the id of a workflow is told its letters. */
+async function letterOrHint(geneva: Geneva, id: string): Promise<DeadLetter> {
+  try {
+    return await geneva.deadLetter(id)
+  } catch (error) {
+    if (!isGenevaError(error, 'LETTER_NOT_FOUND') || (await geneva.find(id)) === null) throw error
+    const letters = await geneva.deadLetters({ workflowId: id, state: 'all', limit: mostNamed })
+    const named = letters.map(letter => `${letter.id} (step ${letter.step}, ${letter.state})`)
+    const whose = named.length === 0 ? 'which has none' : `whose letters are ${named.join(', ')}`
+    throw new WrongUsage(`There is no dead letter ${id}. It is the id of a workflow, ${whose}.`)
+  }
 }
 
 function requeueCommand(): AppCommand {

@@ -55,7 +55,7 @@ function lineOf(event: GenevaEvent): string {
   const step = 'step' in event ? `${event.step}${event.attempt > 1 ? ` (attempt ${event.attempt})` : ''}` : ''
   const error = 'error' in event && event.error !== null ? `${event.error.className}: ${event.error.message}` : ''
   const payload = 'payload' in event ? jsonOf(event.payload) : ''
-  const outcome = 'outcome' in event ? event.outcome : ''
+  const outcome = 'outcome' in event ? (event.outcome ?? '') : ''
   const more = [step, outcome, error, payload, reason ?? '', by === null ? '' : `by ${by}`].filter(text => text !== '')
   const head = `${position} ${at.toISOString()} ${type} ${workflow === '' ? 'workflow' : workflow} ${workflowId}`
   return [head, ...more.map(text => text.split('\n')[0])].join(', ')

@@ -2,6 +2,7 @@
  * `geneva explain`: what a workflow waits for, in a sentence, and where each of its steps stands. It only looks: the tables
  * stay as they are, also where the code is newer than they are.
  */
+import { confirmationsIn } from '../engine/waiting-sentence.ts'
 import type { Explanation, NodeReadiness, WaitReason } from '../index.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
@@ -71,7 +72,7 @@ function wordsFor(reason: WaitReason): string {
     case 'lost':
       return 'not in the code any more'
     case 'people':
-      return `for ${reason.assignTo.length > 0 ? reason.assignTo.join(', ') : 'people'} to decide`
+      return peopleIn(reason)
     case 'signal':
       return `for the signal ${reason.name}`
     case 'outside':
@@ -79,4 +80,12 @@ function wordsFor(reason: WaitReason): string {
     case 'not_scheduled':
       return 'not scheduled yet'
   }
+}
+
+/** Who is asked, who has answered, and until when the others may. */
+function peopleIn(reason: Extract<WaitReason, { kind: 'people' }>): string {
+  const { assignTo, confirmedBy, quorum, until } = reason
+  const made = confirmedBy.length > 0 || quorum > 1 ? [confirmationsIn(reason)] : []
+  const latest = until === null ? [] : [`until ${until.toISOString()}`]
+  return [`for ${assignTo.length > 0 ? assignTo.join(', ') : 'people'} to decide`, ...made, ...latest].join(', ')
 }

@@ -45,15 +45,11 @@ export function filterFrom(flags: FilterFlags): ViewOptions | null {
     ...(hero === undefined ? {} : { hero }),
     ...(at === undefined ? {} : { at }),
     ...(error === undefined ? {} : { error }),
-    ...(olderThan === undefined ? {} : { createdBefore: ago(olderThan, '--older-than') }),
-    ...(newerThan === undefined ? {} : { createdAfter: ago(newerThan, '--newer-than') }),
+    ...(olderThan === undefined ? {} : { olderThan: spanOf(olderThan, '--older-than') }),
+    ...(newerThan === undefined ? {} : { newerThan: spanOf(newerThan, '--newer-than') }),
     ...(tag === undefined ? {} : { tag }),
     ...(search === undefined ? {} : { q: search }),
   }
-}
-
-function ago(duration: string, option: string): Date {
-  return new Date(Date.now() - spanOf(duration, option))
 }
 
 /** A length of time that a person has typed. */

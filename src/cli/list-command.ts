@@ -3,8 +3,9 @@ import { Option } from 'commander'
 import type { Geneva, Page, ViewOptions, WorkflowSummary } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
 import { type FilterFlags, filterFrom, filtering, spanOf } from './filter-options.ts'
-import { lineWidth, paintState, printJson, say, styled, table } from './terminal.ts'
+import { harmless, lineWidth, paintState, printJson, say, styled, table } from './terminal.ts'
 import { shortSpan } from './time-text.ts'
+import { unknownTypes } from './unknown-types.ts'
 import { type Look, watchScreen } from './watch-screen.ts'
 
 interface Flags extends Shared, FilterFlags {
@@ -55,8 +56,14 @@ async function lookAt(geneva: Geneva, flags: Flags): Promise<Look> {
   const onScreen = process.stdout.isTTY === true && flags.watch === true
   const limit = flags.limit ?? (onScreen ? Math.max(1, Math.min(500, (process.stdout.rows || 24) - 4)) : 50)
   const page = await wholePage(geneva, { ...filterFrom(flags), limit }, flags)
+  const hint = page.items.length === 0 ? await unknownTypes(geneva, flags.type) : null
   const more = page.nextCursor === null ? [] : ['', styled('dim', `More: --cursor ${page.nextCursor}`)]
-  return { lines: [...linesOf(page.items, new Date()), ...(flags.watch ? [] : more)], json: page, isLast: false }
+  const lines = [
+    ...linesOf(page.items, new Date()),
+    ...(hint === null ? [] : [harmless(hint)]),
+    ...(flags.watch ? [] : more),
+  ]
+  return { lines, json: page, isLast: false }
 }
 
 /** A page may be short because looking has its time. Who does not watch would rather wait until it is full, or all was seen. */

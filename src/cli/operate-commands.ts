@@ -1,11 +1,13 @@
 /** `geneva stuck`, `geneva stats` and `geneva health`: what operators ask. None of them changes a workflow. */
 import type { Health, NodeStats, Stats, StuckWork } from '../index.ts'
+import { describeSpan } from '../primitives/describe-span.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { answerIsNo } from './exit-codes.ts'
 import { spanOf } from './filter-options.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
 const longestList = 10
+const stuckAfter = '10 min'
 
 interface Flags extends Shared {
   readonly for?: string
@@ -18,12 +20,14 @@ export function stuckCommand(): AppCommand {
     examples: [["stuck --for '1 hour'", 'what has not moved for an hour']],
     more: 'Exit code 3: something is stuck.',
   })
-    .option('--for <duration>', "only what has not moved for so long (default: '10 min')")
+    .option('--for <duration>', `only what has not moved for so long (default: '${stuckAfter}')`)
     .locating()
     .action((flags: Flags) =>
       withGeneva(flags, async geneva => {
-        const found = await geneva.stuck(flags.for === undefined ? {} : { for: spanOf(flags.for, '--for') })
-        tell(flags, { items: found }, found.map(stuckLine).join('\n') || 'Nothing is stuck.')
+        const forMs = spanOf(flags.for ?? stuckAfter, '--for')
+        const found = await geneva.stuck({ for: forMs })
+        const none = `Nothing is stuck for ${describeSpan(forMs)} or longer.`
+        tell(flags, { items: found }, found.map(stuckLine).join('\n') || none)
         if (found.length > 0) process.exitCode = answerIsNo
       }),
     )

@@ -97,11 +97,10 @@ export function makeProgram(): Command {
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   // Before the command is looked at, so that it may stand anywhere.
   if (args.includes(noColor)) process.env.NO_COLOR = '1'
+  const words = args.filter(word => word !== noColor)
   try {
-    await makeProgram().parseAsync(
-      args.filter(word => word !== noColor),
-      { from: 'user' },
-    )
+    refuseOtherWords(words)
+    await makeProgram().parseAsync(words, { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : wrongUsage
     else {
@@ -120,6 +119,17 @@ function wordFor(argument: Argument): string {
 const commandFor: Readonly<Record<string, string>> = {
   'geneva.deadLetters()': 'geneva dlq list',
   'geneva.schedules.list()': 'geneva schedule list',
+  'wf.decisions()': 'geneva show',
+}
+
+/** What other tools call it, and no spelling would lead to. */
+const otherWords: Readonly<Record<string, string>> = {
+  retry: '`geneva reattempt` tries a failed step once more, `geneva dlq requeue` what was given up.',
+}
+
+function refuseOtherWords([command = '']: readonly string[]): void {
+  const instead = Object.hasOwn(otherWords, command) ? otherWords[command] : undefined
+  if (instead !== undefined) throw new WrongUsage(`There is no command ${command}: ${instead}`)
 }
 
 /** The server is not there, or something between here and there does not let us through. */
@@ -128,7 +138,7 @@ const unreachable = ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ET
 /** What a driver throws is a fact about the database, not a bug here: its message is enough. */
 function describe(error: unknown): string {
   if (isGenevaError(error) || error instanceof WrongUsage) {
-    return `geneva: ${error.message.replace(/`(geneva\.[\w.]+\(\))`/g, (all, call) => (commandFor[call] ? `\`${commandFor[call]}\`` : all))}`
+    return `geneva: ${error.message.replace(/`((?:geneva|wf)\.[\w.]+\(\))`/g, (all, call) => (commandFor[call] ? `\`${commandFor[call]}\`` : all))}`
   }
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'string' && unreachable.includes(code)) {

@@ -58,9 +58,10 @@ async function lookForPeople(geneva: Geneva, id: string, { ascii = false }: Flag
   const explanation = await workflow.explain()
   const history = await workflow.history()
   const compensations = await workflow.compensations()
+  const decisions = await workflow.decisions()
   const { paint } = textStyle({ ascii, color })
   const { hero, createdAt, endedAt } = workflow
-  const shown = { drawing, explanation, hero, createdAt, endedAt, history, compensations }
+  const shown = { drawing, explanation, hero, createdAt, endedAt, history, compensations, decisions }
   const lines = showView(shown, { width, now: new Date(), paint, faint: text => styled('dim', text) })
   return { lines, json: null, isLast: endedAt !== null }
 }

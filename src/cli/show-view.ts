@@ -2,6 +2,8 @@
  * One workflow on a screen: its graph with states, what it waits for, how far its resumable steps have come, and when each
  * attempt ran. Pure: it is given all that it shows, and cuts every line to the width.
  */
+
+import type { RecordedDecision } from '../client/tell-workflow.ts'
 import { grouped } from '../drawing/box-label.ts'
 import { cutTo, padTo, printable, widthOf, wrapped } from '../drawing/printable-text.ts'
 import { lookOf } from '../drawing/state-look.ts'
@@ -17,6 +19,7 @@ export interface ShownWorkflow {
   readonly endedAt: Date | null
   readonly history: readonly Execution[]
   readonly compensations: readonly Execution[]
+  readonly decisions: readonly RecordedDecision[]
 }
 
 export interface ViewOptions {
@@ -28,6 +31,9 @@ export interface ViewOptions {
 
 const barWidth = 24
 const mostAttempts = 20
+const mostDecisions = 20
+/** A shorter wait is no news. */
+const worthTellingMs = 1000
 const widestName = 28
 
 export function showView(shown: ShownWorkflow, options: ViewOptions): string[] {
@@ -35,6 +41,7 @@ export function showView(shown: ShownWorkflow, options: ViewOptions): string[] {
     shown.drawing.split('\n'),
     [...factLines(shown, options), ...sentenceLines(shown, options)],
     progressLines(shown, options),
+    decisionLines(shown, options),
     timelineLines(shown, options),
   ]
   return parts.filter(lines => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))
@@ -49,8 +56,25 @@ function factLines({ hero, createdAt, endedAt }: ShownWorkflow, { width, now, fa
   return [faint(cutTo([...about, `started ${timeText(createdAt)}`, ended].join(' · '), width, '…'))]
 }
 
-function sentenceLines({ explanation, endedAt }: ShownWorkflow, { width }: ViewOptions): string[] {
-  return endedAt !== null ? [] : wrapped(printable(explanation.sentence).split(' '), width)
+/** Of one that has finished all is said. Any other end has its reason, and may have left something to do. */
+function sentenceLines({ explanation }: ShownWorkflow, { width }: ViewOptions): string[] {
+  return explanation.state === 'finished' ? [] : wrapped(printable(explanation.sentence).split(' '), width)
+}
+
+/** What people have said, oldest first. */
+function decisionLines({ decisions }: ShownWorkflow, { width, faint }: ViewOptions): string[] {
+  if (decisions.length === 0) return []
+  const visible = decisions.slice(-mostDecisions)
+  const left = decisions.length - visible.length
+  const names = columnOf(visible.map(({ step }) => step))
+  return [
+    faint(`Decisions${left > 0 ? `, without ${left} earlier ones` : ''}`),
+    ...visible.map(({ step, decision, by, comment, at }) => {
+      const name = padTo(cutTo(printable(step), names, '…'), names)
+      const why = comment === null ? '' : `: ${comment}`
+      return cutTo(`  ${name}  ${printable(`${decision} by ${by}, ${timeText(at)}${why}`)}`, width, '…')
+    }),
+  ]
 }
 
 function progressLines({ history }: ShownWorkflow, options: ViewOptions): string[] {
@@ -93,6 +117,8 @@ interface TimelineRow {
   readonly name: string
   readonly state: string
   readonly from: number
+  /** Until then it has waited. */
+  readonly began: number
   readonly until: number
   readonly words: string
 }
@@ -114,9 +140,11 @@ function timelineLines(shown: ShownWorkflow, options: ViewOptions): string[] {
   const heading = `Timeline: ${shortSpan(last - first)} from ${timeText(new Date(first))}${left > 0 ? `, without ${left} earlier attempts` : ''}`
   return [
     options.faint(cutTo(heading, options.width, '…')),
-    ...visible.map(({ name, state, from, until, words }) => {
-      const start = scale(from)
-      const bar = ' '.repeat(start) + '█'.repeat(Math.max(1, scale(until) - start))
+    ...visible.map(({ name, state, from, began, until, words }) => {
+      const start = scale(began)
+      const wait = Math.min(start, scale(from))
+      const run = began === until && state === 'waiting' ? '░' : '█'.repeat(Math.max(1, scale(until) - start))
+      const bar = ' '.repeat(wait) + '░'.repeat(start - wait) + run
       const head = `  ${padTo(cutTo(printable(name), names, '…'), names)}  `
       const rest = cutTo(printable(words), Math.max(8, options.width - widthOf(head) - room - 4), '…')
       return `${head}${options.paint(padTo(bar, room), state)}  ${options.paint(lookOf(state).mark, state)} ${rest}`
@@ -124,21 +152,24 @@ function timelineLines(shown: ShownWorkflow, options: ViewOptions): string[] {
   ]
 }
 
-function timelineRow(
-  { step, attempt, state, startedAt, endedAt, error, outcome }: Execution,
-  now: Date,
-): TimelineRow | null {
+function timelineRow(execution: Execution, now: Date): TimelineRow | null {
+  const { step, attempt, state, createdAt, startedAt, endedAt, error, outcome } = execution
   if (startedAt === null) return null
   const until = (endedAt ?? now).getTime()
-  const from = Math.min(startedAt.getTime(), until)
+  // What waits for people, a message or another workflow has been begun once, and does nothing.
+  const began = state === 'waiting' ? until : Math.min(startedAt.getTime(), until)
+  const from = Math.min(createdAt.getTime(), began)
   const said = outcome === null || outcome === 'success' ? state : outcome
   const why = error === null ? said : `${error.className}: ${error.message}`
+  const waited = state !== 'waiting' && began - from >= worthTellingMs ? `waited ${shortSpan(began - from)}, ` : ''
+  const took = shortSpan(state === 'waiting' ? began - from : until - began)
   return {
     name: attempt > 1 ? `${step} (${attempt})` : step,
     state,
     from,
+    began,
     until,
-    words: `${shortSpan(until - from)} ${why}`,
+    words: `${waited}${took} ${why}`,
   }
 }
 

@@ -3,6 +3,8 @@
  * finds, after a count and a confirmation. What cannot be taken back is shown first.
  */
 import { failedSteps } from '../client/failed-steps.ts'
+import { isEnd } from '../engine/end-watch.ts'
+import { InvalidStateError } from '../errors.ts'
 import type { Geneva, RollbackStep, ViewOptions, WorkflowSummary } from '../index.ts'
 import {
   AppCommand,
@@ -18,6 +20,7 @@ import { confirmed, saidNo } from './confirm.ts'
 import { WrongUsage } from './exit-codes.ts'
 import { type FilterFlags, filterFrom, filtering } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
+import { unknownTypes } from './unknown-types.ts'
 
 export interface SteerFlags extends Shared, Asker, FilterFlags {
   readonly yes?: boolean
@@ -140,6 +143,7 @@ async function steer(geneva: Geneva, steering: Steering, target: Target): Promis
 
 async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }: Target & { id: string }) {
   const { verb, past, final, step: about } = steering
+  if (final) await refuseEnded(geneva, verb, id)
   const preview = verb === 'cancel' ? await geneva.previewRollback(id) : []
   if (flags.dryRun) return tellPreview(geneva, id, { verb, preview, json: flags.json === true })
   if (verb === 'cancel' && !flags.json) note(harmless(rollbackText(preview)))
@@ -150,6 +154,12 @@ async function steerOne(geneva: Geneva, steering: Steering, { id, step, flags }:
   const name = `${workflow.type || 'Workflow'} ${id}`
   const done = about === true ? `${name}: ${step ?? 'what had failed'} ${past}. It` : name
   say(harmless(`${done} is now ${workflow.state}.`))
+}
+
+/** Before anything is shown or asked: nothing would come of it. */
+async function refuseEnded(geneva: Geneva, verb: Verb, id: string): Promise<void> {
+  const { state } = await geneva.views.workflow(id)
+  if (isEnd(state)) throw new InvalidStateError(id, state, verb, 'It has ended.')
 }
 
 interface Preview {
@@ -178,7 +188,11 @@ async function steerMany(
   const sample = (await geneva.views.workflows({ state: 'active', ...filter, limit: sampleSize })).items
   if (flags.dryRun || found === 0) {
     if (flags.json) printJson({ dryRun: true, count: found, capped: false, sample })
-    else say(harmless([`${count} would be ${past}.`, ...sampleOf(sample, found)].join('\n')))
+    else {
+      const hint = found === 0 ? await unknownTypes(geneva, flags.type) : null
+      const lines = [`${count} would be ${past}.`, ...sampleOf(sample, found), ...(hint === null ? [] : [hint])]
+      say(harmless(lines.join('\n')))
+    }
     return
   }
   if (!flags.json && !flags.yes) note(harmless(sampleOf(sample, found).join('\n')))

@@ -18,7 +18,7 @@ export function decideCommand(): AppCommand {
       [`decide 4711 approve confirmed --by ann --data '{"limit":500}'`, 'with what the form asks for'],
       ["decide 4711 approve rejected --by ann --comment 'too much'", 'and why not'],
     ],
-    more: 'One decision per person. `geneva explain <id>` says who is waited for.',
+    more: 'One decision per person. `geneva explain <id>` says who is waited for, who has confirmed and until when.',
   })
     .argument('<id>', 'the id of the workflow')
     .argument('<step>', 'the step that waits')
@@ -37,9 +37,22 @@ export function decideCommand(): AppCommand {
           ...(comment === undefined ? {} : { comment }),
           ...('data' in flags ? { data: flags.data } : {}),
         })
-        await tell(geneva, workflow, flags, `${step} is ${decision} by ${by}.`)
+        await tell(geneva, workflow, flags, `${await decidedText(geneva, id, step, decision)} by ${by}.`)
       })
     })
+}
+
+/** One confirmation of several has not confirmed the step. */
+async function decidedText(geneva: Geneva, id: string, step: string, decision: string): Promise<string> {
+  const { nodes } = await geneva.explain(id)
+  const waits = nodes
+    .filter(({ id: node, name }) => node === step || name === step)
+    .flatMap(({ reasons }) => reasons)
+    .find(reason => reason.kind === 'people')
+  // Sent back by a rejection, it may wait again already.
+  if (decision === 'rejected' || waits === undefined || waits.confirmedBy.length === 0) return `${step} is ${decision}`
+  const { confirmedBy, quorum } = waits
+  return `${step} has ${confirmedBy.length} of ${quorum} confirmations (${confirmedBy.join(', ')}), the last`
 }
 
 interface SignalFlags extends Shared, Asker {

@@ -207,7 +207,7 @@ export class Bulk {
   }
 
   async *#pagesBy(engine: Engine, where: ViewOptions): AsyncGenerator<readonly string[]> {
-    const filter = viewFilterFrom(engine.store, { state: this.#usualStates(), ...where })
+    const filter = await viewFilterFrom(engine.store, { state: this.#usualStates(), ...where })
     let before: string | null = null
     do {
       const stretch: ViewFilter = before === null ? filter : { ...filter, before }

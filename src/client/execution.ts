@@ -20,6 +20,8 @@ export interface Execution {
   readonly state: ExecutionState
   /** How it ended; `null` while it has not. */
   readonly outcome: Outcome | null
+  /** When the attempt came to be. It has waited from then on, whatever for, until a worker had it. */
+  readonly createdAt: Date
   readonly scheduledFor: Date
   readonly startedAt: Date | null
   readonly endedAt: Date | null
@@ -36,7 +38,7 @@ export interface Execution {
 }
 
 /** What a picture of a workflow needs of its executions. */
-export type DrawnExecution = Omit<Execution, 'owner' | 'ancestryHash' | 'parents'>
+export type DrawnExecution = Omit<Execution, 'createdAt' | 'owner' | 'ancestryHash' | 'parents'>
 
 export type ExecutionRow = ActiveExecution | EndedExecution
 
@@ -86,6 +88,7 @@ function fromRow(row: ExecutionRow): Omit<Execution, 'progress' | 'dropped'> {
     attempt: row.attempt,
     state: row.state,
     outcome: end?.outcome ?? null,
+    createdAt: toDate(row.createdAt),
     scheduledFor: toDate(row.dueAt),
     startedAt: toOptionalDate(row.startedAt),
     endedAt: toOptionalDate(end?.endedAt ?? null),

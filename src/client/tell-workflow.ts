@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { OneDecision } from '../definition/decision.ts'
 import { checkKey } from '../engine/check-key.ts'
 import type { Engine } from '../engine/engine.ts'
-import { fitting } from '../engine/message-reader.ts'
+import { fitting, givenTo } from '../engine/message-reader.ts'
 import { AlreadyDecidedError, InvalidArgumentError } from '../errors.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
@@ -56,7 +56,7 @@ async function decisionFrom(
   const who = checkKey(by, '`by` of a decision')
   const what = `The data of the decision on step ${step}`
   // Who says no need not fill in a form.
-  const given = decision === 'rejected' ? data : await checked(engine, id, step, data)
+  const given = decision === 'rejected' ? data : await checked(engine, { id, step, kind: 'decision' }, data)
   return {
     decision,
     by: who,
@@ -73,7 +73,7 @@ export async function signal(
 ): Promise<void> {
   const request = requestFrom(options, ['key'])
   const { key } = options
-  const given = await checked(engine, id, step, payload)
+  const given = await checked(engine, { id, step, kind: 'signal' }, payload)
   await engine.signal(id, checkKey(step, 'The signal'), {
     payload: encodeValue(given, { what: `The payload of signal ${step}`, maxBytes }),
     ...request,
@@ -101,11 +101,18 @@ export function recorded(record: DecisionRecord): RecordedDecision {
   return { step: node, executionId, decision, by, comment, data: decodeValue(record.data), at: toDate(record.at) }
 }
 
+interface Place {
+  readonly id: string
+  readonly step: string
+  readonly kind: 'decision' | 'signal'
+}
+
 /** By the schema of the step, if this process has it. What the schema makes of it is for the step to see. */
-async function checked(engine: Engine, id: string, step: string, value: unknown): Promise<unknown> {
+async function checked(engine: Engine, { id, step, kind }: Place, value: unknown): Promise<unknown> {
   const workflow = await engine.find(id)
   const schema = schemaOf(engine, workflow.type, step) ?? (await formOf(engine, workflow, step))
-  if (schema !== null) await fitting(schema, value, `${workflow.type || `workflow ${id}`}, step ${step}`)
+  const what = givenTo({ kind, step, type: workflow.type, workflowId: workflow.id })
+  await fitting(schema, value, what, 'Nothing was recorded.')
   return value
 }
 

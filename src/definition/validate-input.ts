@@ -12,7 +12,10 @@ export async function validateInput(definition: WorkflowDefinition, input: unkno
   const given = input ?? {}
   if (definition.inputSchema) {
     const result = await definition.inputSchema['~standard'].validate(given)
-    if (result.issues) throw new InputValidationError(definition.type, result.issues.map(toInputIssue))
+    if (result.issues) {
+      const what = `The input for ${definition.type}`
+      throw new InputValidationError(what, result.issues.map(toInputIssue), 'Nothing was started.')
+    }
     return result.value
   }
   if (isPlainObject(given)) return given

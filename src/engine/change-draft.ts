@@ -186,10 +186,14 @@ export class ChangeDraft {
   }
 
   /** A rollback moves an ended row on. Its outcome stays what it is. */
-  moveEnded(row: UndoRow, state: 'compensating' | 'rolled_back' | 'failed'): void {
+  moveEnded(
+    row: UndoRow,
+    state: 'compensating' | 'rolled_back' | 'failed',
+    { error = null, reason = null }: EndingDetails = {},
+  ): void {
     checkUndoTransition(row.id, row.state, state)
     this.#undo.move(row.id, state)
-    this.#event(`step.${state}`, row, { from: row.state, to: state })
+    this.#event(`step.${state}`, row, { from: row.state, to: state, reason, payload: errorFacts(error) })
   }
 
   /** A new row, in the slot of one that has ended where there is one. */

@@ -6,7 +6,7 @@ import { CrashLimitError, StepMissingError } from '../errors.ts'
 import { describeError, type ErrorRecord } from '../primitives/describe-error.ts'
 import type { NewExecution, UndoRow } from '../store/change.ts'
 import type { ActiveExecution, LetterReason } from '../store/records.ts'
-import type { ChangeDraft } from './change-draft.ts'
+import type { ChangeDraft, EndingDetails } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { isEnd } from './end-watch.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
@@ -104,7 +104,7 @@ interface GivenUp {
 
 function giveUp(draft: ChangeDraft, plan: Plan, row: ActiveExecution, { error, reason }: GivenUp): void {
   draft.end(row, 'failed', reason === 'unknown_outcome' ? 'unknown' : 'compensation_failed', { error })
-  settle(draft, row, 'failed')
+  settle(draft, row, 'failed', { error })
   const { id: executionId, node, nodeName, kind, attempt } = row
   draft.openLetter({ id: plan.takeId(), executionId, node, nodeName, kind, attempt, reason, error })
   const { rollback } = draft.workflow
@@ -160,9 +160,14 @@ function again(
   return insertCompensation(draft, plan, { ...found, row: undone, runOn: null, place, ...next })
 }
 
-function settle(draft: ChangeDraft, row: ActiveExecution, state: 'rolled_back' | 'failed'): void {
+function settle(
+  draft: ChangeDraft,
+  row: ActiveExecution,
+  state: 'rolled_back' | 'failed',
+  details: EndingDetails = {},
+): void {
   const undone = undoneRow(draft, row)
-  if (undone?.state === 'compensating') draft.moveEnded(undone, state)
+  if (undone?.state === 'compensating') draft.moveEnded(undone, state, details)
 }
 
 function undoneRow(draft: ChangeDraft, row: ActiveExecution): UndoRow | null {

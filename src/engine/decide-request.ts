@@ -29,8 +29,10 @@ export function decidePause(draft: ChangeDraft, request: Request): void {
     takeOverPause(draft, request)
     return
   }
-  if (state !== 'ready' || draft.workflow.finishing)
+  if (state !== 'ready')
     throw refusal(draft.facts, 'pause', 'Only a workflow that is ready or performing can be paused.')
+  if (draft.workflow.finishing)
+    throw refusal(draft.facts, 'pause', 'It is finishing: nothing new begins, and what still runs is waited for.')
   holdRows(draft)
   draft.moveWorkflow('paused', request, 'request')
 }

@@ -19,7 +19,7 @@ export function messageReader(store: Store, { workflow }: Pick<ClaimedExecution,
   return {
     async read({ name }, { schema, timeoutMs }, came) {
       if (came.came === 'nothing') throw new NothingCameError(workflow.id, name, describeSpan(timeoutMs ?? 0))
-      const what = `${workflow.type}, step ${name}`
+      const what = givenTo({ kind: came.came, step: name, type: workflow.type, workflowId: workflow.id })
       if (came.came === 'signal') {
         const signal = await store.findSignal(came.id)
         if (signal === null) throw new InvariantError(`Signal ${came.id} of workflow ${workflow.id} is gone.`)
@@ -39,10 +39,28 @@ async function oneDecision(schema: StandardSchemaV1 | null, record: DecisionReco
   return Object.freeze({ decision, by, comment, data, at: toDate(at) })
 }
 
-/** The value as the schema yields it, or as it is where there is none. */
-export async function fitting(schema: StandardSchemaV1 | null, value: unknown, what: string): Promise<unknown> {
+interface Given {
+  readonly kind: 'decision' | 'signal'
+  readonly step: string
+  readonly type: string
+  readonly workflowId: string
+}
+
+/** What was given to a step that waits, in the words of an error. */
+export function givenTo({ kind, step, type, workflowId }: Given): string {
+  const what = kind === 'signal' ? `The payload of the signal ${step}` : `The data of the decision on step ${step}`
+  return `${what} of ${type || 'workflow'} ${workflowId}`
+}
+
+/** The value as the schema yields it, or as it is where there is none. `then`: what is not done with one that does not fit. */
+export async function fitting(
+  schema: StandardSchemaV1 | null,
+  value: unknown,
+  what: string,
+  then: string | null = null,
+): Promise<unknown> {
   if (schema === null) return value
   const result = await schema['~standard'].validate(value)
-  if (result.issues) throw new InputValidationError(what, result.issues.map(toInputIssue))
+  if (result.issues) throw new InputValidationError(what, result.issues.map(toInputIssue), then)
   return result.value
 }

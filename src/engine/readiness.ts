@@ -193,10 +193,7 @@ class Conditions {
     if (row?.state !== 'waiting') return null
     if (node?.kind === 'item') return { kind: 'place', limit: node.concurrency ?? null }
     if (node?.kind === 'signal') return { kind: 'signal', name: node.name }
-    if (node?.kind === 'human') {
-      const { prompt = null, assignTo = [], quorum = 1 } = node.human ?? {}
-      return { kind: 'people', prompt, assignTo, quorum }
-    }
+    if (node?.kind === 'human') return this.#people(row, node)
     const child = childIn(row.input)
     if (child !== null) {
       const { type = null, state = null } = this.#standing.children.get(child.workflowId) ?? {}
@@ -205,6 +202,13 @@ class Conditions {
     return node?.kind === 'each'
       ? { kind: 'items', open: this.#standing.fanIns.get(id) ?? this.#standing.fanIns.get(row.node) ?? 0 }
       : { kind: 'outside' }
+  }
+
+  #people({ id, startedAt }: StandingRow, { human, waitTimeoutMs }: GraphNode): WaitReason {
+    const { prompt = null, assignTo = [], quorum = 1 } = human ?? {}
+    const made = this.#standing.confirmed.filter(({ executionId }) => executionId === id)
+    const until = waitTimeoutMs === undefined || startedAt === null ? null : toDate(startedAt + waitTimeoutMs * 1000)
+    return { kind: 'people', prompt, assignTo, quorum, confirmedBy: made.map(({ by }) => by), until }
   }
 
   /** A held row keeps its time. */

@@ -81,6 +81,10 @@ export type WaitReason =
       readonly prompt: string | null
       readonly assignTo: readonly string[]
       readonly quorum: number
+      /** Who has confirmed already; fewer than the quorum. */
+      readonly confirmedBy: readonly string[]
+      /** When the wait is over; `null`: it lasts for ever. */
+      readonly until: Date | null
     }
   /** A message has to come. */
   | { readonly kind: 'signal'; readonly name: string }

@@ -27,7 +27,7 @@ function clausesFor(standing: WorkflowStanding, nodes: readonly NodeReadiness[],
     return [`${what}${asked}`, ...stopClauses(steps, nodes), ...undoneClauses(standing)]
   }
   if (workflow.finishing)
-    return ['a step has declared it finished, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
+    return ['it is finishing, and what still runs is waited for', ...steps.slice(0, 1).map(textOf)]
   if (workflow.state === 'dlq') return letterClauses(standing, steps)
   if (workflow.state === 'paused') return pauseClauses(standing, steps)
   if (steps.length === 0) return ['nothing is scheduled; a worker that has its code brings it in line']
@@ -79,7 +79,7 @@ function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Fi
     case 'flow_control':
       return [`it was paused${at} by a step of its own${askedBy(null, reason)}`, ...running.map(textOf)]
     default: {
-      const meanwhile = workflow.pauseCause === 'finishing' ? ', and a step has declared it finished since' : ''
+      const meanwhile = workflow.pauseCause === 'finishing' ? ', and finishes when it is resumed' : ''
       return [`it was paused${at}${askedBy(by ?? 'somebody', reason)}${meanwhile}`, ...running.map(textOf), ...failure]
     }
   }
@@ -215,10 +215,20 @@ function runningClause(step: string, attempt: number, reason: Extract<WaitReason
   return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
 }
 
-function peopleClause(step: string, { prompt, assignTo, quorum }: Extract<WaitReason, { kind: 'people' }>): string {
+function peopleClause(step: string, reason: Extract<WaitReason, { kind: 'people' }>): string {
+  const { prompt, assignTo, quorum, confirmedBy, until } = reason
   const whom = assignTo.length > 0 ? assignTo.join(', ') : quorum > 1 ? `${quorum} people` : 'a person'
   const needed = assignTo.length > 0 && quorum > 1 ? `, ${quorum} of whom must agree` : ''
-  return `${step} waits for ${whom} to decide${needed}${prompt === null ? '' : `: ${trimmed(prompt)}`}`
+  const made = confirmedBy.length === 0 ? '' : ` (${confirmationsIn(reason)})`
+  const latest = until === null ? '' : ` until ${timeText(until)}`
+  return `${step} waits for ${whom} to decide${needed}${made}${latest}${prompt === null ? '' : `: ${trimmed(prompt)}`}`
+}
+
+/** Like `1 of 2 have confirmed: ann`. */
+export function confirmationsIn({ quorum, confirmedBy }: Extract<WaitReason, { kind: 'people' }>): string {
+  const have = confirmedBy.length === 1 ? 'has' : 'have'
+  const who = confirmedBy.length === 0 ? '' : `: ${confirmedBy.join(', ')}`
+  return `${confirmedBy.length} of ${quorum} ${have} confirmed${who}`
 }
 
 function limitClause(step: string, reason: Extract<WaitReason, { kind: 'limit' }>): string {

@@ -74,7 +74,7 @@ export function abortWorkflow(draft: ChangeDraft, request: Request, plan: Plan):
 
 function cutOff(draft: ChangeDraft, row: LiveRow): void {
   const undone = draft.undoRows().find(candidate => candidate.id === undoneBy(row.input))
-  if (undone?.state === 'compensating') draft.moveEnded(undone, 'failed')
+  if (undone?.state === 'compensating') draft.moveEnded(undone, 'failed', { reason: 'the workflow was aborted' })
 }
 
 /** The rest is left out. What still runs is told to stop, and waited for. */

@@ -20,11 +20,12 @@ export interface InputIssue {
   readonly path?: string
 }
 
-/** The input of a workflow did not pass its schema. Nothing was written. */
+/** The input of a workflow, the data of a decision or the payload of a signal did not pass its schema. Nothing was written. */
 export class InputValidationError extends GenevaError {
   readonly issues: readonly InputIssue[]
-  constructor(workflow: string, issues: readonly InputIssue[]) {
-    super('INPUT_INVALID', `The input for ${workflow} is not valid: ${listOf(issues)}. Nothing was started.`)
+  /** `then`: what was not done because of it. */
+  constructor(what: string, issues: readonly InputIssue[], then: string | null = null) {
+    super('INPUT_INVALID', `${what} is not valid: ${listOf(issues)}.${then === null ? '' : ` ${then}`}`)
     this.issues = issues
   }
 }

@@ -6,6 +6,8 @@ import { workflowState } from './wire-schemas.ts'
 const short = z.string().min(1).max(191)
 const id = z.string().min(1).max(64)
 const several = <Item extends z.ZodType<string>>(item: Item) => z.union([item, z.array(item).max(50)])
+/** In milliseconds, counted back from the time of the database. */
+const age = z.coerce.number().int().min(1).max(1e13)
 const when = z.iso.datetime({ offset: true }).or(z.iso.date())
 
 export const reason = z.string().max(10_000).optional()
@@ -29,6 +31,8 @@ const filterShape = {
   error: short.optional(),
   createdAfter: when.optional(),
   createdBefore: when.optional(),
+  olderThanMs: age.optional(),
+  newerThanMs: age.optional(),
   q: z.string().max(191).optional(),
   parent: id.optional(),
 }

@@ -25,13 +25,15 @@ export function given<Options extends object>(
 }
 
 export function viewOptionsFrom(filter: FilterQuery): ViewOptions {
-  const { hero, createdAfter, createdBefore, ...rest } = filter
+  const { hero, createdAfter, createdBefore, olderThanMs, newerThanMs, ...rest } = filter
   const colon = hero?.indexOf(':') ?? -1
   return given({
     ...rest,
     hero: hero === undefined ? undefined : { type: hero.slice(0, colon), id: hero.slice(colon + 1) },
     createdAfter: createdAfter === undefined ? undefined : new Date(createdAfter),
     createdBefore: createdBefore === undefined ? undefined : new Date(createdBefore),
+    olderThan: olderThanMs,
+    newerThan: newerThanMs,
   }) as ViewOptions
 }
 

@@ -3,7 +3,13 @@
 import type { FinalizingDecision } from '../engine/finalizing.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { CommittedEvent, EventWithType } from '../store/event-store.ts'
-import { type EngineEventType, type EventRecord, engineEventTypes, type PauseCause } from '../store/records.ts'
+import {
+  type EngineEventType,
+  type EventRecord,
+  engineEventTypes,
+  type Outcome,
+  type PauseCause,
+} from '../store/records.ts'
 import type { CustomEvent, EngineEvent, EventError, GenevaEvent } from './events.ts'
 
 const engineTypes: ReadonlySet<string> = new Set(engineEventTypes)
@@ -113,7 +119,7 @@ function aboutRows(source: Source): object {
       return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) }
     case 'step.failed':
     case 'compensation.failed':
-      return { ...step, ...moved, outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source) }
+      return { ...step, ...moved, ...failureOf(source) }
     case 'timer.scheduled':
     case 'timer.started':
     case 'timer.held':
@@ -158,6 +164,14 @@ function errorOf({ payload }: Source): EventError | null {
   return payload === null ? null : (JSON.parse(payload) as EventError)
 }
 
-function lostWorker({ reason, outcome }: Source): EventError {
-  return { className: 'Error', message: reason ?? outcome ?? 'it failed' }
+/** A step that could not be undone keeps the outcome that it had: what failed is its compensation. */
+function failureOf(source: Source): { outcome: Outcome | null; ranMs: number | null; error: EventError } {
+  const outcome = source.from === 'compensating' ? notUndone : source.outcome
+  return { outcome, ranMs: lasted(source), error: errorOf(source) ?? lostWorker(source.reason ?? outcome) }
+}
+
+const notUndone: Outcome = 'compensation_failed'
+
+function lostWorker(message: string | null): EventError {
+  return { className: 'Error', message: message ?? 'it failed' }
 }

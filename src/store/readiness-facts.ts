@@ -42,6 +42,13 @@ export interface WorkflowStanding {
   readonly children: ReadonlyMap<string, ChildStanding>
   /** Dead letters that are open, oldest first. */
   readonly letters: readonly LetterRecord[]
+  /** Who has confirmed what waits for people, in the order in which they did. */
+  readonly confirmed: readonly Confirmation[]
+}
+
+export interface Confirmation {
+  readonly executionId: string
+  readonly by: string
 }
 
 /** An active row without its payload. `input` is there only where it names the workflow that a node waits for. */

@@ -1,6 +1,6 @@
 /** Dead letters of compensations: told from those of steps, found after the end, and asked nothing that they cannot do. */
 import { beforeEach, expect, it } from 'vitest'
-import { InvalidArgumentError, Workflow } from '../../src/index.ts'
+import { type GenevaEvent, InvalidArgumentError, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -67,6 +67,23 @@ forEachDatabase('a dead letter of a compensation', database => {
     const parcel = await under.geneva.start(Parcel)
     await under.runDue()
     expect(await under.geneva.deadLetters({ workflowId: parcel.id })).toMatchObject([{ kind: 'forward' }])
+  })
+
+  it('is told by an event of the step with the error of the compensation', async () => {
+    const { wf } = await failed()
+    const events: GenevaEvent[] = []
+    const asked = { workflow: wf.id, types: ['step.failed'] as const, follow: false }
+    for await (const event of under.geneva.events(asked)) events.push(event)
+    expect(events.slice(1)).toMatchObject([
+      {
+        step: 'meal',
+        from: 'compensating',
+        outcome: 'compensation_failed',
+        error: { className: 'Error', message: 'the meal is cooked' },
+      },
+      { step: 'seat', outcome: 'compensation_failed', error: { message: 'the seat is stuck' } },
+    ])
+    expect((await under.geneva.doctor()).findings).toEqual([])
   })
 
   it('cannot be requeued with an input, and stays as it is', async () => {

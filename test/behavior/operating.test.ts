@@ -61,6 +61,30 @@ class Undone extends Workflow {
   }
 }
 
+class DeadLater extends Workflow {
+  static {
+    this.step('fail', { wait: '2 hours', onException: 'dlq' })
+  }
+  fail() {
+    throw new TypeError('no')
+  }
+}
+
+class NotUndone extends Workflow {
+  static {
+    this.step('book', { compensate: { step: 'cancelBooking', retry: 1 } })
+    this.step('pay', { compensate: 'refund', onException: 'rollback' })
+  }
+  book() {}
+  cancelBooking() {
+    throw new RangeError('never')
+  }
+  pay() {
+    throw new TypeError('no')
+  }
+  refund() {}
+}
+
 class Flaky extends Workflow {
   static {
     this.step('calm')
@@ -125,7 +149,7 @@ forEachDatabase('operating', database => {
   })
 
   describe('stuck work that failed', () => {
-    const under = useGeneva(database, { workflows: [Dead, Undone] })
+    const under = useGeneva(database, { workflows: [Dead, Undone, DeadLater] })
 
     it('is told as a dead letter, and not at all while it is being undone', async () => {
       const { geneva } = under
@@ -144,6 +168,23 @@ forEachDatabase('operating', database => {
       expect(told?.why).toMatch(
         /^In the dead-letter queue since \S+Z, after step fail had failed\. Requeue its dead letter/,
       )
+    })
+
+    it('is in the dead letter queue since it came there, however old it is', async () => {
+      const { geneva } = under
+      await under.setClock(0)
+      const dead = await geneva.start(DeadLater)
+      await under.setClock(125 * minute)
+      await under.runDue()
+      expect((await dead.refresh()).state).toBe('dlq')
+      const ofIt = async (options = {}) =>
+        (await geneva.stuck(options)).filter(({ workflowId }) => workflowId === dead.id)
+      expect(await ofIt()).toEqual([])
+      const [told] = await ofIt({ for: 0 })
+      expect((told?.since.getTime() ?? 0) - dead.createdAt.getTime()).toBeGreaterThanOrEqual(125 * minute)
+      await under.setClock(140 * minute)
+      expect(await ofIt()).toMatchObject([{ kind: 'dlq', since: told?.since }])
+      await under.setClock(0)
     })
   })
 
@@ -178,7 +219,7 @@ forEachDatabase('operating', database => {
   })
 
   describe('stats', () => {
-    const under = useGeneva(database, { workflows: [Known, Flaky] })
+    const under = useGeneva(database, { workflows: [Known, Flaky, NotUndone] })
 
     it('count what ended in the stretch, by step, with what failed and how', async () => {
       const { geneva } = under
@@ -194,6 +235,17 @@ forEachDatabase('operating', database => {
       expect((await geneva.stats({ sample: 4 })).executions).toBe(4)
       expect((await geneva.stats({ sample: 4 })).sampled).toBe(true)
       expect((await geneva.stats({ since: new Date(Date.now() + minute) })).executions).toBe(0)
+    })
+
+    it('count as failures what has failed, and not what was done and could not be undone', async () => {
+      const { geneva } = under
+      await geneva.start(NotUndone)
+      await under.runDue()
+      const { failures, slowest } = await geneva.stats({ since: '1 hour' })
+      expect(failures.filter(({ workflow }) => workflow === 'NotUndone')).toEqual([
+        { workflow: 'NotUndone', step: 'pay', outcome: 'rolled_back_by_exception', errorClass: 'TypeError', count: 1 },
+      ])
+      expect(slowest.find(({ step }) => step === 'book')).toMatchObject({ failed: 0 })
     })
 
     it('give percentiles of durations and waits, exactly', async () => {

@@ -160,9 +160,12 @@ forEachDatabase('a step that waits', database => {
     const decision = { decision: 'confirmed', by: 'ann', data: { limit: 5 } } as const
     await expect(wf.decide('approve', decision)).rejects.toMatchObject({ code: 'INVALID_STATE' })
     await under.runDue()
-    await expect(wf.decide('approve', { ...decision, data: {} as never })).rejects.toMatchObject({
-      code: 'INPUT_INVALID',
-    })
+    const misfit = wf.decide('approve', { ...decision, data: {} as never })
+    await expect(misfit).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(misfit).rejects.toThrow(
+      new RegExp(`^The data of the decision on step approve of document-approval ${wf.id} is not valid: `),
+    )
+    await expect(misfit).rejects.toThrow(/ Nothing was recorded\.$/)
     await expect(wf.decide('approve', { ...decision, by: '' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
     const [waiting] = await wf.currentExecutions()
     await under.geneva.decide(waiting?.id ?? '', decision)
@@ -265,7 +268,9 @@ forEachDatabase('a step that waits', database => {
 
   it('refuses a signal that nobody waits for, or that does not fit', async () => {
     const wf = await under.geneva.start(Parcel)
-    await expect(wf.signal('delivered', {} as never)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    const misfit = wf.signal('delivered', {} as never)
+    await expect(misfit).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(misfit).rejects.toThrow(/^The payload of the signal delivered of parcel .* Nothing was recorded\.$/)
     await expect(under.geneva.signal(wf.id, 'lost', {})).rejects.toThrow('It waits for: delivered.')
     await wf.cancel()
     await expect(wf.signal('delivered', { signedBy: 'Bob' })).rejects.toMatchObject({ code: 'INVALID_STATE' })

@@ -17,8 +17,22 @@ class Signup extends Workflow {
   }
 }
 
+class Booking extends Workflow {
+  static {
+    this.step('seat', { compensate: { step: 'free', retry: 1 } })
+    this.step('board', { onException: 'rollback' })
+  }
+  seat() {}
+  free() {
+    throw new Error('the seat is stuck')
+  }
+  board() {
+    throw new Error('no plane')
+  }
+}
+
 forEachDatabase('geneva events', database => {
-  const under = useGeneva(database, { workflows: [Signup] })
+  const under = useGeneva(database, { workflows: [Signup, Booking] })
 
   it('prints what happened, and what happens', { timeout: 60_000 }, async () => {
     const { id } = await under.geneva.start(Signup)
@@ -49,5 +63,12 @@ forEachDatabase('geneva events', database => {
     const next = await under.geneva.start(Signup)
     await watching.says(`"workflowId":"${next.id}"`)
     expect(await watching.stop()).toBe(0)
+  })
+  it('prints that a compensation was given up, and why', async () => {
+    const { id } = await under.geneva.start(Booking)
+    await under.runDue()
+    const people = await shell.run('events', moduleFor(under.url), '--workflow', id, '--type', 'step.failed')
+    expect(people).toMatchObject({ code: 0, stderr: '' })
+    expect(people.stdout).toContain(`Booking ${id}, seat, compensation_failed, Error: the seat is stuck\n`)
   })
 })

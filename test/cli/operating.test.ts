@@ -38,7 +38,7 @@ forEachDatabase('an operator', database => {
   it('stuck tells what stands still, by its exit code as well', async () => {
     const now = await geneva('stuck', '--for', '0 ms')
     expect(now).toMatchObject({ code: 3, stdout: expect.stringMatching(/^paused {8}Signup \d+\n {2}Paused since/) })
-    expect(await geneva('stuck')).toMatchObject({ code: 0, stdout: 'Nothing is stuck.\n' })
+    expect(await geneva('stuck')).toMatchObject({ code: 0, stdout: 'Nothing is stuck for 10 minutes or longer.\n' })
   })
 
   it('health is ready with a database that answers, and says that nobody works', async () => {

@@ -128,7 +128,9 @@ forEachDatabase('commands', database => {
     const shown = (await app.run('show', failing)).stdout
     expect(shown).toMatch(new RegExp(`^Order ${failing} \\(paused\\)\n\n✓ +reserve +completed\n│\n✗ +charge +failed`))
     expect(shown).toContain('about Order 1 · started ')
-    expect(shown).toMatch(/Timeline: .*\n {2}reserve +█.*✓ .*completed\n {2}charge +█.*✗ .*RangeError: card .*declined/)
+    expect(shown).toMatch(
+      /Timeline: .*\n {2}reserve +░*█.*✓ .*completed\n {2}charge +░*█.*✗ .*RangeError: card .*declined/,
+    )
     expect(shown).not.toContain('\u001b')
     const document = await app.json('show', failing)
     expect(workflowDetail.parse(document.workflow)).toMatchObject({ input: { fail: true }, actions: expect.any(Array) })
@@ -189,7 +191,7 @@ forEachDatabase('commands', database => {
 
     expect((await app.run('pause', id)).stdout).toBe(`Order ${id} is now paused.\n`)
     const resolved = await app.run('resolve', id, '--output', '{"paid":true}', '--by', 'ann', '--reason', 'by phone')
-    expect(resolved.stdout).toBe(`Order ${id}: what had failed resolved. It is now ready.\n`)
+    expect(resolved.stdout).toBe(`Order ${id}: what had failed resolved. It is now paused.\n`)
     expect(workflowDetail.parse(await app.json('pause', id)).state).toBe('paused')
     expect((await app.run('resume', id, '--dry-run')).stdout).toContain('It is paused, and may be asked to resume')
     expect((await app.json('resume', id)).state).toBe('ready')
@@ -203,6 +205,13 @@ forEachDatabase('commands', database => {
     await app.work()
     const { workflow } = await app.json('show', id)
     expect(workflow.state).toBe('canceled')
+    for (const args of [[], ['--dry-run'], ['--yes']]) {
+      expect(await app.run('cancel', id, ...args)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `geneva: Workflow ${id} is canceled: cannot cancel it. It has ended.\n`,
+      })
+    }
     const events = (await app.run('events', '--workflow', id)).stdout
     expect(events).toContain('by phone, by ann')
 

@@ -126,6 +126,21 @@ forEachDatabase('query plans', database => {
     })
   }
 
+  it('find since when workflows stand still, and what went wrong, without reading all of them', async () => {
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    const plans = await plansOf(async () => {
+      const { rows } = await store.housekeeping.findStuck(0, 100)
+      const paused = rows.filter(({ kind }) => kind === 'paused').map(({ workflowId }) => workflowId)
+      expect(paused).toHaveLength(30)
+      await store.views.asides(paused, paused)
+    })
+    const looks = plans.filter(({ text }) => text.includes("('paused', 'dlq')") || text.includes('error_class'))
+    expect(looks).toHaveLength(2)
+    // There is no letter here, and an empty table is read rather than searched.
+    const lines = looks.flatMap(({ plan }) => plan).filter(line => !line.includes('table=l '))
+    expect(lines.filter(line => planner.scan.test(line))).toEqual([])
+  })
+
   it('go through a line in its order, and read no more of it than they take', async () => {
     const context = new SqlContext(real, tables({}))
     const request = { workerId: 'w1', sources: [], limit: 10 }

@@ -58,6 +58,8 @@ forEachDatabase('looking over HTTP', database => {
       ['type=none', []],
       ['createdAfter=2100-01-01', []],
       ['createdBefore=2000-01-01T00:00:00Z', []],
+      ['olderThanMs=3600000', []],
+      ['newerThanMs=3600000&type=wide', ['wide']],
     ])('by %s find what fits', async (query, names) => {
       const { body } = await api.get(`/workflows?${query}`)
       const wanted = names.map(name => ids[name])

@@ -491,9 +491,9 @@ export class Model {
       return
     }
     if (this.isOver) return
-    // Once a step has declared it finished, nothing new is due, and no place goes to the next.
+    // Once a step has declared it finished, nothing new is due, no place goes to the next, and what waits for items ends with the workflow.
     const isDeclared = this.cause === 'finishing'
-    while (this.#endJoined() || (!isDeclared && this.#scheduleDue()));
+    while (!isDeclared && (this.#endJoined() || this.#scheduleDue()));
     for (const node of this.all()) {
       if (!isDeclared && node.state === 'waiting' && node.each === null) this.#fillPlaces(node)
     }

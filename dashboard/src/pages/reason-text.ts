@@ -21,7 +21,8 @@ const sentences: Readonly<Record<string, (reason: Reason) => string>> = {
   child: ({ workflowId }) => `waits for workflow ${workflowId}`,
   items: ({ open }) => `${count(Number(open))} of its items are not done`,
   place: ({ limit }) => `waits until another item is done${limit ? `: ${limit} run at once` : ''}`,
-  people: ({ prompt, assignTo }) => `${list(assignTo) || 'somebody'} has to decide${prompt ? `: ${prompt}` : ''}`,
+  people: ({ prompt, assignTo, quorum, confirmedBy, until }) =>
+    `${list(assignTo) || 'somebody'} has to decide${confirmations(quorum, confirmedBy)}${when(' until', until)}${prompt ? `: ${prompt}` : ''}`,
   signal: ({ name }) => `waits for the signal ${name}`,
   outside: () => 'waits for something outside',
   backoff: ({ failures, attempts, until, error }) =>
@@ -39,6 +40,12 @@ function list(names: unknown): string {
   if (!Array.isArray(names)) return ''
   const more = names.length > 5 ? ` and ${count(names.length - 5)} more` : ''
   return `${names.slice(0, 5).join(', ')}${more}`
+}
+
+/** Of one person nobody counts. */
+function confirmations(quorum: unknown, confirmedBy: unknown): string {
+  if (!Array.isArray(confirmedBy) || Number(quorum) < 2) return ''
+  return ` (${confirmedBy.length} of ${quorum} confirmed${confirmedBy.length > 0 ? `: ${list(confirmedBy)}` : ''})`
 }
 
 function when(word: string, iso: unknown): string {

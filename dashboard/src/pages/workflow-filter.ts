@@ -17,18 +17,18 @@ interface Age {
   readonly name: string
   readonly label: string
   readonly ms: number
-  readonly side: 'createdAfter' | 'createdBefore'
+  readonly side: 'newerThanMs' | 'olderThanMs'
 }
 
 const hour = 3_600_000
 
 export const ages: readonly Age[] = [
-  { name: 'hour', label: 'started in the last hour', ms: hour, side: 'createdAfter' },
-  { name: 'day', label: 'started in the last day', ms: 24 * hour, side: 'createdAfter' },
-  { name: 'week', label: 'started in the last week', ms: 168 * hour, side: 'createdAfter' },
-  { name: 'older-day', label: 'older than a day', ms: 24 * hour, side: 'createdBefore' },
-  { name: 'older-week', label: 'older than a week', ms: 168 * hour, side: 'createdBefore' },
-  { name: 'older-month', label: 'older than 30 days', ms: 720 * hour, side: 'createdBefore' },
+  { name: 'hour', label: 'started in the last hour', ms: hour, side: 'newerThanMs' },
+  { name: 'day', label: 'started in the last day', ms: 24 * hour, side: 'newerThanMs' },
+  { name: 'week', label: 'started in the last week', ms: 168 * hour, side: 'newerThanMs' },
+  { name: 'older-day', label: 'older than a day', ms: 24 * hour, side: 'olderThanMs' },
+  { name: 'older-week', label: 'older than a week', ms: 168 * hour, side: 'olderThanMs' },
+  { name: 'older-month', label: 'older than 30 days', ms: 720 * hour, side: 'olderThanMs' },
 ]
 
 export function filterFrom(query: URLSearchParams): WorkflowFilter {
@@ -45,13 +45,11 @@ export function filterFrom(query: URLSearchParams): WorkflowFilter {
   }
 }
 
-/** What the server is asked. The hour is rounded to a minute, so that looking again is the same question. */
-export function askedOf({ age, ...rest }: WorkflowFilter, now: number): Query {
+/** What the server is asked. It counts an age back from the time of the database: the clock here may be wrong. */
+export function askedOf({ age, ...rest }: WorkflowFilter): Query {
   const chosen = ages.find(({ name }) => name === age)
   const asked = Object.fromEntries(Object.entries(rest).filter(([, value]) => value.length > 0))
-  if (chosen === undefined) return asked
-  const moment = new Date(Math.floor(now / 60_000) * 60_000 - chosen.ms)
-  return { ...asked, [chosen.side]: moment.toISOString() }
+  return chosen === undefined ? asked : { ...asked, [chosen.side]: String(chosen.ms) }
 }
 
 export function isEmptyFilter(filter: WorkflowFilter): boolean {

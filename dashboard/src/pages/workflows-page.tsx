@@ -19,7 +19,7 @@ const pageSize = 50
 
 export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterFrom(query)
-  const asked = askedOf(filter, Date.now())
+  const asked = askedOf(filter)
   const paging = usePaging(query.toString())
   const workflows = useWorkflows(asked, paging.cursor, pageSize)
   return (

@@ -1,10 +1,11 @@
 /** What may be asked of lists of workflows by name, without any class at hand. Checked before it reaches the store. */
 import { checkKey } from '../../engine/check-key.ts'
 import { InvalidArgumentError } from '../../errors.ts'
+import { type Duration, toMilliseconds } from '../../primitives/duration.ts'
 import { optionNames, refuseUnknownOptions } from '../../primitives/refuse-unknown-options.ts'
 import type { HeroKey } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import type { ViewFilter } from '../../store/view-store.ts'
+import type { TimeRange, ViewFilter } from '../../store/view-store.ts'
 import { type StateFilter, statesFrom } from '../workflow-list.ts'
 
 export interface ViewOptions {
@@ -22,6 +23,10 @@ export interface ViewOptions {
   readonly error?: string
   readonly createdAfter?: Date
   readonly createdBefore?: Date
+  /** Started at least so long ago, by the clock of the database. */
+  readonly olderThan?: Duration
+  /** Started within so long, by the clock of the database. */
+  readonly newerThan?: Duration
   /** The id of a workflow, or the beginning of the id of a hero. */
   readonly q?: string
   /** Workflows that nodes of this one have started. */
@@ -51,6 +56,8 @@ const knownOfView = optionNames<ViewOptions>({
   error: 0,
   createdAfter: 0,
   createdBefore: 0,
+  olderThan: 0,
+  newerThan: 0,
   q: 0,
   parent: 0,
 })
@@ -62,9 +69,9 @@ export function refuseUnknownOfPage(what: string, options: PageOptions, others: 
   refuseUnknownOptions(what, options, [...others, ...knownOfPage])
 }
 
-export function viewFilterFrom(store: Store, options: ViewOptions & PageOptions): ViewFilter {
+export async function viewFilterFrom(store: Store, options: ViewOptions & PageOptions): Promise<ViewFilter> {
   refuseUnknownOfPage('The filter of workflows', options, knownOfView)
-  const { type, hero, tag, at, error, createdAfter, createdBefore, q, parent } = options
+  const { type, hero, tag, at, error, q, parent } = options
   const state = options.state ?? (at !== undefined ? 'active' : error === undefined ? undefined : errorStates)
   if (parent !== undefined && !store.isId(parent)) throw new InvalidArgumentError(`${JSON.stringify(parent)} is no id.`)
   return {
@@ -76,10 +83,24 @@ export function viewFilterFrom(store: Store, options: ViewOptions & PageOptions)
     ...(tag === undefined ? {} : { tag: checkKey(tag, 'The tag') }),
     ...(at === undefined ? {} : { at: checkKey(at, 'The step') }),
     ...(error === undefined ? {} : { errorText: textFrom(error, 'The error') }),
-    ...(createdAfter === undefined ? {} : { createdAfter: microsOf(createdAfter, 'createdAfter') }),
-    ...(createdBefore === undefined ? {} : { createdBefore: microsOf(createdBefore, 'createdBefore') }),
+    ...(await timeRangeFrom(store, options)),
     ...(q === undefined || q === '' ? {} : { search: textFrom(q, 'What is searched for') }),
     ...(parent === undefined ? {} : { parentId: parent }),
+  }
+}
+
+/** Ages are counted back from the time of the database: workflows are stamped by it, and the clock here may be another. */
+async function timeRangeFrom(store: Store, options: ViewOptions): Promise<TimeRange> {
+  const { createdAfter, createdBefore, olderThan, newerThan } = options
+  const ages = [olderThan, newerThan]
+  const now = ages.every(age => age === undefined) ? 0 : await store.now()
+  const ago = (age: Duration | undefined, what: string) =>
+    age === undefined ? [] : [now - toMilliseconds(age, what) * 1000]
+  const after = [...microsOf(createdAfter, 'createdAfter'), ...ago(newerThan, 'newerThan')]
+  const before = [...microsOf(createdBefore, 'createdBefore'), ...ago(olderThan, 'olderThan')]
+  return {
+    ...(after.length === 0 ? {} : { createdAfter: Math.max(...after) }),
+    ...(before.length === 0 ? {} : { createdBefore: Math.min(...before) }),
   }
 }
 
@@ -132,8 +153,9 @@ function textFrom(text: string, what: string): string {
   return checkKey(text.slice(0, maxText), what)
 }
 
-function microsOf(date: Date, what: string): number {
+function microsOf(date: Date | undefined, what: string): number[] {
+  if (date === undefined) return []
   const time = date instanceof Date ? date.getTime() : Number.NaN
-  if (Number.isFinite(time)) return time * 1000
+  if (Number.isFinite(time)) return [time * 1000]
   throw new InvalidArgumentError(`${what} must be a valid Date.`)
 }

@@ -26,7 +26,7 @@ export interface WorkflowSummary {
   /** Of the first of its nodes that waits or runs; `null` where there is none. */
   readonly priority: number | null
   readonly queue: string | null
-  /** The newest error of a step, for a workflow that has not finished. */
+  /** The newest error that no later attempt of its step has got over, for a workflow that has not finished. */
   readonly error: string | null
   /** Of a resumable step that has said how many items there are. */
   readonly progress: { readonly done: number; readonly total: number } | null
@@ -44,7 +44,7 @@ export const countCap = 10_000
 
 export async function listSummaries(store: Store, options: ViewOptions & PageOptions): Promise<Page<WorkflowSummary>> {
   const limit = limitFrom(options.limit)
-  const filter = viewFilterFrom(store, options)
+  const filter = await viewFilterFrom(store, options)
   const found: WorkflowSnapshot[] = []
   const next = await inStretches(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
     const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
@@ -58,7 +58,7 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
 
 /** Stops at 10,000, and when it has looked for too long. */
 export async function countWorkflows(store: Store, options: ViewOptions): Promise<CappedCount> {
-  const filter = viewFilterFrom(store, options)
+  const filter = await viewFilterFrom(store, options)
   let count = 0
   const next = await inStretches(store, filter, null, async (stretch, window) => {
     const page = await store.views.count(stretch, { limit: countCap - count, window })

@@ -46,9 +46,10 @@ export async function findStuck(
   const paused = await read(
     'paused',
     sql`select w.state as standing, w.id as workflow_id, w.type, coalesce((select max(h.node_name) from ${history} h where h.workflow_id = w.id and h.node = w.blocked_by), w.blocked_by,
-        (select min(coalesce(l.node_name, l.node)) from ${letters} l where l.workflow_id = w.id and l.state = 'open')) as node, coalesce(w.paused_at, w.created_at) as since
-      from ${workflows} w where w.${raw(rareStateCondition)} and w.state in ('paused', 'dlq') and coalesce(w.paused_at, w.created_at) <= ${before}
-      order by w.id limit ${limit}`,
+        (select min(coalesce(l.node_name, l.node)) from ${letters} l where l.workflow_id = w.id and l.state = 'open')) as node, w.since
+      from (select p.id, p.state, p.type, p.blocked_by, ${stoppedAt(context)} as since from ${workflows} p
+        where p.${raw(rareStateCondition)} and p.state in ('paused', 'dlq')) w
+      where w.since <= ${before} order by w.id limit ${limit}`,
   )
   const served = await servedHandlers(context)
   const classified = unclaimed.map(row =>
@@ -56,6 +57,15 @@ export async function findStuck(
   )
   const clock = await context.read(sql`select ${context.now} as database_now`)
   return { now: clock[0] ? int(clock[0], 'database_now') : 0, rows: [...classified, ...held, ...lost, ...paused] }
+}
+
+/**
+ * The row knows only since when it is paused. The event by which it came into the dead letter queue is among its last, so it is
+ * looked for from the end.
+ */
+function stoppedAt({ tables }: SqlContext): Sql {
+  return sql`coalesce(p.paused_at, (select v.at from ${tables.events} v where v.workflow_id = p.id and v.to_state = p.state
+    and v.execution_id is null order by v.id desc limit 1), p.created_at)`
 }
 
 function stuckRow(kind: StuckKind, row: Row): StuckRow {

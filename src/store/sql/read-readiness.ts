@@ -34,7 +34,8 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
     selectHolders(context),
     ...(ids.length === 0 ? [] : selectStandings(context, [...new Set(ids)])),
   ])
-  const [workflows = [], active = [], latest = [], fanIns = [], changes = [], children = [], letters = []] = rest
+  const [workflows = [], active = [], latest = [], fanIns = [], changes = [], children = [], ...more] = rest
+  const [letters = [], confirmed = []] = more
   const rowsOf = grouped(active, standingRow)
   const isForward = (row: Row) => text(row, 'kind') === 'forward'
   const latestOf = grouped(latest.filter(isForward), row => [text(row, 'node'), standingEnd(row)] as const)
@@ -45,6 +46,10 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
   const changeOf = grouped(changes, stateChange)
   const lettersOf = grouped(letters, letterRecord)
+  const confirmedOf = grouped(confirmed, row => ({
+    executionId: text(row, 'execution_id'),
+    by: text(row, 'decided_by'),
+  }))
   const childrenOf = grouped(children, row => [text(row, 'id'), childStanding(row)] as const)
   return {
     now: clock[0] ? int(clock[0], 'now') : 0,
@@ -62,6 +67,7 @@ export async function readReadiness(context: SqlContext, ids: readonly string[])
         change: changeOf.get(workflow.id)?.[0] ?? null,
         children: new Map(childrenOf.get(workflow.id) ?? []),
         letters: lettersOf.get(workflow.id) ?? [],
+        confirmed: confirmedOf.get(workflow.id) ?? [],
       }
     }),
   }
@@ -76,6 +82,7 @@ function selectStandings(context: SqlContext, ids: readonly string[]): Sql[] {
     selectChanges(context, ids),
     selectChildren(context, ids),
     selectStandingLetters(context, ids),
+    selectConfirmed(context, ids),
   ]
 }
 
@@ -135,6 +142,12 @@ function selectChildren(context: SqlContext, ids: readonly string[]): Sql {
   return sql`select c.parent_id as workflow_id, c.id, c.type, c.state
     from ${context.tables.workflows} c
     where ${context.among(raw('c.parent_id'), ids)} and c.state not in ${raw(endedStates)}`
+}
+
+/** Also of executions that have ended: a workflow has few decisions. */
+function selectConfirmed(context: SqlContext, ids: readonly string[]): Sql {
+  return sql`select d.workflow_id, d.execution_id, d.decided_by from ${context.tables.decisions} d
+    where ${context.among(raw('d.workflow_id'), ids)} and d.decision = 'confirmed' order by d.id`
 }
 
 function standingRow(row: Row): StandingRow {

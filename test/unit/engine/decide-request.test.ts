@@ -71,6 +71,13 @@ describe('pause', () => {
   })
 })
 
+it('a pause is refused while the workflow is finishing, and says so', () => {
+  const situation = facts({ state: 'ready', finishing: true, active: [row()] })
+  expect(() => pause(situation)).toThrow(
+    'Workflow 7 is performing: cannot pause it. It is finishing: nothing new begins, and what still runs is waited for.',
+  )
+})
+
 describe('resume', () => {
   it('lets go what is held', () => {
     const change = resume(facts({ state: 'paused', pauseCause: 'request', active: [held] }))

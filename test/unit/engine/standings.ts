@@ -27,6 +27,7 @@ export function standingOf(given: Standing): WorkflowStanding {
     change: given.change ?? null,
     children: given.children ?? new Map(),
     letters: given.letters ?? [],
+    confirmed: given.confirmed ?? [],
   }
 }
 

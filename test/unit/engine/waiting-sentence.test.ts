@@ -116,7 +116,7 @@ const sentences: readonly (readonly [string, Standing, string])[] = [
   [
     'was declared finished while it was paused',
     { workflow: { ...paused, pauseCause: 'finishing' }, change: { at: noon, by: 'ann', reason: null } },
-    'It was paused at 2026-01-01 11:59:00 UTC by ann, and a step has declared it finished since.',
+    'It was paused at 2026-01-01 11:59:00 UTC by ann, and finishes when it is resumed.',
   ],
   [
     'is being canceled',
@@ -130,7 +130,7 @@ const sentences: readonly (readonly [string, Standing, string])[] = [
   [
     'is being finished',
     { workflow: { finishing: true }, active: [rowOf('a', { startedAt: null })] },
-    'A step has declared it finished, and what still runs is waited for; step a is run by worker worker on host-1.',
+    'It is finishing, and what still runs is waited for; step a is run by worker worker on host-1.',
   ],
   [
     'has finished',

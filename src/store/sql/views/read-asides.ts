@@ -8,7 +8,10 @@ import { raw, sql } from '../sql.ts'
 
 const rowsShown = 5
 
-/** `withErrors`: those of the ids whose newest error is wanted, because looking for it costs a look at their history. */
+/**
+ * `withErrors`: those of the ids whose newest error is wanted, because looking for it costs a look at their history. What a later
+ * attempt has got over, or was left out, is no trouble any more.
+ */
 export async function readAsides(
   context: SqlContext,
   ids: readonly string[],
@@ -29,7 +32,10 @@ export async function readAsides(
       : [
           sql`select r.* from (select e.workflow_id, coalesce(e.node_name, e.node) as name, e.error_class, e.error_message,
             row_number() over (partition by e.workflow_id order by e.ended_at desc, e.id desc) as place
-            from ${history} e where ${context.among(raw('e.workflow_id'), withErrors)} and e.error_class is not null) r
+            from ${history} e where ${context.among(raw('e.workflow_id'), withErrors)} and e.error_class is not null
+              and e.state not in ('completed', 'skipped') and not exists
+                (select 1 from ${history} l where ${context.among(raw('l.workflow_id'), withErrors)} and l.workflow_id = e.workflow_id
+                  and l.node = e.node and l.kind = e.kind and l.attempt = e.attempt + 1)) r
           where r.place = 1`,
         ]),
   ])

@@ -3,6 +3,7 @@
  * stay as they are, also where the code is newer than they are.
  */
 import type { Explanation, NodeReadiness, WaitReason } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
@@ -59,11 +60,11 @@ function wordsFor(reason: WaitReason): string {
     case 'place':
       return 'for a place'
     case 'backoff':
-      return `failure ${reason.failures}, again at ${reason.until.toISOString()}`
+      return `failure ${reason.failures}, again at ${describeTime(reason.until)}`
     case 'time':
-      return `until ${reason.until.toISOString()}`
+      return `until ${describeTime(reason.until)}`
     case 'no_worker':
-      return `due since ${reason.since.toISOString()}, no live worker has its code`
+      return `due since ${describeTime(reason.since)}, no live worker has its code`
     case 'queue_paused':
       return `queue ${reason.queue} is paused`
     case 'limit':

@@ -3,8 +3,8 @@ import { Option } from 'commander'
 import type { Geneva, Page, ViewOptions, WorkflowSummary } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
 import { type FilterFlags, filterFrom, filtering, spanOf } from './filter-options.ts'
+import { shortSpan } from './span-text.ts'
 import { lineWidth, paintState, printJson, say, styled, table } from './terminal.ts'
-import { shortSpan } from './time-text.ts'
 import { type Look, watchScreen } from './watch-screen.ts'
 
 interface Flags extends Shared, FilterFlags {

@@ -37,12 +37,12 @@ describe('a workflow', () => {
     const workflow = await dashboard.geneva.start(Patient)
     await dashboard.under.runDue()
     await go(`workflows/${workflow.id}`)
-    await act('Pause', 'Pause', 'the month is not over')
+    await act('Pause', 'Pause the workflow', 'the month is not over')
     await sees(page, 'Paused.')
     expect(await stateOf(workflow.id)).toBe('paused')
     const paused = (await workflow.events()).find(({ type }) => type === 'workflow.paused')
     expect(paused).toMatchObject({ by: 'local', reason: 'the month is not over' })
-    await act('Resume')
+    await act('Resume', 'Resume the workflow')
     expect(await stateOf(workflow.id)).toBe('ready')
   })
 
@@ -69,7 +69,7 @@ describe('a workflow', () => {
   it('is aborted', async () => {
     const workflow = await dashboard.geneva.start(Patient)
     await go(`workflows/${workflow.id}`)
-    await act('Abort')
+    await act('Abort', 'Abort the workflow')
     expect(await stateOf(workflow.id)).toBe('aborted')
   })
 

@@ -1,7 +1,9 @@
 /** Where the boxes of a drawn graph stand: above and beside each other as they depend on each other, however many there are. */
 import { describe, expect, it } from 'vitest'
-import { arrange, boxSize } from '../../dashboard/src/graph/arrange.ts'
+import { arrange } from '../../dashboard/src/graph/arrange.ts'
 import { layOut } from '../../dashboard/src/graph/lay-out.ts'
+
+const boxSize = { width: 188, height: 58 }
 
 function chain(length: number) {
   const shapes = Array.from({ length }, (_, at) => ({ id: `n${at}`, ...boxSize }))
@@ -58,10 +60,10 @@ describe('boxes', () => {
       const { shapes } = chain(many + 1)
       return viewOf({ shapes, lines: shapes.slice(1).map(({ id }) => ({ from: 'n0', to: id })) })
     }
-    const { viewport, places, map } = arrange(beside(3), 343)
+    const { viewport, places, box, map } = arrange(beside(3), 343)
     const [left, right] = [Math.min, Math.max].map(pick => pick(...[...places.values()].map(({ x }) => x)))
     expect((left ?? 0) * viewport.zoom + viewport.x).toBeGreaterThanOrEqual(0)
-    expect(((right ?? 0) + boxSize.width) * viewport.zoom + viewport.x).toBeLessThanOrEqual(343)
+    expect(((right ?? 0) + box.width) * viewport.zoom + viewport.x).toBeLessThanOrEqual(343)
     expect(map).toBeNull()
     expect(arrange(beside(7), 343).map).not.toBeNull()
   })

@@ -5,7 +5,7 @@ import { useMemo } from 'react'
 import type { GraphEdge, GraphView } from '../api/types.ts'
 import { lookOf } from '../ui/state-look.ts'
 import { useWidth } from '../ui/width.ts'
-import { type Arrangement, arrange, boxSize } from './arrange.ts'
+import { type Arrangement, arrange } from './arrange.ts'
 import { describeNode, stateOf } from './describe-node.ts'
 import { type BoxNode, NodeBox } from './node-box.tsx'
 
@@ -79,7 +79,7 @@ function shapeOf({ nodes, edges }: GraphView): string {
 
 function boxesOf(view: GraphView, arrangement: Arrangement | null, chosen: string | null): BoxNode[] {
   if (arrangement === null) return []
-  const { places, direction } = arrangement
+  const { places, direction, box } = arrangement
   return view.nodes.map(node => ({
     id: node.id,
     type: 'box',
@@ -87,7 +87,7 @@ function boxesOf(view: GraphView, arrangement: Arrangement | null, chosen: strin
     data: { node, direction },
     selected: node.id === chosen,
     ariaLabel: describeNode(node),
-    ...boxSize,
+    ...box,
   }))
 }
 

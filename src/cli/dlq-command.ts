@@ -2,6 +2,7 @@
 import { Option } from 'commander'
 import { wireLetter, wireLetterDetail } from '../http/wire-values.ts'
 import { type DeadLetter, type DiscardOptions, type Geneva, isGenevaError } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import {
   AppCommand,
   type Asker,
@@ -196,11 +197,11 @@ function textOf(letter: DeadLetter, input: unknown): string {
   const { kind, createdAt, state, handledAt, handledBy, handledReason, error } = letter
   const by = handledBy === null ? '' : ` by ${handledBy}`
   const why = handledReason === null ? '' : `: ${handledReason}`
-  const handled = handledAt === null ? 'Open.' : `${state} at ${handledAt.toISOString()}${by}${why}`
+  const handled = handledAt === null ? 'Open.' : `${state} at ${describeTime(handledAt)}${by}${why}`
   const worked = input === null ? 'none of its own' : JSON.stringify(input)
   return [
     lineOf(letter),
-    `Given up at ${createdAt.toISOString()}.`,
+    `Given up at ${describeTime(createdAt)}.`,
     handled,
     ...(kind === 'compensate' ? [] : [`Input: ${worked}`]),
     ...(error?.stack ? [error.stack] : []),

@@ -1,5 +1,6 @@
 /** `geneva events`: prints the record of events, as lines for people or one JSON document each, and goes on if asked to. */
 import type { EventName, GenevaEvent } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 
@@ -57,7 +58,7 @@ function lineOf(event: GenevaEvent): string {
   const payload = 'payload' in event ? jsonOf(event.payload) : ''
   const outcome = 'outcome' in event ? (event.outcome ?? '') : ''
   const more = [step, outcome, error, payload, reason ?? '', by === null ? '' : `by ${by}`].filter(text => text !== '')
-  const head = `${position} ${at.toISOString()} ${type} ${workflow === '' ? 'workflow' : workflow} ${workflowId}`
+  const head = `${position} ${describeTime(at)} ${type} ${workflow === '' ? 'workflow' : workflow} ${workflowId}`
   return [head, ...more.map(text => text.split('\n')[0])].join(', ')
 }
 

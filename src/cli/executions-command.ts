@@ -3,8 +3,8 @@ import { Option } from 'commander'
 import { executionStates } from '../client/views/execution-list.ts'
 import type { ExecutionListOptions, ExecutionSummary, Geneva, Page } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { shortSpan } from './span-text.ts'
 import { lineWidth, printJson, say, styled, table } from './terminal.ts'
-import { shortSpan } from './time-text.ts'
 
 interface Flags extends Shared {
   readonly state?: ExecutionSummary['state'][]

@@ -4,6 +4,7 @@
  */
 import { confirmationsIn } from '../engine/waiting-sentence.ts'
 import type { Explanation, NodeReadiness, WaitReason } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
@@ -60,11 +61,11 @@ function wordsFor(reason: WaitReason): string {
     case 'place':
       return 'for a place'
     case 'backoff':
-      return `failure ${reason.failures}, again at ${reason.until.toISOString()}`
+      return `failure ${reason.failures}, again at ${describeTime(reason.until)}`
     case 'time':
-      return `until ${reason.until.toISOString()}`
+      return `until ${describeTime(reason.until)}`
     case 'no_worker':
-      return `due since ${reason.since.toISOString()}, no live worker has its code`
+      return `due since ${describeTime(reason.since)}, no live worker has its code`
     case 'queue_paused':
       return `queue ${reason.queue} is paused`
     case 'limit':
@@ -86,6 +87,6 @@ function wordsFor(reason: WaitReason): string {
 function peopleIn(reason: Extract<WaitReason, { kind: 'people' }>): string {
   const { assignTo, confirmedBy, quorum, until } = reason
   const made = confirmedBy.length > 0 || quorum > 1 ? [confirmationsIn(reason)] : []
-  const latest = until === null ? [] : [`until ${until.toISOString()}`]
+  const latest = until === null ? [] : [`until ${describeTime(until)}`]
   return [`for ${assignTo.length > 0 ? assignTo.join(', ') : 'people'} to decide`, ...made, ...latest].join(', ')
 }

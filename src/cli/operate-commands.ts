@@ -1,6 +1,7 @@
 /** `geneva stuck`, `geneva stats` and `geneva health`: what operators ask. None of them changes a workflow. */
 import type { Health, NodeStats, Stats, StuckWork } from '../index.ts'
 import { describeSpan } from '../primitives/describe-span.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { answerIsNo } from './exit-codes.ts'
 import { spanOf } from './filter-options.ts'
@@ -74,7 +75,7 @@ function stuckLine({ kind, name, workflowId, why }: StuckWork): string {
 }
 
 function statsText({ since, until, executions, sampled, slowest, bottlenecks, failures, queues }: Stats): string {
-  const span = `${since.toISOString()} to ${until.toISOString()}`
+  const span = `${describeTime(since)} to ${describeTime(until)}`
   const parts = [`${executions} executions${sampled ? ' (the newest only)' : ''}, ${span}`]
   const add = (heading: string, lines: readonly string[]) => {
     if (lines.length > 0) parts.push([heading, ...lines.slice(0, longestList).map(line => `  ${line}`)].join('\n'))

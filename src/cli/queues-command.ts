@@ -1,5 +1,6 @@
 /** `geneva queues`: what stands in each queue, and holding one up. What is paused stays so until somebody resumes it. */
 import type { Geneva, QueueStatus } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Asker, asked, asking, type Shared, withGeneva } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
@@ -84,5 +85,6 @@ function lineOf(queue: QueueStatus): string {
 function pauseOf({ pausedAt, pausedBy, pauseReason }: QueueStatus): string {
   const by = pausedBy === null ? '' : ` by ${pausedBy}`
   const why = pauseReason === null ? '' : `: ${pauseReason}`
-  return `PAUSED since ${pausedAt?.toISOString()}${by}${why}`
+  const since = pausedAt === null ? '' : ` since ${describeTime(pausedAt)}`
+  return `PAUSED${since}${by}${why}`
 }

@@ -1,6 +1,7 @@
 /** `geneva requests`: who paused, resumed or limited queues and schedules, or removed workflows, and why. It changes nothing. */
 import { Option } from 'commander'
 import type { RequestView } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
 import { printJson, say, styled, table } from './terminal.ts'
 
@@ -47,7 +48,7 @@ export function requestsCommand(): AppCommand {
 function textOf(requests: readonly RequestView[]): string {
   return table(
     [
-      { title: 'WHEN', of: ({ at }) => at.toISOString() },
+      { title: 'WHEN', of: ({ at }) => describeTime(at) },
       { title: 'WHAT', of: ({ action }) => action },
       { title: 'ABOUT', of: ({ name }) => name ?? '' },
       { title: 'BY', of: ({ by }) => by ?? '' },

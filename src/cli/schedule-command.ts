@@ -1,5 +1,6 @@
 /** `geneva schedule`: what is started by the clock, and holding it up. Starting one now needs the code, the rest does not. */
 import type { ScheduleStatus } from '../index.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { AppCommand, type Asker, asked, asking, type Shared, withApp, withGeneva } from './app-command.ts'
 import { printJson, say, styled, table } from './terminal.ts'
 
@@ -109,6 +110,6 @@ function whenOf({ cron, timeZone, everyMs }: ScheduleStatus): string {
 }
 
 function nextOf({ nextAt, pausedBy, pauseReason }: ScheduleStatus): string {
-  if (nextAt !== null) return nextAt.toISOString()
+  if (nextAt !== null) return describeTime(nextAt)
   return `paused${pausedBy === null ? '' : ` by ${pausedBy}`}${pauseReason === null ? '' : `: ${pauseReason}`}`
 }

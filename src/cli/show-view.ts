@@ -8,7 +8,8 @@ import { grouped } from '../drawing/box-label.ts'
 import { cutTo, padTo, printable, widthOf, wrapped } from '../drawing/printable-text.ts'
 import { lookOf } from '../drawing/state-look.ts'
 import type { Execution, Explanation, HeroReference, StepProgress } from '../index.ts'
-import { shortSpan, timeText } from './time-text.ts'
+import { describeTime } from '../primitives/describe-time.ts'
+import { shortSpan } from './span-text.ts'
 
 export interface ShownWorkflow {
   /** The graph with its title, drawn for this width. */
@@ -53,7 +54,7 @@ function factLines({ hero, createdAt, endedAt }: ShownWorkflow, { width, now, fa
     endedAt === null
       ? `${shortSpan(now.getTime() - createdAt.getTime())} ago`
       : `ended after ${shortSpan(endedAt.getTime() - createdAt.getTime())}`
-  return [faint(cutTo([...about, `started ${timeText(createdAt)}`, ended].join(' · '), width, '…'))]
+  return [faint(cutTo([...about, `started ${describeTime(createdAt)}`, ended].join(' · '), width, '…'))]
 }
 
 /** Of one that has finished all is said. Any other end has its reason, and may have left something to do. */
@@ -72,7 +73,7 @@ function decisionLines({ decisions }: ShownWorkflow, { width, faint }: ViewOptio
     ...visible.map(({ step, decision, by, comment, at }) => {
       const name = padTo(cutTo(printable(step), names, '…'), names)
       const why = comment === null ? '' : `: ${comment}`
-      return cutTo(`  ${name}  ${printable(`${decision} by ${by}, ${timeText(at)}${why}`)}`, width, '…')
+      return cutTo(`  ${name}  ${printable(`${decision} by ${by}, ${describeTime(at)}${why}`)}`, width, '…')
     }),
   ]
 }
@@ -137,7 +138,7 @@ function timelineLines(shown: ShownWorkflow, options: ViewOptions): string[] {
   const room = Math.max(10, Math.min(40, options.width - names - 44))
   const scale = (time: number) => Math.round(((time - first) / (last - first)) * (room - 1))
   const left = rows.length - visible.length
-  const heading = `Timeline: ${shortSpan(last - first)} from ${timeText(new Date(first))}${left > 0 ? `, without ${left} earlier attempts` : ''}`
+  const heading = `Timeline: ${shortSpan(last - first)} from ${describeTime(new Date(first))}${left > 0 ? `, without ${left} earlier attempts` : ''}`
   return [
     options.faint(cutTo(heading, options.width, '…')),
     ...visible.map(({ name, state, from, began, until, words }) => {

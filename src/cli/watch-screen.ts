@@ -3,8 +3,8 @@
  * printed whenever it has changed. Ctrl-C, `q` and a closed pipe end it in good order.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { describeTime } from '../primitives/describe-time.ts'
 import { printJson, say, styled } from './terminal.ts'
-import { timeText } from './time-text.ts'
 
 /** What one look has found. */
 export interface Look {
@@ -69,7 +69,7 @@ function draw(lines: readonly string[]): void {
   const visible = hidden > 0 ? lines.slice(0, room) : lines
   const more = hidden > 0 ? `${hidden} more lines, ` : ''
   const body = visible.map(line => `${line}\x1b[K`).join('\n')
-  const foot = styled('dim', `${timeText(new Date())}, ${more}q ends it`)
+  const foot = styled('dim', `${describeTime(new Date())}, ${more}q ends it`)
   process.stdout.write(`\x1b[H${body}\x1b[J\x1b[${rows};1H${foot}\x1b[K`)
 }
 

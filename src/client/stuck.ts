@@ -1,5 +1,6 @@
 /** Work that has not moved for a while, with a sentence on why. It only reads. */
 import { InvalidArgumentError } from '../errors.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import type { StuckKind, StuckRow } from '../store/housekeeping-store.ts'
@@ -52,7 +53,7 @@ function ofRow(row: StuckRow): StuckWork {
 }
 
 function reasonOf({ kind, node, queue, handler, owner, pause }: StuckRow, since: Date): string {
-  const at = since.toISOString()
+  const at = describeTime(since)
   if (kind === 'no_worker') {
     return `Step ${node} is due since ${at}, and no live worker has the code of ${handler}. Start one, or deploy it.`
   }
@@ -61,7 +62,7 @@ function reasonOf({ kind, node, queue, handler, owner, pause }: StuckRow, since:
   }
   if (kind === 'queue_paused') {
     const by = `${pause?.by == null ? '' : ` by ${pause.by}`}${pause?.reason == null ? '' : `: ${pause.reason}`}`
-    const when = pause === null ? '' : ` at ${dateOf(pause.at).toISOString()}`
+    const when = pause === null ? '' : ` at ${describeTime(dateOf(pause.at))}`
     return `Step ${node} is due since ${at}, but queue ${queue} was paused${when}${by}. Resume the queue to let it run.`
   }
   if (kind === 'lease_lost') {
@@ -76,7 +77,7 @@ function reasonOf({ kind, node, queue, handler, owner, pause }: StuckRow, since:
 function ofSchedule({ name, type, nextAt, lastError }: ScheduleRecord): StuckWork {
   const since = dateOf(nextAt)
   const cause = lastError === null ? 'Perhaps no live worker has its code' : `Its start fails: ${lastError}`
-  const why = `The tick of ${since.toISOString()} has not started ${type}. ${cause}.`
+  const why = `The tick of ${describeTime(since)} has not started ${type}. ${cause}.`
   return { kind: 'schedule_late', workflowId: null, name, step: null, queue: null, since, why }
 }
 

@@ -50,6 +50,15 @@ type Storing<W, Wanted> = {
       : never
 }
 
+/** What looks like the method of a message and is not: the reason, in place of its name. */
+type NearlyTold<W> = {
+  [K in OwnKey<W>]: W[K] extends (first: infer First, ...rest: any[]) => any
+    ? [Kind<W[K]>, First] extends ['item', { payload: any }]
+      ? `${K} must receive a Signal: ${K}({ payload }: Signal<...>)`
+      : never
+    : never
+}
+
 type Asking<W> = {
   [K in OwnKey<W>]: W[K] extends () => boolean | Promise<boolean> ? K : never
 }
@@ -72,8 +81,8 @@ export interface Names<W> {
   readonly child: Storing<W, 'child'>[OwnKey<W>]
   /** Methods that can be declared with `human`. */
   readonly human: Storing<W, 'human'>[OwnKey<W>]
-  /** Methods that can be declared with `waitFor`. */
-  readonly signal: Storing<W, 'signal'>[OwnKey<W>]
+  /** Methods that can be declared with `waitFor`: they receive a `Signal`. */
+  readonly signal: Storing<W, 'signal'>[OwnKey<W>] | NearlyTold<W>[OwnKey<W>]
   /** Methods that can undo a node: they receive a `Compensation`, or nothing. */
   readonly undo: Named<W, 'undo' | 'step'>[OwnKey<W>]
   /** Methods that can tell whether a lost call happened. */

@@ -5,6 +5,7 @@
 
 import { Graph, type GraphData } from '../definition/graph.ts'
 import { describeDifference, differenceBetween } from '../definition/graph-difference.ts'
+import { likelyRename } from '../definition/likely-rename.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
@@ -170,10 +171,16 @@ function lostOutlook(lost: readonly string[], facts: WorkflowFacts, { graph, pre
   const goesOn = (node: string) => facts.active.some(row => row.node === node && row.state !== 'paused')
   const then = lost.every(goesOn) ? 'it is skipped' : 'it is skipped when it is resumed or requeued'
   const added = previous === null ? [] : differenceBetween(previous, graph, graph.renamed).added
-  if (added.length > 0) {
+  if (previous !== null && added.length > 0) {
+    const are = added.length === 1 ? 'is' : 'are'
+    const guesses = lost.flatMap(node => {
+      const guess = likelyRename(node, previous, graph)
+      return guess === null ? [] : [`${node}: '${guess}'`]
+    })
+    const how = guesses.length === 0 ? ' with `this.renamed`' : `: \`this.renamed({ ${guesses.join(', ')} })\``
     return {
       verdict: 'needs_map',
-      what: `It stands at ${steps}, which the code does not have, while ${added.join(', ')} is new. If it was renamed, say so: \`this.renamed({ ${lost[0]}: '${added[0]}' })\`. Without that ${skips ? then : 'it fails there and pauses'}.`,
+      what: `It stands at ${steps}, which the code does not have, while ${added.join(', ')} ${are} new. If it was renamed, say so${how}. Without that ${skips ? then : 'it fails there and pauses'}.`,
     }
   }
   if (skips) {

@@ -3,6 +3,7 @@
  * readiness has found, and finds nothing itself.
  */
 import { describeSpan } from '../primitives/describe-span.ts'
+import { describeTime } from '../primitives/describe-time.ts'
 import { toDate } from '../primitives/to-date.ts'
 import type { WorkflowStanding } from '../store/readiness-facts.ts'
 import type { LetterReason } from '../store/records.ts'
@@ -41,13 +42,13 @@ function deadlineClauses({ workflow, active }: WorkflowStanding, now: number): s
   const { deadlineAt, state } = workflow
   const timer = active.find(row => row.slot === deadlineSlot)
   if (deadlineAt === null || timer === undefined || isEnd(state) || deadlineAt - now > nearUs) return []
-  const at = timeText(toDate(deadlineAt))
+  const at = describeTime(toDate(deadlineAt))
   if (deadlineAt > now) return [`its deadline is at ${at}, in ${spanText(toDate(now), toDate(deadlineAt))}`]
   return [`its deadline, ${at}, has passed, which counts when it goes on`]
 }
 
 function endClause({ workflow, change }: WorkflowStanding): string {
-  const at = workflow.endedAt === null ? '' : ` at ${timeText(toDate(workflow.endedAt))}`
+  const at = workflow.endedAt === null ? '' : ` at ${describeTime(toDate(workflow.endedAt))}`
   const asked = askedBy(change?.by ?? null, change?.reason ?? null)
   const next = workflow.continuedAs === null ? '' : `, and goes on as workflow ${workflow.continuedAs}`
   if (workflow.state === 'finished') return `it finished${at}${next}`
@@ -61,13 +62,13 @@ function askedBy(by: string | null, reason: string | null): string {
 function stopClauses(steps: readonly Finding[], nodes: readonly NodeReadiness[]): string[] {
   const [stopping] = nodes.flatMap(node => node.reasons).filter(reason => reason.kind === 'stopping')
   const until = stopping?.kind === 'stopping' ? stopping.until : null
-  const grace = until === null ? [] : [`it is given until ${timeText(until)} to stop`]
+  const grace = until === null ? [] : [`it is given until ${describeTime(until)} to stop`]
   return [...steps.slice(0, 1).map(textOf), ...grace]
 }
 
 function pauseClauses({ workflow, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
   const { by = null, reason = null } = change ?? {}
-  const at = workflow.pausedAt === null ? '' : ` at ${timeText(toDate(workflow.pausedAt))}`
+  const at = workflow.pausedAt === null ? '' : ` at ${describeTime(toDate(workflow.pausedAt))}`
   const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
   const failure = steps
     .filter(({ kind }) => kind === 'lost' || kind === 'failed')
@@ -94,7 +95,7 @@ const letterReasons: Readonly<Record<LetterReason, string>> = {
 }
 
 function letterClauses({ letters, change }: WorkflowStanding, steps: readonly Finding[]): string[] {
-  const at = change === null ? '' : ` since ${timeText(toDate(change.at))}`
+  const at = change === null ? '' : ` since ${describeTime(toDate(change.at))}`
   const running = steps.filter(step => step.kind === 'claimed').slice(0, 1)
   const [letter] = letters
   if (letter === undefined) return [`it is in the dead letter queue${at}`, ...running.map(textOf)]
@@ -178,9 +179,9 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
     case 'lost':
       return `${step} is not in the code any more: bring it back, name it in \`renamed\`, or skip it`
     case 'backoff':
-      return `${step} is tried again at ${timeText(reason.until)}, in ${spanText(now, reason.until)}, ${whyAgain(reason)}${errorText(reason.error)}`
+      return `${step} is tried again at ${describeTime(reason.until)}, in ${spanText(now, reason.until)}, ${whyAgain(reason)}${errorText(reason.error)}`
     case 'time':
-      return `${step} waits until ${timeText(reason.until)}, for ${spanText(now, reason.until)} more`
+      return `${step} waits until ${describeTime(reason.until)}, for ${spanText(now, reason.until)} more`
     case 'child':
       return `${step} waits for workflow ${reason.workflowId}${childText(reason)}`
     case 'items':
@@ -190,7 +191,7 @@ function clauseOf(node: NodeReadiness, reason: WaitReason, now: Date): string {
     case 'signal':
       return `${step} waits for the signal ${reason.name}`
     case 'queue_paused':
-      return `${step} is due, but queue ${reason.queue} was paused at ${timeText(reason.since)}${askedBy(reason.by ?? 'somebody', reason.reason)}`
+      return `${step} is due, but queue ${reason.queue} was paused at ${describeTime(reason.since)}${askedBy(reason.by ?? 'somebody', reason.reason)}`
     case 'limit':
       return limitClause(step, reason)
     case 'failed':
@@ -210,7 +211,7 @@ function whyAgain({ failures, attempts }: Extract<WaitReason, { kind: 'backoff' 
 
 function runningClause(step: string, attempt: number, reason: Extract<WaitReason, { kind: 'claimed' }>): string {
   const where = `worker ${reason.worker}${reason.host === null ? '' : ` on ${reason.host}`}`
-  const since = reason.since === null ? '' : ` since ${timeText(reason.since)}`
+  const since = reason.since === null ? '' : ` since ${describeTime(reason.since)}`
   if (!reason.alive) return `${step} was run by ${where}, which has fallen silent; another worker takes it over`
   return `${step} is run by ${where}${since}${attempt > 1 ? `, attempt ${attempt}` : ''}`
 }
@@ -220,7 +221,7 @@ function peopleClause(step: string, reason: Extract<WaitReason, { kind: 'people'
   const whom = assignTo.length > 0 ? assignTo.join(', ') : quorum > 1 ? `${quorum} people` : 'a person'
   const needed = assignTo.length > 0 && quorum > 1 ? `, ${quorum} of whom must agree` : ''
   const made = confirmedBy.length === 0 ? '' : ` (${confirmationsIn(reason)})`
-  const latest = until === null ? '' : ` until ${timeText(until)}`
+  const latest = until === null ? '' : ` until ${describeTime(until)}`
   return `${step} waits for ${whom} to decide${needed}${made}${latest}${prompt === null ? '' : `: ${trimmed(prompt)}`}`
 }
 
@@ -235,7 +236,7 @@ function limitClause(step: string, reason: Extract<WaitReason, { kind: 'limit' }
   const { of, name, key, most, perMs, running, holders, until } = reason
   const where = of === 'queue' ? `queue ${name}` : key === null ? `class ${name}` : `class ${name}, for key ${key},`
   if (perMs !== null) {
-    const next = until === null ? '' : `, and the next may at ${timeText(until)}`
+    const next = until === null ? '' : `, and the next may at ${describeTime(until)}`
     return `${step} is due, but ${where} lets only ${most} begin in ${describeSpan(perMs)}${next}`
   }
   const named = holders.slice(0, 3).map(({ workflowId, node }) => `workflow ${workflowId} (${node})`)
@@ -285,10 +286,6 @@ function errorText(error: { readonly className: string; readonly message: string
 function trimmed(text: string): string {
   const line = (text.split('\n')[0] ?? '').trim().replace(/\.$/, '')
   return line.length > 200 ? `${line.slice(0, 199)}…` : line
-}
-
-function timeText(time: Date): string {
-  return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
 function spanText(from: Date, to: Date): string {

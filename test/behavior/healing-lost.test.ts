@@ -112,6 +112,21 @@ forEachDatabase('a deploy that takes away a step', database => {
     await skipAndEnd(deploys, fresh, wf)
   })
 
+  it('and adds several guesses only at what stands in its place, and says that they are new', async () => {
+    const deploys = new Deploys(under)
+    await deploys.start(deploys.version({ a: '', b: 'a', c: 'b' }), 1)
+    const say = (fresh: string, how: string) =>
+      `It stands at b, which the code does not have, while ${fresh} are new. If it was renamed, say so${how}. Without that it fails there and pauses.`
+    expect(await deploys.check(deploys.version({ x: '', a: 'x', bb: 'a', c: 'bb', d: 'c' }))).toEqual({
+      verdict: 'needs_map',
+      what: say('x, bb, d', ": `this.renamed({ b: 'bb' })`"),
+    })
+    expect(await deploys.check(deploys.version({ x: '', a: 'x', c: 'a', d: 'c' }))).toEqual({
+      verdict: 'needs_map',
+      what: say('x, d', ' with `this.renamed`'),
+    })
+  })
+
   it('and adds another one asks whether it was renamed', async () => {
     const deploys = new Deploys(under)
     const { wf } = await deploys.start(deploys.version({ a: '', b: 'a', c: 'b' }), 1)

@@ -33,7 +33,7 @@ forEachDatabase('geneva queues', database => {
     expect(paused).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^mail: 0 running, 2 due \(the oldest for \d+ ms\), 0 later, PAUSED since \S+ by ann: the provider is down\n$/,
+        /^mail: 0 running, 2 due \(the oldest for \d+ ms\), 0 later, PAUSED since .* UTC by ann: the provider is down\n$/,
       ),
     })
     expect(await mine.runDue({ poll: 5, grace: 0 })).toBe(0)

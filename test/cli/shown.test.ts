@@ -41,7 +41,7 @@ forEachDatabase('a person at a terminal', database => {
     const wf = await under.geneva.start(Document)
     await under.runDue()
     expect((await geneva('explain', wf.id)).stdout).toMatch(
-      /review {2}waiting, for people to decide, 0 of 2 have confirmed, until \S+Z\n/,
+      /review {2}waiting, for people to decide, 0 of 2 have confirmed, until [\d :-]+ UTC\n/,
     )
     const first = await geneva('decide', wf.id, 'review', 'confirmed', '--by', 'ann', '--comment', 'well done')
     expect(first.stdout).toBe(`review has 1 of 2 confirmations (ann), the last by ann. Document ${wf.id} is ready.\n`)

@@ -1,6 +1,7 @@
 /** Each marked line must fail to compile: sagas and control flow. The sentence says what is wrong. */
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a branch of a condition.
 import { z } from 'zod'
+import type { Names } from '../../src/definition/step-names.ts'
 import { type Compensation, type Decision, defineForm, type Signal, Workflow } from '../../src/index.ts'
 import { Approval } from './sagas.ts'
 
@@ -51,6 +52,8 @@ export class MistakenSaga extends Workflow<null, { total: number }> {
     this.waitFor('delivered', { timeout: '1 day', onTimeout: 'explode' })
     // @ts-expect-error a method that waits for a decision waits for no message
     this.waitFor('approve')
+    // @ts-expect-error a method that receives something like a message, which is told by the message of the compiler
+    this.waitFor('arrived')
     // @ts-expect-error a method that does not answer yes or no
     this.condition('charge', { then: b => b.step('reserve') })
     // @ts-expect-error a function that does not answer yes or no
@@ -104,7 +107,14 @@ export class MistakenSaga extends Workflow<null, { total: number }> {
   async delivered(signal: Signal<{ signedBy: string }>) {
     return signal.payload.signedBy
   }
+  async arrived({ payload }: { payload: { signedBy: string } }) {
+    return payload.signedBy
+  }
   large() {
     return this.input.total > 5
   }
 }
+
+/** What the compiler says the name should have been: why it is not accepted, and what would be. */
+export const whyArrivedIsNone: Exclude<Names<MistakenSaga>['signal'], 'delivered'> =
+  'arrived must receive a Signal: arrived({ payload }: Signal<...>)'

@@ -42,7 +42,7 @@ export function WorkflowActions({ workflow }: { readonly workflow: WorkflowDetai
       {asked !== null && choice && (
         <ActionDialog
           title={`${capital(asked)} this workflow?`}
-          confirm={capital(asked)}
+          confirm={`${capital(asked)} the workflow`}
           grave={choice.grave ?? false}
           close={() => setAsked(null)}
           deed={reason => ({

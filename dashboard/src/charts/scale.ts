@@ -39,6 +39,16 @@ export function linePath(frame: Frame, values: readonly (number | null)[], max: 
   return path
 }
 
+/** The values that a line cannot show, because nothing is known before and after them. */
+export function lonePoints(frame: Frame, values: readonly (number | null)[], max: number): { x: number; y: number }[] {
+  const known = (index: number) => (values[index] ?? null) !== null
+  return values.flatMap((value, index) =>
+    value === null || known(index - 1) || known(index + 1)
+      ? []
+      : [{ x: placeX(frame, index, values.length), y: placeY(frame, value, max) }],
+  )
+}
+
 /** The area below a line without gaps. */
 export function areaPath(frame: Frame, values: readonly (number | null)[], max: number): string {
   if (values.length < 2) return ''

@@ -2,7 +2,8 @@
 import { type PointerEvent, useState } from 'react'
 import type { Tone } from '../ui/state-look.ts'
 import { useWidth } from '../ui/width.ts'
-import { areaPath, type Frame, linePath, placeX, placeY, roundUp } from './scale.ts'
+import { exactText, minuteText } from '../ui/wording.ts'
+import { areaPath, type Frame, linePath, lonePoints, placeX, placeY, roundUp } from './scale.ts'
 
 export interface ChartLine {
   readonly name: string
@@ -52,6 +53,9 @@ export function TimeChart({ label, at, lines, format }: Props) {
             <g key={name} className={`line tone-${tone}`}>
               {filled && <path className="area" d={areaPath(frame, values, max)} />}
               <path className={dashed ? 'stroke dashed' : 'stroke'} d={linePath(frame, values, max)} />
+              {lonePoints(frame, values, max).map(({ x, y }) => (
+                <circle key={x} className="dot" cx={x} cy={y} r={2.5} />
+              ))}
             </g>
           ))}
           {index !== null && (
@@ -100,17 +104,12 @@ function TimeAxis({ frame, at }: { readonly frame: Frame; readonly at: readonly 
     <g className="axis">
       {marks.map(mark => (
         <text key={mark.at} x={placeX(frame, mark.at, at.length)} y={frame.height - 5} textAnchor={mark.anchor}>
-          {clock(at[mark.at] ?? '')}
+          <title>{exactText(at[mark.at] ?? '')}</title>
+          {minuteText(at[mark.at] ?? '')}
         </text>
       ))}
     </g>
   )
-}
-
-const clockFormat = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hour12: false })
-
-function clock(iso: string): string {
-  return iso === '' ? '' : clockFormat.format(new Date(iso))
 }
 
 function valueText(value: number | null, format: (value: number) => string): string {

@@ -3,15 +3,27 @@ import type { GraphNode } from '../api/types.ts'
 import { tellingState } from '../ui/state-look.ts'
 import { count, words } from '../ui/wording.ts'
 
-/** How people call it: joins have no name of their own, and folded ones are told by the first and the last. */
-export function nodeName({ name, fold }: Pick<GraphNode, 'name' | 'fold'>): string {
+/** What the names of folded nodes must have in common to say more than their job does. */
+const tellingLength = 3
+
+/**
+ * How people call it: joins have no name of their own, and folded ones are told by what their names have in common, by their job,
+ * or by the first and the last. How many there are stands beside it, so there is little room.
+ */
+export function nodeName({ name, kind, note, fold }: Pick<GraphNode, 'name' | 'kind' | 'note' | 'fold'>): string {
   const told = plainName(name)
   const [first = '', last] = fold === null ? [told] : told.split(' … ')
   if (last === undefined) return told
-  // The items of one node are told by its name: how many there are stands beside it.
-  const place = first.lastIndexOf('/') + 1
-  const ofOne = place > 0 && first.slice(0, place) === last.slice(0, place)
-  return ofOne ? `${first.slice(0, place)}…` : `${first}…${last}`
+  const common = commonStart(first, last)
+  if (common.length < tellingLength && kind === 'step' && note !== null) return note
+  return common === '' ? `${first}…${last}` : `${common}…`
+}
+
+/** Without a number that was begun: `mail/1` and `mail/19` have `mail/` in common. */
+function commonStart(first: string, last: string): string {
+  let length = 0
+  while (length < first.length && first[length] === last[length]) length++
+  return first.slice(0, length).replace(/\d+$/, '')
 }
 
 /** The name of a node as events and attempts have it. */

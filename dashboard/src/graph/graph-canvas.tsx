@@ -1,11 +1,12 @@
 /** The graph as a drawing that can be moved and zoomed. New states only repaint: the layout is kept while the shape is the same. */
-import { Background, Controls, type Edge, MarkerType, MiniMap, ReactFlow } from '@xyflow/react'
+import { Background, Controls, type Edge, MarkerType, MiniMap, ReactFlow, ReactFlowProvider } from '@xyflow/react'
 import '@xyflow/react/dist/style.css'
 import { useMemo } from 'react'
 import type { GraphEdge, GraphView } from '../api/types.ts'
+import { lookOf } from '../ui/state-look.ts'
 import { useWidth } from '../ui/width.ts'
-import { type Arrangement, arrange, boxSize } from './arrange.ts'
-import { describeNode } from './describe-node.ts'
+import { type Arrangement, arrange } from './arrange.ts'
+import { describeNode, stateOf } from './describe-node.ts'
 import { type BoxNode, NodeBox } from './node-box.tsx'
 
 interface Props {
@@ -17,7 +18,6 @@ interface Props {
 const nodeTypes = { box: NodeBox }
 /** More than this, and only what is in sight is drawn. */
 const manyNodes = 120
-const mapFrom = 40
 
 export function GraphCanvas({ view, chosen, choose }: Props) {
   const [ref, width] = useWidth<HTMLDivElement>()
@@ -27,36 +27,47 @@ export function GraphCanvas({ view, chosen, choose }: Props) {
   const nodes = useMemo(() => boxesOf(view, arrangement, chosen), [view, arrangement, chosen])
   const edges = useMemo(() => view.edges.map(edgeOf), [view.edges])
   return (
-    <div
-      className="graph-canvas"
-      ref={ref}
-      data-nodes={view.nodes.length}
-      style={{ height: arrangement?.canvasHeight ?? 320 }}
-    >
-      {arrangement !== null && (
-        <ReactFlow
-          key={`${width} ${shape.length}`}
-          nodes={nodes}
-          edges={edges}
-          nodeTypes={nodeTypes}
-          onNodeClick={(_, node) => choose(node.id)}
-          onPaneClick={() => choose(null)}
-          onSelectionChange={({ nodes: [only] }) => only && choose(only.id)}
-          defaultViewport={arrangement.viewport}
-          minZoom={0.03}
-          maxZoom={1.6}
-          nodesDraggable={false}
-          nodesConnectable={false}
-          edgesFocusable={false}
-          onlyRenderVisibleElements={view.nodes.length > manyNodes}
-          preventScrolling={false}
-          zoomOnScroll={false}
-          proOptions={{ hideAttribution: true }}
-        >
-          <Background gap={20} size={1} />
-          <Controls showInteractive={false} orientation="horizontal" />
-          {view.nodes.length > mapFrom && <MiniMap pannable ariaLabel="Map of the graph" />}
-        </ReactFlow>
+    <div className="graph-canvas" ref={ref} data-nodes={view.nodes.length}>
+      {arrangement === null ? (
+        <div style={{ height: 320 }} />
+      ) : (
+        <ReactFlowProvider key={`${width} ${shape.length}`}>
+          <div style={{ height: arrangement.canvasHeight }}>
+            <ReactFlow
+              nodes={nodes}
+              edges={edges}
+              nodeTypes={nodeTypes}
+              onNodeClick={(_, node) => choose(node.id)}
+              onPaneClick={() => choose(null)}
+              onSelectionChange={({ nodes: [only] }) => only && choose(only.id)}
+              defaultViewport={arrangement.viewport}
+              minZoom={0.03}
+              maxZoom={1.6}
+              nodesDraggable={false}
+              nodesConnectable={false}
+              edgesFocusable={false}
+              onlyRenderVisibleElements={view.nodes.length > manyNodes}
+              preventScrolling={false}
+              zoomOnScroll={false}
+              proOptions={{ hideAttribution: true }}
+            >
+              <Background gap={20} size={1} />
+              <Controls showInteractive={false} orientation="horizontal" />
+            </ReactFlow>
+          </div>
+          {arrangement.map !== null && (
+            // Below the drawing and not on it, where it would cover nodes.
+            <div className="graph-map">
+              <MiniMap<BoxNode>
+                pannable
+                ariaLabel="Map of the graph"
+                style={arrangement.map}
+                offsetScale={2}
+                nodeClassName={({ data }) => `tone-${lookOf(stateOf(data.node)).tone}`}
+              />
+            </div>
+          )}
+        </ReactFlowProvider>
       )}
     </div>
   )
@@ -68,7 +79,7 @@ function shapeOf({ nodes, edges }: GraphView): string {
 
 function boxesOf(view: GraphView, arrangement: Arrangement | null, chosen: string | null): BoxNode[] {
   if (arrangement === null) return []
-  const { places, direction } = arrangement
+  const { places, direction, box } = arrangement
   return view.nodes.map(node => ({
     id: node.id,
     type: 'box',
@@ -76,7 +87,7 @@ function boxesOf(view: GraphView, arrangement: Arrangement | null, chosen: strin
     data: { node, direction },
     selected: node.id === chosen,
     ariaLabel: describeNode(node),
-    ...boxSize,
+    ...box,
   }))
 }
 

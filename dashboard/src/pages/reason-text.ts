@@ -1,5 +1,5 @@
-/** Why a node does not run, in words. A reason that is not known here, from a newer server, is told by its name. */
-import { count, dateText, span, words } from '../ui/wording.ts'
+/** Why a node does not run, in words, with moments as machines write them: `Sentence` makes them readable. A reason that is not known here, from a newer server, is told by its name. */
+import { count, span, words } from '../ui/wording.ts'
 
 type Reason = { readonly kind: string } & Readonly<Record<string, unknown>>
 
@@ -49,7 +49,7 @@ function confirmations(quorum: unknown, confirmedBy: unknown): string {
 }
 
 function when(word: string, iso: unknown): string {
-  return typeof iso === 'string' ? `${word} ${dateText(iso)}` : ''
+  return typeof iso === 'string' ? `${word} ${iso}` : ''
 }
 
 function because(error: unknown): string {

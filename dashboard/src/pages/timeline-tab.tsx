@@ -8,7 +8,8 @@ import { useNow } from '../ui/now.ts'
 import { Pager, usePaging } from '../ui/pager.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { lookOf } from '../ui/state-look.ts'
-import { dateText, span } from '../ui/wording.ts'
+import { Moment } from '../ui/time.tsx'
+import { span } from '../ui/wording.ts'
 import { barOf, placeOf } from './timeline-bars.ts'
 
 /** A shorter wait is no news. */
@@ -42,9 +43,9 @@ function Bars({ attempts }: { readonly attempts: readonly Attempt[] }) {
   return (
     <div className="timeline">
       <p className="timeline-scale">
-        <span>{dateText(new Date(first).toISOString())}</span>
+        <Moment at={new Date(first).toISOString()} />
         <span>{span(last - first)}</span>
-        <span>{dateText(new Date(last).toISOString())}</span>
+        <Moment at={new Date(last).toISOString()} />
       </p>
       <ol>
         {bars.map(({ attempt, from, began, to }) => (

@@ -1,9 +1,9 @@
 /** Why it is where it is: in one sentence, and node by node for whoever wants to know. */
 import { useExplanation } from '../api/queries.ts'
 import type { WorkflowDetail } from '../api/types.ts'
+import { Sentence } from '../ui/sentence.tsx'
 import { StateBadge } from '../ui/state-badge.tsx'
 import { lookOf } from '../ui/state-look.ts'
-import { shortOwners } from '../ui/wording.ts'
 import { reasonText } from './reason-text.ts'
 
 const ends = ['finished', 'failed', 'canceled', 'aborted']
@@ -21,7 +21,9 @@ export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail })
     <section className={`waiting tone-${lookOf(workflow.state).tone}`} aria-label="Why it is waiting">
       <p className="waiting-sentence">
         <span className="waiting-label">{labels[workflow.state] ?? 'Why is it waiting?'}</span>
-        <span aria-live="polite">{shortOwners(data.sentence)}</span>
+        <span aria-live="polite">
+          <Sentence text={data.sentence} />
+        </span>
       </p>
       {nodes.length > 0 && !ends.includes(workflow.state) && (
         <details>
@@ -29,7 +31,8 @@ export function WaitingCard({ workflow }: { readonly workflow: WorkflowDetail })
           <ul className="reasons">
             {nodes.map(node => (
               <li key={node.id}>
-                <strong>{node.name}</strong> <StateBadge state={node.state} /> {node.reasons.map(reasonText).join('; ')}
+                <strong>{node.name}</strong> <StateBadge state={node.state} />{' '}
+                <Sentence text={node.reasons.map(reasonText).join('; ')} />
               </li>
             ))}
           </ul>

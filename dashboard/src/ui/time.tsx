@@ -1,22 +1,23 @@
-/** A moment, relative to now, with the exact time on hover and for machines. */
+/** Moments and lengths of time. What is shown is short; the exact moment and its zone are there on hover and for machines. */
 import { useNow } from './now.ts'
-import { dateText, momentText, relative, span } from './wording.ts'
+import { exactText, momentText, relative, span } from './wording.ts'
 
+/** A moment relative to now. */
 export function Time({ at }: { readonly at: string | null | undefined }) {
   const now = useNow()
   if (!at) return <span className="muted">–</span>
   return (
-    <time dateTime={at} title={dateText(at)}>
+    <time dateTime={at} title={exactText(at)}>
       {relative(at, now)}
     </time>
   )
 }
 
-/** A moment in a record, where the order and the exact time matter. */
+/** A moment in a record or a sentence, where the order and the exact time matter. */
 export function Moment({ at }: { readonly at: string }) {
   const now = useNow()
   return (
-    <time dateTime={at} title={`${relative(at, now)}, ${at}`}>
+    <time dateTime={at} title={`${relative(at, now)}: ${exactText(at)}`}>
       {momentText(at, now)}
     </time>
   )

@@ -2,8 +2,11 @@
 
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-const clocks = new Intl.DateTimeFormat('en', { timeStyle: 'medium', hourCycle: 'h23' })
-const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
+/** Moments are written as the person is used to, in the zone of the browser; which one that is stands in `exactText`. */
+const clocks = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const minutes = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const zones = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' })
 
 export function count(value: number): string {
   return numbers.format(value)
@@ -18,8 +21,16 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
 }
 
-export function dateText(iso: string): string {
-  return dates.format(new Date(iso))
+/** For tooltips: with the name of the zone, and the moment as machines write it. */
+export function exactText(iso: string): string {
+  const date = new Date(iso)
+  const zone = zones.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  return `${dates.format(date)} ${zone}, ${date.toISOString()}`
+}
+
+/** The time of day to the minute, for axes. */
+export function minuteText(iso: string): string {
+  return minutes.format(new Date(iso))
 }
 
 /** The time of day, with the date where it is not today's. */

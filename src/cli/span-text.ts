@@ -1,4 +1,4 @@
-/** Times and spans as a table or a screen shows them: short, in UTC, and never more precise than anybody wants to know. */
+/** Spans as a table or a screen shows them: short, and never more precise than anybody wants to know. */
 
 const units = [
   ['d', 24 * 60 * 60 * 1000],
@@ -15,9 +15,4 @@ export function shortSpan(ms: number): string {
     return `${unit === 's' && count < 10 ? count.toFixed(1) : Math.floor(count)} ${unit}`
   }
   return `${Math.max(0, Math.round(ms))} ms`
-}
-
-/** `2026-11-15 13:00:12 UTC` */
-export function timeText(time: Date): string {
-  return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }

@@ -49,7 +49,9 @@ forEachDatabase('a person at a terminal', database => {
     expect(explained).toMatch(
       /Step review waits for 2 people to decide \(1 of 2 has confirmed: ann\) until \S+ \S+ UTC\.\n/,
     )
-    expect(explained).toMatch(/review {2}waiting, for people to decide, 1 of 2 has confirmed: ann, until \S+Z\n/)
+    expect(explained).toMatch(
+      /review {2}waiting, for people to decide, 1 of 2 has confirmed: ann, until [\d :-]+ UTC\n/,
+    )
     expect((await geneva('show', wf.id)).stdout).toMatch(/\nDecisions\n {2}review {2}confirmed by ann, .*: well done\n/)
     const again = await geneva('decide', wf.id, 'review', 'confirmed', '--by', 'ann')
     expect(again.stderr).toContain('`geneva show` shows what was decided')

@@ -50,9 +50,8 @@ class Ordered extends Workflow<null, { fails: boolean }> {
   }
 }
 
-let isBroken = false
-
-class GivenUp extends Workflow {
+/** Always rolled back. */
+abstract class Broken extends Workflow {
   static {
     this.step('act', { compensate: { step: 'undo', retry: 1 } })
     this.step('break', { onException: 'rollback' })
@@ -61,22 +60,20 @@ class GivenUp extends Workflow {
   async break() {
     throw new Error('broken')
   }
+  abstract undo(): Promise<void>
+}
+
+let isRefused = false
+
+class GivenUp extends Broken {
   async undo() {
-    if (isBroken) throw new Error('not today')
+    if (isRefused) throw new Error('not today')
     await slowly(this.signal)
     undone.push('act')
   }
 }
 
-class Held extends Workflow {
-  static {
-    this.step('act', { compensate: { step: 'undo', retry: 1 } })
-    this.step('break', { onException: 'rollback' })
-  }
-  async act() {}
-  async break() {
-    throw new Error('broken')
-  }
+class Held extends Broken {
   async undo() {
     await gates.stop('undo', this.signal)
   }
@@ -100,7 +97,7 @@ forEachDatabase('a compensation that takes longer than a heartbeat', database =>
   beforeEach(() => {
     undone.length = 0
     under.errors.length = 0
-    isBroken = false
+    isRefused = false
     gates = new Gates()
   })
   const lettersOf = ({ id }: WorkflowHandle) => under.geneva.deadLetters({ workflowId: id })
@@ -124,10 +121,10 @@ forEachDatabase('a compensation that takes longer than a heartbeat', database =>
   })
 
   it('is not told to stop when it is requeued after the end', async () => {
-    isBroken = true
+    isRefused = true
     const wf = await under.geneva.start(GivenUp)
     await expect(wf.waitUntilFinished({ timeout: '20s' })).rejects.toMatchObject({ state: 'failed' })
-    isBroken = false
+    isRefused = false
     const [letter] = await lettersOf(wf)
     await under.geneva.requeue(letter?.id ?? '')
     await waitFor(() => undone.length > 0)

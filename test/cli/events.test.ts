@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { Workflow } from '../../src/index.ts'
 import { bareApplication } from '../support/bare-application.ts'
+import { Booking } from '../support/booking.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { followGeneva } from '../support/run-geneva.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -14,20 +15,6 @@ class Signup extends Workflow {
   }
   greet() {
     this.emit('signup.greeted' as never, { name: 'Ann' } as never)
-  }
-}
-
-class Booking extends Workflow {
-  static {
-    this.step('seat', { compensate: { step: 'free', retry: 1 } })
-    this.step('board', { onException: 'rollback' })
-  }
-  seat() {}
-  free() {
-    throw new Error('the seat is stuck')
-  }
-  board() {
-    throw new Error('no plane')
   }
 }
 

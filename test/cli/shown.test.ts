@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { type Decision, Workflow } from '../../src/index.ts'
+import { Booking } from '../support/booking.ts'
 import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -13,20 +14,6 @@ class Document extends Workflow {
     this.human('review', { quorum: 2, deadline: '1 hour' })
   }
   review(_: Decision) {}
-}
-
-class Booking extends Workflow {
-  static {
-    this.step('seat', { compensate: { step: 'free', retry: 1 } })
-    this.step('board', { onException: 'rollback' })
-  }
-  seat() {}
-  free() {
-    throw new Error('the seat is stuck')
-  }
-  board() {
-    throw new Error('no plane')
-  }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-shown-'))

@@ -46,14 +46,19 @@ export class GenevaUnderTest {
 
   async open(): Promise<void> {
     this.#isolated = await this.#database.isolated()
-    const { worker, ...options } = this.#options
-    const geneva = this.another(options)
+    const { worker } = this.#options
+    const geneva = this.another()
     await geneva.migrate()
     if (worker) await geneva.startWorker({ ...quickly, ...(worker === true ? {} : worker) })
   }
 
+  get #ownOptions(): Omit<GenevaOptions, 'database'> {
+    const { worker: _, ...options } = this.#options
+    return options
+  }
+
   /** Another instance on the same database, as another process would have it. */
-  another(options: Omit<GenevaOptions, 'database'> = this.#options): Geneva {
+  another(options: Omit<GenevaOptions, 'database'> = this.#ownOptions): Geneva {
     const onError = (error: unknown, context: ErrorContext | null) => this.errors.push({ error, context })
     const geneva = new Geneva({ onError, ...options, database: this.url })
     this.#opened.push(geneva)

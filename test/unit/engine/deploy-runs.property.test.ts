@@ -16,24 +16,12 @@ import type { StepReport } from '../../../src/engine/step-report.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
 import { anySaga, type SagaPlan, sagaClass } from '../../simulation/saga-plan.ts'
 import { threw } from './facts.ts'
+import { move, reports } from './saga-moves.ts'
 import { calm, pick, type SagaMove, SagaRun, wild } from './saga-runs.ts'
 
 const asked = { by: 'ann', reason: 'because' }
-const which = fc.nat({ max: 30 })
-const move = <K extends SagaMove['kind']>(weight: number, ...kinds: K[]) => ({
-  weight,
-  arbitrary: fc.record({ kind: fc.constantFrom(...kinds), which }) as fc.Arbitrary<SagaMove>,
-})
-
 const anyMove: fc.Arbitrary<SagaMove> = fc.oneof(
-  {
-    weight: 20,
-    arbitrary: fc.record({
-      kind: fc.constant('report' as const),
-      which,
-      what: fc.array(fc.nat({ max: 100 }), { minLength: 1, maxLength: 4 }),
-    }),
-  },
+  reports(20),
   move(6, 'undo'),
   move(4, 'begin', 'lose'),
   move(4, 'signal', 'confirm'),

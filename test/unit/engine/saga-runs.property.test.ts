@@ -7,23 +7,11 @@ import fc from 'fast-check'
 import { it } from 'vitest'
 import { definitionOf } from '../../../src/definition/compile.ts'
 import { anySaga, sagaClass } from '../../simulation/saga-plan.ts'
+import { move, reports } from './saga-moves.ts'
 import { calm, type SagaMove, SagaRun, wild } from './saga-runs.ts'
 
-const which = fc.nat({ max: 30 })
-const move = <K extends SagaMove['kind']>(weight: number, ...kinds: K[]) => ({
-  weight,
-  arbitrary: fc.record({ kind: fc.constantFrom(...kinds), which }) as fc.Arbitrary<SagaMove>,
-})
-
 const plainMove: fc.Arbitrary<SagaMove> = fc.oneof(
-  {
-    weight: 20,
-    arbitrary: fc.record({
-      kind: fc.constant('report' as const),
-      which,
-      what: fc.array(fc.nat({ max: 100 }), { minLength: 1, maxLength: 4 }),
-    }),
-  },
+  reports(20),
   move(6, 'undo'),
   move(4, 'begin', 'lose'),
   move(4, 'signal', 'confirm'),

@@ -116,6 +116,7 @@ export interface WaitingRow {
   readonly executionId: string
   readonly node: string
   readonly attempt: number
+  /** When it began to wait, which may be long after it was made. */
   readonly since: number
 }
 

@@ -1,10 +1,32 @@
 /** The inbox of what waits for people, page by page: nothing is left out, and nothing is shown twice. */
 import { expect, it } from 'vitest'
+import { type Decision, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
+class Late extends Workflow {
+  static {
+    this.human('review', { wait: '1 hour', deadline: '2 hours' })
+  }
+  review(_: Decision) {}
+}
+
 forEachDatabase('the inbox', database => {
-  const under = useGeneva(database, {})
+  const under = useGeneva(database, { workflows: [Late] })
+
+  it('counts from when people were asked, not from when the step was planned', async () => {
+    const hour = 3_600_000
+    const wf = await under.geneva.start(Late)
+    await under.setClock(1.5 * hour)
+    await under.runDue()
+    const { items } = await under.geneva.views.approvals()
+    const [approval] = items
+    expect(Number(approval?.waitingSince) - Number(wf.createdAt)).toBeGreaterThan(1.4 * hour)
+    expect(Number(approval?.deadline) - Number(approval?.waitingSince)).toBe(2 * hour)
+    expect((await under.geneva.explain(wf.id)).nodes[0]?.reasons).toMatchObject([{ until: approval?.deadline }])
+    await wf.cancel()
+    await under.setClock(0)
+  })
 
   it('shows everything once, also where one workflow asks for more than fits on a page', async () => {
     const { geneva } = under

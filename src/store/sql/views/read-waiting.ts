@@ -14,7 +14,7 @@ export async function readWaiting(
   const { active, workflows } = context.tables
   const { left, stretch } = behind(context, after, window)
   const rows = await context.read(
-    sql`select a.id as execution_id, a.node, a.slot, a.attempt, a.created_at as since, ${workflowColumns}
+    sql`select a.id as execution_id, a.node, a.slot, a.attempt, coalesce(a.started_at, a.created_at) as since, ${workflowColumns}
       from ${active} a join ${workflows} w on w.id = a.workflow_id
       where a.workflow_id in (select s.id from (${stretch}) s) and ${left} and a.state = 'waiting' and a.kind = 'forward'
       order by a.workflow_id desc, a.slot limit ${limit}`,

@@ -4,8 +4,9 @@
  */
 import { InvalidStateError } from '../errors.ts'
 import type { NewLetter } from '../store/change.ts'
-import type { ChangeDraft, Request } from './change-draft.ts'
+import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { FreePlaces } from './each-items.ts'
+import { endIfOver } from './end-if-over.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, type Plan } from './plan.ts'
@@ -36,6 +37,7 @@ export function decideRequeue(draft: ChangeDraft, { letterId, request, input }: 
   // What has waited for a join that is lost now acts first: else it would be forgotten.
   if (mustHeal(draft, plan)) heal(draft, plan)
   goOnFromLetters(draft, plan, request)
+  endIfOver(draft, plan, request)
 }
 
 /** Lets go what no open letter holds. The workflow comes back here when nothing goes on and another letter is open. */
@@ -48,14 +50,22 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   if (draft.state === 'ready') letGo(draft, plan)
 }
 
-/** What was held goes on, but for what its own letter keeps. An item whose place another has got waits for one. */
+/**
+ * What was held goes on, but for what its own letter keeps. An item whose place another has got waits for one; one that is not due yet
+ * keeps its place, and its time.
+ */
 export function letGo(draft: ChangeDraft, plan: Plan): void {
   letGoDeadline(draft)
   const lettered = new Set(draft.letters().map(letter => currentName(plan, letter.node)))
-  const places = new FreePlaces(draft, plan, row => row.state !== 'waiting' && row.state !== 'paused')
+  const { now = Number.POSITIVE_INFINITY } = draft.facts
+  const isLater = ({ dueAt }: LiveRow) => (dueAt ?? 0) > now
+  const isBusy = (row: LiveRow) => row.state !== 'waiting' && (row.state !== 'paused' || isLater(row))
+  const places = new FreePlaces(draft, plan, isBusy)
   for (const row of draft.rows()) {
     if (row.state !== 'paused' || lettered.has(currentName(plan, row.node))) continue
-    const { state = row.heldFrom === 'suspended' ? 'suspended' : 'scheduled' } = places.take(row.node)
+    const { state = row.heldFrom === 'suspended' ? 'suspended' : 'scheduled' } = isLater(row)
+      ? {}
+      : places.take(row.node)
     draft.move(row, state)
   }
 }

@@ -10,11 +10,12 @@ import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { cancelFromLetters, closeAllLetters, goOnFromLetters, letGo } from './dead-letters.ts'
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
+import { endIfOver } from './end-if-over.ts'
 import { isEnd } from './end-watch.ts'
 import { pauseFacts } from './event-names.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
-import { isSelective, SelectiveJoins } from './joins.ts'
+import { isSelective } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
@@ -70,15 +71,6 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   if (isSelective(plan.graph)) passReadyJoins(draft, plan, null)
   endIfOver(draft, plan, request)
   pauseIfStuck(draft)
-}
-
-/** Its last node had ended while it was held. What a join did without may still run, and is waited for. */
-function endIfOver(draft: ChangeDraft, plan: Plan, request: Request): void {
-  if (isEnd(draft.workflow.state)) return
-  const joins = new SelectiveJoins(draft, plan)
-  if (draft.rows().some(row => !joins.isBeaten(currentName(plan, row.node)))) return
-  if (draft.rows().length === 0) draft.moveWorkflow('finished', request)
-  else finishWorkflow(draft, plan)
 }
 
 /** With fresh counters, and at once if it has a place. */
@@ -217,6 +209,7 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
     for (const letter of letters) draft.closeLetter(letter, 'requeued', request)
     if (mustHeal(draft, plan)) heal(draft, plan)
     goOnFromLetters(draft, plan, request)
+    endIfOver(draft, plan, request)
     return
   }
   const row = rowOf(draft, plan, node)

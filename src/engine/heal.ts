@@ -11,7 +11,7 @@ import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
-import { SelectiveJoins, stretchTo } from './joins.ts'
+import { isBeaten, SelectiveJoins, stretchTo } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { endLostWaits, lostNodesOf } from './lost-nodes.ts'
 import { latestUnder } from './parents.ts'
@@ -176,7 +176,7 @@ class Standing {
 
   /** A join that did without it was decided: it may still run. */
   isBeaten(id: string): boolean {
-    return new SelectiveJoins(this.#draft, this.#plan).isBeaten(id)
+    return isBeaten(this.#draft, this.#plan, id)
   }
 
   wasLeftOut(id: string): boolean {

@@ -32,6 +32,15 @@ export function fateOfJoin(
   return succeeded + count('open') < needed ? 'lost' : 'waits'
 }
 
+function isDecided(draft: ChangeDraft, plan: Plan, { join }: JoinStretch): boolean {
+  return latestUnder(draft, plan, join.id) !== null
+}
+
+/** A join over the node was decided: whatever the node still does, nothing follows from it. */
+export function isBeaten(draft: ChangeDraft, plan: Plan, node: string): boolean {
+  return joinsOver(plan.graph, node).some(stretch => isDecided(draft, plan, stretch))
+}
+
 export class SelectiveJoins {
   readonly #draft: ChangeDraft
   readonly #plan: Plan
@@ -74,13 +83,12 @@ export class SelectiveJoins {
     return false
   }
 
-  isDecided({ join }: JoinStretch): boolean {
-    return latestUnder(this.#draft, this.#plan, join.id) !== null
+  isDecided(stretch: JoinStretch): boolean {
+    return isDecided(this.#draft, this.#plan, stretch)
   }
 
-  /** A join over the node was decided: whatever the node still does, nothing follows from it. */
   isBeaten(node: string): boolean {
-    return joinsOver(this.#plan.graph, node).some(stretch => this.isDecided(stretch))
+    return isBeaten(this.#draft, this.#plan, node)
   }
 
   #branch(stretch: JoinStretch, branch: number, ends: readonly string[]): BranchStanding {

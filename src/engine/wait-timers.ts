@@ -29,14 +29,13 @@ interface Pending {
   readonly moments: readonly Moment[]
 }
 
-/** `null`: it was set by an earlier version, and the code has nothing to do at that time any more. */
-export function pendingIn({ input }: Pick<LiveRow, 'input'>, moments: readonly Moment[]): Pending | null {
-  const given = JSON.parse(input ?? '{}') as Pending | { readonly index?: number }
+/** A timer that an earlier version has set tells by when it is due what it was set for; what lay before its first moment was done. */
+export function pendingIn(timer: LiveRow, waiting: LiveRow, moments: readonly Moment[]): Pending {
+  const given = JSON.parse(timer.input ?? '{}') as Pending | { readonly index?: number }
   if ('afterMs' in given) return given
-  const { index = 0 } = given
-  const moment = moments[index]
-  if (moment === undefined) return null
-  return { doneMs: moments[index - 1]?.afterMs ?? 0, afterMs: moment.afterMs, moments: moments.slice(index) }
+  const afterMs = Math.round(((timer.dueAt ?? 0) - (waiting.startedAt ?? 0)) / 1000)
+  const doneMs = (given.index ?? 0) === 0 ? 0 : afterMs - 1
+  return { doneMs, afterMs, moments: moments.filter(moment => moment.afterMs > doneMs) }
 }
 
 /** Sees to it that something happens if it takes too long. */
@@ -57,9 +56,7 @@ const waits: ReadonlySet<GraphNode['kind']> = new Set(['human', 'signal', 'child
 
 function limitAnew(draft: ChangeDraft, plan: Plan, row: LiveRow, moments: readonly Moment[]): void {
   const timer = draft.waitTimerOf(row)
-  const pending = timer === null ? null : pendingIn(timer, moments)
-  if (timer !== null && pending === null) return
-  if (timer === null || pending === null) {
+  if (timer === null) {
     // Nobody knows what was done, if anything was: people are not told for times that are over.
     const since = row.startedAt ?? 0
     const passedMs = ((draft.facts.now ?? since) - since) / 1000
@@ -67,6 +64,7 @@ function limitAnew(draft: ChangeDraft, plan: Plan, row: LiveRow, moments: readon
     insertNext(draft, plan, row, { moments: left, doneMs: 0, since })
     return
   }
+  const pending = pendingIn(timer, row, moments)
   const next = moments.find(({ afterMs }) => afterMs > pending.doneMs)
   if (next?.afterMs === pending.afterMs) return
   draft.dropTimer(timer.slot)

@@ -55,8 +55,7 @@ export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecu
   if (draft.state === 'rolling_back' || draft.workflow.finishing) return
   const node = plan.graph.find(currentName(plan, row.node))
   const known = node === null ? null : momentsOf(node)
-  const pending = pendingIn(timer, known ?? [])
-  if (pending === null) return
+  const pending = pendingIn(timer, row, known ?? [])
   const { doneMs, afterMs } = pending
   // The code may have changed meanwhile, so that there is nothing to do now, or something that should have been done before.
   const moments = known ?? pending.moments

@@ -8,6 +8,8 @@ let busy = 0
 /** How many items were called at the same time. */
 let most = 0
 let whileOne: () => Promise<unknown> = async () => {}
+/** The second item asks to be called again in an hour. */
+let isLate = false
 
 /** Letters go out one at a time in a branch that the join can do without. */
 class Mailing extends Workflow {
@@ -27,7 +29,8 @@ class Mailing extends Workflow {
     most = Math.max(most, ++busy)
     try {
       if (item === 0 && this.execution.attempt === 1) throw new Error('no stamps')
-      if (item === 1) await whileOne()
+      if (item === 1 && this.execution.attempt === 1) await whileOne()
+      if (item === 1 && isLate && this.execution.attempt === 1) this.reattempt({ wait: '1 hour' })
     } finally {
       busy--
     }
@@ -64,5 +67,24 @@ forEachDatabase('an item that is requeued', database => {
     ])
     expect(await wf.verifyHistory()).toBeNull()
     expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+  })
+  it('leaves its place and its time to one that is to be called again later', async () => {
+    whileOne = async () => {}
+    isLate = true
+    const wf: WorkflowHandle<any> = await under.geneva.start(Mailing)
+    await under.runDue()
+    isLate = false
+    await wf.skip('other')
+    const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+    await under.geneva.requeue(letter?.id ?? '')
+    const rows = await wf.currentExecutions()
+    const later = rows.find(({ step }) => step === 'mail/1')
+    expect(later?.state).toBe('scheduled')
+    expect(Number(later?.scheduledFor) - Number(wf.createdAt)).toBeGreaterThan(3_000_000)
+    expect(rows.find(({ step }) => step === 'mail/0')?.state).toBe('waiting')
+    await under.setClock(2 * 3_600_000)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    await under.setClock(0)
   })
 })

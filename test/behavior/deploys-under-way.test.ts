@@ -14,6 +14,7 @@ import {
   type WorkflowHandle,
 } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { type Deployed, deployOver } from '../support/deploy-over.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
 
@@ -201,19 +202,13 @@ forEachDatabase('a deploy that changes what a join needs', database => {
     ],
   ] as const)('%s', async (_, first, second) => {
     failing = false
-    const { V1, V2 } = tallies({ ...first, ann: 'slow' }, { ...second, ann: 'slow' })
-    const old = under.another({ workflows: [V1] })
-    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
     // Carol is asked, then bob has said yes, and before the last step comes the deploy.
-    await old.runDue(quickly)
-    await old.close()
-    const fresh = under.another({ workflows: [V2] })
-    onTestFinished(() => fresh.close())
+    const versions = tallies({ ...first, ann: 'slow' }, { ...second, ann: 'slow' })
+    const { wf, fresh } = await deployOver(under, versions)
     ;(await fresh.openedStore()).setClockOffset(90_000)
     await fresh.runDue(quickly)
-    const wf = (await fresh.find(id)) as WorkflowHandle<any>
-    expect(wf.state).toBe('finished')
-    expect((await fresh.doctor({ workflow: id })).findings).toEqual([])
+    expect((await wf.refresh()).state).toBe('finished')
+    expect((await fresh.doctor({ workflow: wf.id })).findings).toEqual([])
   })
 
   it('says that it goes on once the branch that it waited for is skipped, and lets it', async () => {
@@ -262,17 +257,9 @@ function sagas(lost: boolean) {
 forEachDatabase('a deploy that comes while a workflow is rolled back', database => {
   const under = useGeneva(database, { workflows: [] })
 
-  async function rollingBack(lost: boolean): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva }> {
+  async function rollingBack(lost: boolean): Promise<Deployed> {
     undone = []
-    const { V1, V2 } = sagas(lost)
-    const old = under.another({ workflows: [V1] })
-    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
-    await old.runDue(quickly)
-    await old.close()
-    const fresh = under.another({ workflows: [V2] })
-    onTestFinished(() => fresh.close())
-    const wf = await fresh.find(id)
-    if (wf === null) throw new Error('It is gone.')
+    const { wf, fresh } = await deployOver(under, sagas(lost))
     expect(wf.state).toBe('rolling_back')
     ;(await fresh.openedStore()).setClockOffset(600_000)
     return { wf, fresh }
@@ -323,16 +310,9 @@ function askings() {
 forEachDatabase('a deploy that takes away what waits for people or a message', database => {
   const under = useGeneva(database, { workflows: [] })
 
-  async function asking(): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva; V3: Version }> {
-    const { V1, V2, V3 } = askings()
-    const old = under.another({ workflows: [V1] })
-    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
-    await old.runDue(quickly)
-    await old.close()
-    const fresh = under.another({ workflows: [V2] })
-    onTestFinished(() => fresh.close())
-    const wf = await fresh.find(id)
-    if (wf === null) throw new Error('It is gone.')
+  async function asking(): Promise<Deployed & { V3: Version }> {
+    const { V3, ...versions } = askings()
+    const { wf, fresh } = await deployOver(under, versions)
     expect((await wf.currentExecutions()).map(({ step, state }) => `${step} ${state}`).sort()).toEqual([
       'approve waiting',
       'paid waiting',

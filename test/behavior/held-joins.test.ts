@@ -25,6 +25,7 @@ const work = defineJob('work', async (_args, job) => void ran.push(job.node.name
 
 /** The graph, in which `first` comes after `paid` now, and `last` after `first` too. */
 function rewired(dag: FrozenGraph): string {
+  // What people write into the file, which nothing has checked yet.
   const { nodes, ...rest } = structuredClone(dag) as any
   const entries = Object.entries<any>(nodes)
   const idOf = (wanted: string) => entries.find(([, { name }]) => name === wanted)?.[0] ?? ''

@@ -2,32 +2,24 @@
  * A deploy that takes away the last branch that a join could still have gone on with, and says to skip what it has lost: the
  * policies of the branches that have failed act then, whoever brings the workflow in line with the new code.
  */
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import {
   type AnyWorkflow,
   type Compensation,
   type ConcreteClass,
   type Decision,
-  type Geneva,
   Workflow,
   type WorkflowHandle,
 } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { type Deployed, deployOver, type WaitingPolicy, waitingPolicies } from '../support/deploy-over.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-const policies = [
-  ['pause', 'paused', 'completed'],
-  ['cancel', 'canceled', 'rolled_back'],
-  ['rollback', 'failed', 'rolled_back'],
-  ['dlq', 'dlq', 'completed'],
-] as const
-
-type Policy = (typeof policies)[number][0]
 let types = 0
 
 /** Two branches that fail, and one in which somebody is asked; `deployed` has lost that one. */
-function versions(policy: Policy, onMissingStep: 'skip' | 'pause') {
+function versions(policy: WaitingPolicy, onMissingStep: 'skip' | 'pause') {
   const name = `Offer ${++types}`
   const version = (deployed: boolean) =>
     class Offer extends Workflow {
@@ -66,19 +58,8 @@ forEachDatabase('a join that a deploy has lost', database => {
   const under = useGeneva(database, { workflows: [] })
 
   /** Both branches have failed, and the third waits. */
-  async function deployed(
-    policy: Policy,
-    onMissingStep: 'skip' | 'pause' = 'skip',
-  ): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva }> {
-    const { V1, V2 } = versions(policy, onMissingStep)
-    const old = under.another({ workflows: [V1] })
-    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
-    await old.runDue(quickly)
-    await old.close()
-    const fresh = under.another({ workflows: [V2] })
-    onTestFinished(() => fresh.close())
-    const wf = await fresh.find(id)
-    if (wf === null) throw new Error(`Workflow ${id} is gone.`)
+  async function deployed(policy: WaitingPolicy, onMissingStep: 'skip' | 'pause' = 'skip'): Promise<Deployed> {
+    const { wf, fresh } = await deployOver(under, versions(policy, onMissingStep))
     expect((await wf.currentExecutions()).map(({ step, state }) => `${step} ${state}`).sort()).toEqual([
       'approve waiting',
       'beside scheduled',
@@ -95,7 +76,7 @@ forEachDatabase('a join that a deploy has lost', database => {
     expect(await wf.verifyHistory()).toBeNull()
   }
 
-  it.each(policies)(
+  it.each(waitingPolicies)(
     'lets the policy that has waited act when a worker heals it: %s',
     async (policy, state, entered) => {
       const { wf, fresh } = await deployed(policy)
@@ -107,14 +88,17 @@ forEachDatabase('a join that a deploy has lost', database => {
     },
   )
 
-  it.each(policies)('lets it act when a worker that claims a step heals it: %s', async (policy, state, entered) => {
-    const { wf, fresh } = await deployed(policy)
-    ;(await fresh.openedStore()).setClockOffset(90_000)
-    await fresh.runDue(quickly)
-    await expectEnd(wf, state, entered)
-  })
+  it.each(waitingPolicies)(
+    'lets it act when a worker that claims a step heals it: %s',
+    async (policy, state, entered) => {
+      const { wf, fresh } = await deployed(policy)
+      ;(await fresh.openedStore()).setClockOffset(90_000)
+      await fresh.runDue(quickly)
+      await expectEnd(wf, state, entered)
+    },
+  )
 
-  it.each(policies)('lets it act when a resume heals it: %s', async (policy, state, entered) => {
+  it.each(waitingPolicies)('lets it act when a resume heals it: %s', async (policy, state, entered) => {
     const { wf, fresh } = await deployed(policy)
     await wf.pause()
     const answer = wf.resume()
@@ -130,7 +114,7 @@ forEachDatabase('a join that a deploy has lost', database => {
   const ends = { pause: 'pauses when nothing else goes on', cancel: 'is canceled', rollback: 'is rolled back' }
   const foretold = { ...ends, dlq: 'goes to the dead letter queue' }
 
-  it.each(policies)('is foretold by the check, with what follows: %s', async policy => {
+  it.each(waitingPolicies)('is foretold by the check, with what follows: %s', async policy => {
     const { wf, fresh } = await deployed(policy)
     const { findings, ok } = await fresh.check()
     expect(ok).toBe(false)
@@ -144,7 +128,7 @@ forEachDatabase('a join that a deploy has lost', database => {
     await wf.abort()
   })
 
-  const asked = policies.filter(([policy]) => policy !== 'pause')
+  const asked = waitingPolicies.filter(([policy]) => policy !== 'pause')
 
   it.each(asked)('waits where people are to settle the branch that is gone: %s', async (policy, state, entered) => {
     const { wf, fresh } = await deployed(policy, 'pause')

@@ -2,9 +2,10 @@
  * Timers of waits that were set before timers held times: they tell how many moments were over, by a graph that may have changed since. What they
  * were set for is told by when they are due.
  */
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Decision, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { deployOver } from '../support/deploy-over.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
@@ -56,28 +57,24 @@ forEachDatabase('a wait timer of an earlier version', database => {
   const under = useGeneva(database, { workflows: [] })
 
   it.each(cases)('keeps $what', async ({ what, before, deployed, index, after }) => {
-    const V1 = version(what, before)
-    const old = under.another({ workflows: [V1] })
-    const { id } = await old.start(V1)
-    await old.runDue(quickly)
-    if (index > 0) {
-      ;(await old.openedStore()).setClockOffset(1.1 * hour)
+    const versions = { V1: version(what, before), V2: version(what, deployed) }
+    const { wf, fresh } = await deployOver(under, versions, async (old, id) => {
       await old.runDue(quickly)
-    }
-    await old.close()
-    const plain = await connectPlainly(database.name, under.url)
-    const timer = `workflow_id = ${id} and slot like '#wait/%'`
-    await plain.query(
-      `update geneva_drive_active_executions set slot = '#wait/approve', input = '{"index":${index}}' where ${timer}`,
-    )
-    await plain.close()
-    const fresh = under.another({ workflows: [version(what, deployed)] })
-    onTestFinished(() => fresh.close())
-    const wf = await fresh.find(id)
+      if (index > 0) {
+        ;(await old.openedStore()).setClockOffset(1.1 * hour)
+        await old.runDue(quickly)
+      }
+      const plain = await connectPlainly(database.name, under.url)
+      const timer = `workflow_id = ${id} and slot like '#wait/%'`
+      await plain.query(
+        `update geneva_drive_active_executions set slot = '#wait/approve', input = '{"index":${index}}' where ${timer}`,
+      )
+      await plain.close()
+    })
     for (const [hours, state] of after) {
       ;(await fresh.openedStore()).setClockOffset(hours * hour)
       await fresh.runDue(quickly)
-      expect([hours, (await wf?.refresh())?.state]).toEqual([hours, state])
+      expect([hours, (await wf.refresh()).state]).toEqual([hours, state])
     }
   })
 })

@@ -14,21 +14,14 @@ import {
   type WorkflowHandle,
 } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { type Deployed, deployOver, type WaitingPolicy, waitingPolicies } from '../support/deploy-over.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
-const policies = [
-  ['pause', 'paused', 'completed'],
-  ['cancel', 'canceled', 'rolled_back'],
-  ['rollback', 'failed', 'rolled_back'],
-  ['dlq', 'dlq', 'completed'],
-] as const
-
-type Policy = (typeof policies)[number][0]
 type Beside = 'pause' | 'dlq'
 let types = 0
 
 /** Two branches that fail, and one in which somebody is asked, which `deployed` has lost; beside them a step that fails. */
-function versions(policy: Policy, beside: Beside) {
+function versions(policy: WaitingPolicy, beside: Beside) {
   const name = `Tender ${++types}`
   const version = (deployed: boolean) =>
     class Tender extends Workflow {
@@ -79,17 +72,11 @@ forEachDatabase('a join that a deploy has lost before somebody asks for somethin
   const under = useGeneva(database, { workflows: [] })
 
   /** All but the people have ended; nobody has looked at the workflow with the new code. */
-  async function deployed(policy: Policy, beside: Beside): Promise<{ wf: WorkflowHandle<any>; fresh: Geneva }> {
-    const { V1, V2 } = versions(policy, beside)
-    const old = under.another({ workflows: [V1] })
-    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
-    await pass(old, 0)
-    await pass(old, 2)
-    await old.close()
-    const fresh = under.another({ workflows: [V2] })
-    onTestFinished(() => fresh.close())
-    const wf = await fresh.find(id)
-    if (wf === null) throw new Error(`Workflow ${id} is gone.`)
+  async function deployed(policy: WaitingPolicy, beside: Beside): Promise<Deployed> {
+    const { wf, fresh } = await deployOver(under, versions(policy, beside), async old => {
+      await pass(old, 0)
+      await pass(old, 2)
+    })
     expect(wf.state).toBe(beside === 'pause' ? 'paused' : 'dlq')
     return { wf, fresh }
   }
@@ -114,26 +101,29 @@ forEachDatabase('a join that a deploy has lost before somebody asks for somethin
     await wf.abort().catch(() => {})
   }
 
-  it.each(policies)('lets the policy that has waited act when a step is reattempted: %s', async (policy, ...end) => {
-    const { wf, fresh } = await deployed(policy, 'pause')
-    await wf.reattempt('beside')
-    await expectEnd(wf, fresh, end)
-  })
+  it.each(waitingPolicies)(
+    'lets the policy that has waited act when a step is reattempted: %s',
+    async (policy, ...end) => {
+      const { wf, fresh } = await deployed(policy, 'pause')
+      await wf.reattempt('beside')
+      await expectEnd(wf, fresh, end)
+    },
+  )
 
-  it.each(policies)('lets it act when a step is skipped: %s', async (policy, ...end) => {
+  it.each(waitingPolicies)('lets it act when a step is skipped: %s', async (policy, ...end) => {
     const { wf, fresh } = await deployed(policy, 'pause')
     await wf.skip('beside')
     await expectEnd(wf, fresh, end)
   })
 
-  it.each(policies)('lets it act when somebody sends the workflow back: %s', async (policy, ...end) => {
+  it.each(waitingPolicies)('lets it act when somebody sends the workflow back: %s', async (policy, ...end) => {
     const { wf, fresh } = await deployed(policy, 'pause')
     await wf.decide('review', { by: 'ann', decision: 'rejected' })
     await expectEnd(wf, fresh, end)
   })
 
   // Where it says `pause`, the letter that is opened anew comes first.
-  const stopping = policies.filter(([policy]) => policy !== 'pause')
+  const stopping = waitingPolicies.filter(([policy]) => policy !== 'pause')
 
   it.each(stopping)('lets it act when a letter is requeued: %s', async (policy, ...end) => {
     const { wf, fresh } = await deployed(policy, 'dlq')
@@ -147,7 +137,7 @@ forEachDatabase('a join that a deploy has lost before somebody asks for somethin
     await expectEnd(wf, fresh, end)
   })
 
-  it.each(policies)('lets it act when the step of a letter is skipped: %s', async (policy, ...end) => {
+  it.each(waitingPolicies)('lets it act when the step of a letter is skipped: %s', async (policy, ...end) => {
     const { wf, fresh } = await deployed(policy, 'dlq')
     await wf.skip('beside')
     await expectEnd(wf, fresh, end)
@@ -167,6 +157,7 @@ forEachDatabase('a join that a deploy has lost before somebody asks for somethin
 
 /** The graph, with a join that does not wait for the answer of people any more. */
 function withoutApproval(dag: FrozenGraph): string {
+  // What people write into the file, which nothing has checked yet.
   const edited = structuredClone(dag) as any
   const [approval] = Object.entries<any>(edited.nodes).find(([, { name }]) => name === 'approve') ?? []
   for (const node of Object.values<any>(edited.nodes)) {
@@ -180,7 +171,7 @@ function withoutApproval(dag: FrozenGraph): string {
 forEachDatabase('a join that an imported graph has lost', database => {
   const under = useGeneva(database, { workflows: [] })
 
-  it.each(policies)('lets the policy that has waited act: %s', async (policy, state, entered) => {
+  it.each(waitingPolicies)('lets the policy that has waited act: %s', async (policy, state, entered) => {
     const { V1 } = versions(policy, 'pause')
     const geneva = under.another({ workflows: [V1] })
     onTestFinished(() => geneva.close())

@@ -25,12 +25,10 @@ export async function undoFacts(
 ): Promise<Map<string, UndoFacts>> {
   const found = new Map<string, UndoFacts>()
   for (const [id, stretch] of asked) {
-    const facts =
-      stretch === true
-        ? null
-        : 'of' in stretch
-          ? await factsOfAgain(context, executor, id, stretch)
-          : await factsOfStretch(context, executor, id, stretch)
+    if (stretch === true) continue
+    const read =
+      'of' in stretch ? factsOfAgain(context, executor, id, stretch) : factsOfStretch(context, executor, id, stretch)
+    const facts = await read
     if (facts !== null) found.set(id, facts)
   }
   const rest = [...asked.keys()].filter(id => !found.has(id))

@@ -33,6 +33,7 @@ interface Rule {
 }
 
 const runsOn = 'limit (runs on)'
+const claimsEach = 'limit (claims each step)'
 const many = '2,000 workflows'
 const p50 = 'same process: p50'
 const fan = '1,000 wide'
@@ -61,12 +62,14 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
     { ours: line(many, 'postgres'), theirs: [line(many, 'restate', 'Restate')], atLeast: 5 },
     { ours: line(many, 'postgres'), theirs: [line(many, 'redis', 'BullMQ')], atLeast: 2 },
     { ours: line(many, 'postgres'), theirs: [line(many, 'postgres', 'pg-boss, hand-batched')], atLeast: 1 },
+    { ours: line(many, 'postgres'), theirs: [line(many, 'postgres', claimsEach)], atLeast: 0.4 },
     { ours: line(many, 'postgres'), theirs: [line(many, 'postgres', runsOn)], atLeast: 0.4 },
     { ours: line(many, 'sqlite'), theirs: [line(many, 'sqlite', 'openworkflow')], atLeast: 15 },
     { ours: line(many, 'mysql'), theirs: [line(many, 'postgres', 'DBOS')], atLeast: 8 },
   ],
   latency: [
     { ours: line(p50, 'postgres'), theirs: inPostgres.map(name => line(p50, 'postgres', name)), atMost: 0.65 },
+    { ours: line(p50, 'postgres'), theirs: [line(p50, 'postgres', claimsEach)], atMost: 1.25 },
     { ours: line(p50, 'postgres'), theirs: [line(p50, 'postgres', runsOn)], atMost: 1.25 },
     { ours: line(p50, 'postgres'), theirs: [line(p50, 'redis', 'BullMQ')], atMost: 1.1 },
     ...alone(p50, ['sqlite'], { atMost: 4 }),

@@ -1,11 +1,11 @@
 /**
  * graphile-worker on PostgreSQL, a queue only: each step adds the next. 50 at once; under load with a local queue of 500 and
- * batched completion, alone without. There is no join, so the steps of a fan are counted in memory as they are recorded, and
- * the last is added behind them.
+ * batched completion, alone without. There is no join, so the steps of a fan are counted in a table, in sets.
  */
 import { EventEmitter } from 'node:events'
 import { Logger, run } from 'graphile-worker'
 import pg from 'pg'
+import { DurableJoin } from './durable-join.mjs'
 import { callEach, counter, measure, stepsOfFive, Tally, until, url } from './peer-lap.mjs'
 
 const ended = new Tally()
@@ -16,12 +16,13 @@ await measure(async () => {
   const pool = new pg.Pool({ connectionString: url, max: 20 })
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
-  let left = 0
+  const join = new DurableJoin(pool)
+  await join.prepare()
+  let fans = 0
   const events = new EventEmitter()
   // The job's row is gone then.
   events.on('job:complete', ({ job }) => {
     if (job.task_identifier === 'last' || job.payload?.step === stepsOfFive) ended.add()
-    if (job.task_identifier === 'middle' && --left === 0) void runner.addJob('last', {})
   })
   const runner = await run({
     pgPool: pool,
@@ -34,11 +35,13 @@ await measure(async () => {
       five: async ({ step }, { addJob }) => {
         if (step < stepsOfFive) await addJob('five', { step: step + 1 })
       },
-      first: async ({ width }, { addJobs }) => {
-        left = width
-        await addJobs(Array.from({ length: width }, () => ({ identifier: 'middle', payload: {} })))
+      first: async ({ width, fan }, { addJobs }) => {
+        await join.begin(fan, width)
+        await addJobs(Array.from({ length: width }, () => ({ identifier: 'middle', payload: { fan } })))
       },
-      middle: async () => {},
+      middle: async ({ fan }, { job, addJob }) => {
+        if (await join.end(fan, [job.id])) await addJob('last', {}, { jobKey: `last-${fan}` })
+      },
       last: async () => {},
     },
   })
@@ -56,7 +59,7 @@ await measure(async () => {
       await until(async () => (await jobs()) === 0)
     },
     runOne: () => runAlone('five', { step: 1 }),
-    runFan: width => runAlone('first', { width }),
+    runFan: width => runAlone('first', { width, fan: ++fans }),
     async close() {
       await runner.stop()
       await pool.end()

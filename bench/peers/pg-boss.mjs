@@ -1,11 +1,11 @@
 /**
  * pg-boss on PostgreSQL, a queue only: batches of 100 in four workers, NOTIFY and burst on. With PEER_VARIANT=batched the
  * handler sends the next steps of its whole batch in one call, and starts go in sets as well; otherwise one by one. There is no
- * join, so the steps of a fan are counted in memory, and the last is sent when all of them are recorded,
- * which is looked for every 2 ms.
+ * join, so the steps of a fan are counted in a table, a batch at a time.
  */
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
+import { DurableJoin } from './durable-join.mjs'
 import { callEach, counter, measure, stepsOfFive, Tally, until, url } from './peer-lap.mjs'
 
 const isBatched = process.env.PEER_VARIANT === 'batched'
@@ -23,24 +23,28 @@ await measure(async () => {
           all.map(data => ({ data })),
         )
       : Promise.all(all.map(data => boss.send(queue, data)))
-  let left = 0
+  const pool = new pg.Pool({ connectionString: url, max: 4 })
+  const join = new DurableJoin(pool)
+  await join.prepare()
+  let fans = 0
   const handlers = {
     five: async jobs => {
       const next = jobs.filter(({ data }) => data.step < stepsOfFive).map(({ data }) => ({ step: data.step + 1 }))
       if (next.length > 0) await send('five', next)
       for (let last = jobs.length - next.length; last > 0; last--) ended.add()
     },
-    first: ([{ data }]) => {
-      left = data.width
-      return boss.insert(
+    first: async ([{ data }]) => {
+      const { width, fan } = data
+      await join.begin(fan, width)
+      await boss.insert(
         'middle',
-        Array.from({ length: data.width }, () => ({ data: {} })),
+        Array.from({ length: width }, () => ({ data: { fan } })),
       )
     },
     middle: async jobs => {
-      left -= jobs.length
-      // What this call has is recorded after it has returned.
-      if (left === 0) void until(async () => (await openMiddle()) === 0).then(() => boss.send('last', {}))
+      const { fan } = jobs[0].data
+      const ids = jobs.map(({ id }) => id)
+      if (await join.end(fan, ids)) await boss.send('last', {}, { singletonKey: `last-${fan}` })
     },
     last: async () => ended.add(),
   }
@@ -48,10 +52,7 @@ await measure(async () => {
     await boss.createQueue(queue, { notify: true })
     await boss.work(queue, working, handler)
   }
-  const client = new pg.Client(url)
-  await client.connect()
-  const open = counter(client, `select count(*) from pgboss.job where state <> 'completed'`)
-  const openMiddle = counter(client, `select count(*) from pgboss.job where name = 'middle' and state <> 'completed'`)
+  const open = counter(pool, `select count(*) from pgboss.job where state <> 'completed'`)
   const runAlone = async (queue, data) => {
     const over = ended.more(1)
     await boss.send(queue, data)
@@ -71,10 +72,10 @@ await measure(async () => {
       await until(async () => (await open()) === 0)
     },
     runOne: () => runAlone('five', { step: 1 }),
-    runFan: width => runAlone('first', { width }),
+    runFan: width => runAlone('first', { width, fan: ++fans }),
     async close() {
-      await client.end()
       await boss.stop({ graceful: false })
+      await pool.end()
     },
   }
 })

@@ -6,6 +6,7 @@ import { Geneva, Workflow } from '../../src/index.ts'
 import { inFreshPlace } from '../databases.ts'
 import { fan, idle } from '../graph-shapes.ts'
 import { peerCases } from '../peer-cases.ts'
+import { warmUp, warmUpMs } from '../warm-up.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
 
 class FanOut extends Workflow<null, { readonly width: number }> {
@@ -35,7 +36,8 @@ async function runClass(geneva: Geneva, width: number): Promise<void> {
 const workerOptions = { concurrency: 1_000 } as const
 
 const tiny = 20
-const warmUp: Readonly<Record<Size, number>> = { full: 200, tiny: 5 }
+/** Of a round before the clock starts. */
+const warmUpWidth: Readonly<Record<Size, number>> = { full: 1_000, tiny: 5 }
 
 function fanned(name: string, width: number, run: Run): Case {
   return {
@@ -46,7 +48,7 @@ function fanned(name: string, width: number, run: Run): Case {
         try {
           await geneva.migrate()
           await geneva.startWorker(workerOptions)
-          await run(geneva, warmUp[size])
+          await warmUp(() => run(geneva, warmUpWidth[size]), size)
           const nodes = size === 'full' ? width : tiny
           const begun = performance.now()
           await run(geneva, nodes)
@@ -73,7 +75,7 @@ export const workload: Workload = {
     fanned('1,000 wide, each of a class', 1_000, runClass),
   ],
   peers: peerCases('fan', usual, {
-    full: { warmUp: warmUp.full, width: 1_000 },
-    tiny: { warmUp: warmUp.tiny, width: tiny },
+    full: { warmUp: warmUpWidth.full, warmUpMs: warmUpMs.full, width: 1_000 },
+    tiny: { warmUp: warmUpWidth.tiny, warmUpMs: warmUpMs.tiny, width: tiny },
   }),
 }

@@ -7,28 +7,22 @@ import { inFreshPlace } from '../databases.ts'
 import { FiveSteps, withEngine, workerOptions } from '../five-steps.ts'
 import { limitCases } from '../limit-cases.ts'
 import { peerCases } from '../peer-cases.ts'
+import { warmUp, warmUpMs } from '../warm-up.ts'
 import { besideWorkers } from '../worker-processes.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
 
-interface Amounts {
-  readonly warmUp: number
-  readonly measured: number
-}
+const counts: Readonly<Record<Size, number>> = { full: 300, tiny: 10 }
 
-const amounts: Readonly<Record<Size, Amounts>> = {
-  full: { warmUp: 50, measured: 300 },
-  tiny: { warmUp: 2, measured: 10 },
-}
-
-async function oneByOne(runOne: () => Promise<unknown>, size: Size): Promise<Measurement[]> {
-  const { warmUp, measured } = amounts[size]
+/** Tells how many there were in all, too. */
+async function oneByOne(runOne: () => Promise<unknown>, size: Size): Promise<{ spread: Measurement[]; count: number }> {
   const times: number[] = []
-  for (let index = -warmUp; index < measured; index++) {
+  const before = await warmUp(runOne, size)
+  while (times.length < counts[size]) {
     const begun = performance.now()
     await runOne()
-    if (index >= 0) times.push(performance.now() - begun)
+    times.push(performance.now() - begun)
   }
-  return spread(times)
+  return { spread: spread(times), count: before + times.length }
 }
 
 async function startAndWait(geneva: Geneva): Promise<void> {
@@ -52,7 +46,7 @@ const sameProcess: Case = {
     inFreshPlace(database, place =>
       withEngine(place, async ({ geneva }) => {
         await geneva.startWorker(workerOptions)
-        return oneByOne(() => startAndWait(geneva), size)
+        return (await oneByOne(() => startAndWait(geneva), size)).spread
       }),
     ),
 }
@@ -63,22 +57,22 @@ const separateProcesses: Case = {
     inFreshPlace(database, place =>
       withEngine(place, async ({ geneva }) => {
         const { result } = await besideWorkers(place, 1, () => oneByOne(() => startAndWait(geneva), size))
-        return result
+        return result.spread
       }),
     ),
 }
 
 const limits = limitCases(sameProcess.name, async ({ engine, check }, size) => {
-  const measured = await oneByOne(() => engine.runMany(1), size)
-  await check(amounts[size].warmUp + amounts[size].measured)
-  return measured
+  const { spread, count } = await oneByOne(() => engine.runMany(1), size)
+  await check(count)
+  return spread
 })
 
 export const workload: Workload = {
   about: 'Milliseconds from start to end of one workflow of five steps at a time, on an idle system.',
   cases: [sameProcess, ...limits, separateProcesses],
   peers: peerCases('latency', sameProcess.name, {
-    full: { warmUp: amounts.full.warmUp, workflows: amounts.full.measured },
-    tiny: { warmUp: amounts.tiny.warmUp, workflows: amounts.tiny.measured },
+    full: { warmUpMs: warmUpMs.full, workflows: counts.full },
+    tiny: { warmUpMs: warmUpMs.tiny, workflows: counts.tiny },
   }),
 }

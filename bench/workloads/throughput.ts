@@ -8,13 +8,14 @@ import { inFreshPlace } from '../databases.ts'
 import { checkNothingLost, runMany, startEach, startSet, stepsOfFive, withEngine } from '../five-steps.ts'
 import { limitCases } from '../limit-cases.ts'
 import { peerCases } from '../peer-cases.ts'
+import { warmUp, warmUpMs } from '../warm-up.ts'
 import type { Case, Size, Workload } from '../workload.ts'
 
 const tiny = 40
-/** Twice what is under way of starts, so that reports on some begin while others are written. */
-const workerOptions = { concurrency: 1000 } as const
-/** Before the clock starts, so that code is compiled and connections are open. */
-const warmUp: Readonly<Record<Size, number>> = { full: 2_000, tiny: 10 }
+/** As many as are started in the usual case, so that none of those has to be looked for. */
+const workerOptions = { concurrency: 2_000 } as const
+/** Of a round before the clock starts. */
+const warmUpRound: Readonly<Record<Size, number>> = { full: 2_000, tiny: 10 }
 
 function throughput(name: string, workflows: number, start: typeof startEach): Case {
   return {
@@ -24,9 +25,9 @@ function throughput(name: string, workflows: number, start: typeof startEach): C
         withEngine(place, async bench => {
           const count = size === 'full' ? workflows : tiny
           await bench.geneva.startWorker(workerOptions)
-          await runMany(bench, warmUp[size], start)
+          const rounds = await warmUp(() => runMany(bench, warmUpRound[size], start), size)
           const ms = await runMany(bench, count, start)
-          await checkNothingLost(bench, warmUp[size] + count)
+          await checkNothingLost(bench, rounds * warmUpRound[size] + count)
           return [{ value: (count * stepsOfFive * 1000) / ms, unit: 'steps/s' }]
         }),
       ),
@@ -43,11 +44,11 @@ const usual = '2,000 workflows'
 const counts: Readonly<Record<Size, number>> = { full: 2_000, tiny }
 
 const limits = limitCases(usual, async ({ engine, check }, size) => {
-  await engine.runMany(warmUp[size])
+  const rounds = await warmUp(() => engine.runMany(warmUpRound[size]), size)
   const begun = performance.now()
   await engine.runMany(counts[size])
   const ms = performance.now() - begun
-  await check(warmUp[size] + counts[size])
+  await check(rounds * warmUpRound[size] + counts[size])
   return [{ value: (counts[size] * stepsOfFive * 1000) / ms, unit: 'steps/s' }]
 })
 
@@ -60,7 +61,7 @@ export const workload: Workload = {
     throughput('20,000 workflows', 20_000, startEach),
   ],
   peers: peerCases('throughput', usual, {
-    full: { warmUp: warmUp.full, workflows: counts.full },
-    tiny: { warmUp: warmUp.tiny, workflows: counts.tiny },
+    full: { warmUp: warmUpRound.full, warmUpMs: warmUpMs.full, workflows: counts.full },
+    tiny: { warmUp: warmUpRound.tiny, warmUpMs: warmUpMs.tiny, workflows: counts.tiny },
   }),
 }

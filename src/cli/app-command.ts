@@ -4,6 +4,8 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { databaseUrlForms, type Geneva } from '../index.ts'
+import { describeError } from '../primitives/describe-error.ts'
+import { readValue } from '../primitives/read-value.ts'
 import { findApp, findGeneva, looksLikeModule, type Where } from './find-geneva.ts'
 
 /** The options that every command has. */
@@ -100,8 +102,17 @@ export function asked({ by, reason }: Asker): Asker {
   return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) }
 }
 
-/** An option that takes a JSON value. */
+/** An option that takes a JSON value, with tags as the commands print them: what they show may be given back. */
 export function jsonValue(text: string): unknown {
+  const json = parsed(text)
+  try {
+    return readValue(json)
+  } catch (error) {
+    throw new InvalidArgumentError(`It cannot be read: ${describeError(error).message.replace(/\.?$/, '.')}`)
+  }
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

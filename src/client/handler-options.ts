@@ -35,7 +35,10 @@ export type Authorize = (
 ) => Caller | Response | null | Promise<Caller | Response | null>
 
 export interface HandlerOptions {
-  /** Without it only requests from this machine are answered, and whoever sends them is an admin called `local`. */
+  /**
+   * Without it only requests from this machine are answered, and whoever sends them is an admin called `local`. That takes
+   * `serveHandler` or `toNodeHandler`, which look at the connection: a handler that is called directly answers 403.
+   */
   readonly authorize?: Authorize
   /** The path under which it is mounted, such as `/ops`. Default: the root. */
   readonly basePath?: string

@@ -1,15 +1,19 @@
 /**
  * Conditions in CEL, the Common Expression Language: `outputs.aggregate.total > 100`. It sees `outputs` by the names of
- * nodes, `input`, `args`, and `workflow` with `id` and `node`. Two things that CEL has are refused, because a text could
- * make them take for ever: regular expressions, and loops inside of loops.
+ * nodes, `input`, `args`, and `workflow` with `id` and `node`. What a text could make take for ever is refused: see cel-guard.ts.
  */
-import { Environment } from '@marcbachmann/cel-js'
+import { type ASTNode, Environment } from '@marcbachmann/cel-js'
 import { InvalidGraphError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
+import { refuseEndless } from './cel-guard.ts'
 import { isArithmetic, registerMixedNumbers } from './cel-numbers.ts'
+import { usesOf } from './cel-tree.ts'
 import type { ConditionFacts } from './condition-facts.ts'
 
-type Answer = (facts: Record<string, unknown>) => unknown
+interface Reading {
+  readonly ast: ASTNode
+  readonly answer: (facts: Record<string, unknown>) => unknown
+}
 
 const environment = registerMixedNumbers(
   new Environment({
@@ -24,23 +28,23 @@ const environment = registerMixedNumbers(
   .registerVariable('workflow', 'map')
 
 /** Read texts, the least recently read first: a condition is answered as often as its graph is started. */
-const known = new Map<string, Answer>()
+const known = new Map<string, Reading>()
 const mostKnown = 500
 
 /** Throws `InvalidGraphError`, with the place in the text. */
 export function checkCel(text: string): void {
-  answerOf(text)
+  readingOf(text)
 }
 
 export function answerCel(text: string, { outputs, input, args, workflowId, node }: ConditionFacts): boolean {
-  const asked = answerOf(text)
+  const reading = readingOf(text)
   const workflow = new Map([
     ['id', workflowId],
     ['node', node],
   ])
   let answer: unknown
   try {
-    answer = asked({ outputs: celValue(outputs), input: celValue(input), args: celValue(args), workflow })
+    answer = reading.answer({ outputs: celValue(outputs), input: celValue(input), args: celValue(args), workflow })
   } catch (error) {
     throw new InvalidGraphError(`The condition ${shown(text)} has no answer: ${reasonOf(error)}`)
   }
@@ -51,22 +55,26 @@ export function answerCel(text: string, { outputs, input, args, workflowId, node
 /** The names of the nodes whose outputs are asked for; `null` when that cannot be told from the text. */
 export function outputsInCel(text: string): ReadonlySet<string> | null {
   const names = new Set<string>()
-  const code = withoutTexts(text)
-  for (const { index } of code.matchAll(/(?<![\w.])outputs\b/g)) {
-    const rest = text.slice(index + 'outputs'.length)
-    const field = /^\s*\.\s*([A-Za-z_]\w*)/.exec(rest) ?? /^\s*\[\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\]/.exec(rest)
-    const name = field?.[1] ?? field?.[2]
-    if (name === undefined) return null
+  for (const use of usesOf(readingOf(text).ast, 'outputs')) {
+    const name = fieldOf(use)
+    if (name === null) return null
     names.add(name)
   }
   return names
 }
 
-export function asksCelForArgs(text: string): boolean {
-  return /(?<![\w.])args\b/.test(withoutTexts(text))
+function fieldOf(use: ASTNode): string | null {
+  if (use.op === '.') return use.args[1]
+  if (use.op !== '[]') return null
+  const [, key] = use.args
+  return key.op === 'value' && typeof key.args === 'string' ? key.args : null
 }
 
-function answerOf(text: string): Answer {
+export function asksCelForArgs(text: string): boolean {
+  return usesOf(readingOf(text).ast, 'args').length > 0
+}
+
+function readingOf(text: string): Reading {
   const found = known.get(text) ?? read(text)
   known.delete(text)
   known.set(text, found)
@@ -75,41 +83,21 @@ function answerOf(text: string): Answer {
   return found
 }
 
-function read(text: string): Answer {
-  refuseEndless(text)
+function read(text: string): Reading {
   try {
     const parsed = environment.parse(text)
+    refuseEndless(parsed.ast, (at, why) => {
+      throw refused(text, at, why)
+    })
     const { valid, type, error } = parsed.check()
     if (!valid) throw error
     if (type === 'dyn' && isArithmetic(parsed.ast)) throw new Error('it is a computation, and not true or false')
-    if (type === 'bool' || type === 'dyn') return facts => parsed(facts)
+    if (type === 'bool' || type === 'dyn') return { ast: parsed.ast, answer: facts => parsed(facts) }
     throw new Error(`it comes to a ${type}, and not to true or false`)
   } catch (error) {
+    if (error instanceof InvalidGraphError) throw error
     throw new InvalidGraphError(`The condition ${shown(text)} is not understood: ${reasonOf(error)}`)
   }
-}
-
-function refuseEndless(text: string): void {
-  const code = withoutTexts(text)
-  const regex = /\bmatches\s*\(/.exec(code)
-  if (regex) throw refused(text, regex.index, 'matches could take for ever. Use contains, startsWith or endsWith')
-  const loops: number[] = []
-  let depth = 0
-  for (const { 0: found, index } of code.matchAll(/\.\s*(?:all|exists|exists_one|map|filter)\s*\(|[([{]|[)\]}]/g)) {
-    const isLoop = found.startsWith('.')
-    if (isLoop && loops.length > 0) throw refused(text, index, 'a loop inside of a loop could take for ever')
-    if (isLoop || '([{'.includes(found)) depth++
-    else if (--depth < (loops.at(-1) ?? 0)) loops.pop()
-    if (isLoop) loops.push(depth)
-  }
-}
-
-/** The same with blanks for what stands in quotes, so that places stay what they are. */
-function withoutTexts(text: string): string {
-  return text.replace(
-    /[rR](?:"""[\s\S]*?"""|'''[\s\S]*?'''|"[^"\n]*"|'[^'\n]*')|"""(?:\\[\s\S]|[^\\])*?"""|'''(?:\\[\s\S]|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g,
-    quoted => ' '.repeat(quoted.length),
-  )
 }
 
 /** Integers are numbers of their own in CEL, and fields are looked up in maps, which inherit nothing. */

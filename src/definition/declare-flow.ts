@@ -10,7 +10,7 @@ import * as code from './declare-node.ts'
 import { declareHuman, declareWaitFor } from './declare-wait.ts'
 import { dependenciesIn } from './dependency-options.ts'
 import { joinRule } from './join-rule.ts'
-import { maxNameLength } from './node-name.ts'
+import { longestNames } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
 import { behind, freeName, type Place } from './place.ts'
 import type { BranchScope, NodeDefinition } from './workflow-definition.ts'
@@ -42,7 +42,7 @@ export function declareCondition(place: Place, name: unknown, given: readonly un
 }
 
 export function declareFork(place: Place, name: unknown, branches: unknown, options: unknown): NodeRef<any> {
-  const checked = forkName(place, name)
+  const checked = freeName(place, name, longestNames.fork)
   const where = `${place.declarations.className}, fork ${checked}`
   if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) {
     throw new DefinitionError(`${where}: its branches are an object, like { goods: b => ..., papers: b => ... }.`)
@@ -58,7 +58,7 @@ export function declareFork(place: Place, name: unknown, branches: unknown, opti
 
 /** Each direct member is a branch of its own. */
 export function declareParallel(place: Place, name: unknown, describe: unknown, options: unknown): NodeRef<any> {
-  const checked = forkName(place, name)
+  const checked = freeName(place, name, longestNames.fork)
   const where = `${place.declarations.className}, parallel ${checked}`
   const { join, ...rest } = givenOptions(options, where)
   const ref = addNode(place, { name: checked, kind: 'fork', body: null, inChain: true }, rest)
@@ -94,16 +94,6 @@ export function declaredNode({ declarations }: Place, name: unknown): NodeRef<an
   const names = declarations.nodes.map(({ definition }) => definition.name).join(', ') || 'none'
   throw new DefinitionError(
     `${declarations.className}: \`this.node(...)\` names ${JSON.stringify(name)}, which is not declared so far. Declared are: ${names}.`,
-  )
-}
-
-/** The name of the join must fit as well. */
-function forkName(place: Place, name: unknown): string {
-  const checked = freeName(place, name)
-  if (checked.length + joinSuffix.length <= maxNameLength) return checked
-  const shown = JSON.stringify(checked.slice(0, 60))
-  throw new DefinitionError(
-    `${place.declarations.className}, fork ${shown}: its name is too long. Choose another name.`,
   )
 }
 

@@ -2,6 +2,7 @@
 import { DefinitionError } from '../errors.ts'
 import { addNode } from './add-node.ts'
 import { defaultsOf, jobBody, jobOptionsIn } from './job-node.ts'
+import { longestNames } from './node-name.ts'
 import type { NodeRef } from './node-ref.ts'
 import { freeName, type Place } from './place.ts'
 import type { NodeDefinition } from './workflow-definition.ts'
@@ -40,7 +41,7 @@ export function declareTask(place: Place, name: unknown, options: unknown): Node
 
 /** One execution for each item that is there when the node is reached. */
 export function declareEach(place: Place, name: unknown, options: unknown): NodeRef<any> {
-  const checked = freeName(place, name)
+  const checked = freeName(place, name, longestNames.each)
   return addNode(place, { name: checked, kind: 'each', body: checked, inChain: true }, options)
 }
 
@@ -65,7 +66,7 @@ export function declareJob(place: Place, name: unknown, options: unknown): NodeR
 
 /** One execution of a job for each item, which is its arguments. */
 export function declareEachJob(place: Place, name: unknown, options: unknown): NodeRef<any> {
-  const checked = freeName(place, name)
+  const checked = freeName(place, name, longestNames.each)
   const where = `${place.declarations.className}, each ${checked}`
   const { job, ...rest } = jobOptionsIn(options, where)
   const body = jobBody(job, { name: checked, metadata: rest.metadata }, (_: unknown, item: unknown) => item)

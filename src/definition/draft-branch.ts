@@ -14,7 +14,7 @@ import type { DraftNode, GraphDraft, Parents } from './graph-draft.ts'
 import { isJob, type Job } from './job.ts'
 import { joinRule } from './join-rule.ts'
 import { type FanOut, fanOutOf, type NodeHandle } from './node-handle.ts'
-import { maxNameLength } from './node-name.ts'
+import { longestNames } from './node-name.ts'
 import { type StoredRules, storedRules } from './node-rules.ts'
 import { refuseUnknownKeys } from './option-checks.ts'
 import { checkCondition, outputsIn } from './stored-condition.ts'
@@ -212,7 +212,9 @@ export class DraftBranch implements builder.GraphBuilder {
   }
 
   #fork(name: string, options: unknown, where: string): DraftNode {
-    if (name.length + joinSuffix.length > maxNameLength) throw new InvalidGraphError(`${where}: its name is too long.`)
+    if (name.length > longestNames.fork) {
+      throw new InvalidGraphError(`${where}: its name is longer than ${longestNames.fork} characters. Choose another.`)
+    }
     const { rules: stored, parents } = this.#shared(options, ['join', ...place], where)
     const frozen = { name, kind: 'fork', depends_on: [], ...stored } as const
     return this.#draft.add({ frozen: { ...frozen }, parents, scope: this.#take(name) })

@@ -9,7 +9,7 @@ import { isStandardSchema } from './declare-rules.ts'
 import { inOrderOfTrial, normalizeRules } from './exception-policy.ts'
 import type { Iteration } from './iteration.ts'
 import type { JobContext } from './job-context.ts'
-import { mistakeInStoredName } from './node-name.ts'
+import { longestNames, mistakeInStoredName } from './node-name.ts'
 import { definedPriority, definedQueue, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { resumableSettings } from './resumable-settings.ts'
 import type { RetryNotation } from './retry-notation.ts'
@@ -111,7 +111,7 @@ export function defineJob<
   body: ((args: BodyArgs<Schema, Args>, job: JobContext, iteration: Iteration<Cursor>) => R) & StorableOutput<R>,
 ): Job<GivenArgs<Schema, Args>, Awaited<R>>
 export function defineJob(name: unknown, ...given: unknown[]): Job {
-  const mistake = mistakeInStoredName(name)
+  const mistake = mistakeInStoredName(name, longestNames.job)
   if (mistake !== null) throw new DefinitionError(`defineJob: the name of a job ${mistake}.`)
   const where = `defineJob(${JSON.stringify(name)})`
   const body = given.at(-1)

@@ -7,7 +7,7 @@ import { refuseRepetition } from './draft-options.ts'
 import { type FrozenCompensation, type FrozenFlow, type FrozenHuman, frozenHuman } from './frozen-flow.ts'
 import type { Guard, Join } from './graph.ts'
 import { joinRule } from './join-rule.ts'
-import { mistakeInStoredName } from './node-name.ts'
+import { longestNames, maxNameLength, mistakeInStoredName } from './node-name.ts'
 import { storedPolicy, storedTest } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { retryInGraph } from './retry-in-graph.ts'
@@ -102,7 +102,7 @@ function compensationIn(json: unknown, node: Json, where: string, known: KnownNa
   const place = `${where}: its compensation`
   const fields = ['name', 'after_failure', 'idempotent', 'retry', 'timeout_ms']
   const { name, after_failure: afterFailure, idempotent, retry, timeout_ms } = objectIn(json, fields, place)
-  const mistake = mistakeInStoredName(name)
+  const mistake = mistakeInStoredName(name, node.method === undefined ? longestNames.job : maxNameLength)
   if (mistake !== null) throw new InvalidGraphError(`${place}: its name ${mistake}.`)
   // In the graph of a class it is a method, which the class knows.
   if (node.method === undefined) refuseUnknownJob(name as string, place, known)

@@ -23,7 +23,7 @@ import {
 import type { NodeKind } from './graph.ts'
 import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits.ts'
 import { decodeArgs, encodeArgs } from './node-args.ts'
-import { mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
+import { longestNames, maxNameLength, mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
 import { inGraph, storedRules } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
@@ -133,9 +133,9 @@ function nodesIn(json: unknown, reading: Reading): FrozenNodes {
 
 function nodeIn(id: string, json: unknown, reading: Reading): FrozenNode {
   const node = objectIn(json, `Node ${id.slice(0, 60)}`)
-  const mistake = id in Object.prototype ? 'has a meaning in JavaScript' : mistakeInGraphName(plainName(id, node))
+  const mistake = id in Object.prototype ? 'has a meaning in JavaScript' : mistakeInNameOf(node, id)
   if (mistake !== null) throw new InvalidGraphError(`The node id ${JSON.stringify(id.slice(0, 60))} ${mistake}.`)
-  const wrongName = mistakeInGraphName(plainName(node.name, node))
+  const wrongName = mistakeInNameOf(node, node.name)
   if (wrongName !== null) throw new InvalidGraphError(`Node ${id}: its name ${wrongName}.`)
   const name = node.name as string
   const where = nodeCalled(name, id)
@@ -165,10 +165,11 @@ function timeoutIn({ timeout_ms: timeout, job }: Json, where: string): Pick<Froz
 }
 
 /** The join of a fork goes by the name of the fork, with a suffix that no other node may have. */
-function plainName(name: unknown, { kind }: Json): unknown {
+function mistakeInNameOf({ kind }: Json, name: unknown): string | null {
+  if (kind === 'each') return mistakeInGraphName(name, longestNames.each)
   return kind === 'join' && typeof name === 'string' && name.endsWith(joinSuffix)
-    ? name.slice(0, -joinSuffix.length)
-    : name
+    ? mistakeInGraphName(name.slice(0, -joinSuffix.length), longestNames.fork)
+    : mistakeInGraphName(name)
 }
 
 /** Also what expressions ask for. */
@@ -206,7 +207,7 @@ function codeIn(node: Json, where: string, options: ParseOptions): Pick<FrozenNo
   }
   const field = job === undefined ? 'method' : 'job'
   const code = job ?? method
-  const mistake = mistakeInStoredName(code)
+  const mistake = mistakeInStoredName(code, job === undefined ? maxNameLength : longestNames.job)
   if (mistake !== null) throw new InvalidGraphError(`${where}: its ${field} ${mistake}.`)
   const knows = field === 'job' ? options.knowsJob : options.knowsMethod
   if (knows?.(code as string) === false) {

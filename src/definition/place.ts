@@ -19,8 +19,8 @@ export function chainOf(workflowClass: DeclaringClass): Place {
   return { declarations: openDeclarations(workflowClass), scopeOf: () => null }
 }
 
-export function freeName({ declarations }: Place, name: unknown): string {
-  const mistake = mistakeInNodeName(name)
+export function freeName({ declarations }: Place, name: unknown, longest?: number): string {
+  const mistake = mistakeInNodeName(name, longest)
   if (mistake !== null) {
     const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 60)) : `(${typeof name})`
     throw new DefinitionError(`${declarations.className}, step ${shown}: ${mistake}. Choose another name.`)

@@ -5,6 +5,7 @@
 
 import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import { Graph, type GraphData, type GraphNode } from '../definition/graph.ts'
+import { jobPrefix } from '../definition/node-name.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { UnknownWorkflowError } from '../errors.ts'
@@ -229,12 +230,12 @@ export function handlerOf(graph: Graph, node: GraphNode, type: string): string {
 
 /** Jobs have names of their own, beside those of classes. */
 export function jobHandler(job: string): string {
-  return `job:${job}`
+  return `${jobPrefix}${job}`
 }
 
 /** The name of the job that a handler stands for; `null` for the handler of a class. */
 export function jobOf(handler: string): string | null {
-  return handler.startsWith('job:') ? handler.slice('job:'.length) : null
+  return handler.startsWith(jobPrefix) ? handler.slice(jobPrefix.length) : null
 }
 
 /** The stored names of a class, present and former. */

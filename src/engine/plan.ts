@@ -2,6 +2,7 @@
  * What a decision about a workflow goes by besides the facts: its graph, and what the process that asks can do.
  */
 import { type Graph, type GraphNode, itemSeparator } from '../definition/graph.ts'
+import { itemDigits } from '../definition/node-name.ts'
 
 /** The worker that may go on at once with the next step, where queue and shutdown allow it. */
 export interface RunOn {
@@ -64,9 +65,6 @@ export const endNode = ''
 
 /** Of a step that reattempts itself so many ended attempts stay in history. */
 export const keptAttempts = 100
-
-/** So many digits keep items in the order of their numbers where slots are compared as text. */
-const itemDigits = 8
 
 export function slotOf(graph: Graph, node: string): string {
   if (graph.isChain) return chainSlot

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { FetchHandler } from '../client/handler-options.ts'
 import { InvalidArgumentError } from '../errors.ts'
+import { noteLocal } from './local-requests.ts'
 import { isLoopbackAddress, isLoopbackHost } from './loopback.ts'
 
 interface Mounted extends IncomingMessage {
@@ -23,7 +24,8 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse, n
  * it are seen through: `basePath` is the whole path. What a body parser has read already is read from there.
  */
 export function toNodeHandler(handler: FetchHandler): NodeHandler {
-  const listen = getRequestListener(handler, { overrideGlobalObjects: false })
+  const answer = handler.localOnly ? (request: Request) => handler(noteLocal(request)) : handler
+  const listen = getRequestListener(answer, { overrideGlobalObjects: false })
   return (request, response, next) => {
     if (handler.localOnly && !isLoopbackAddress(request.socket.remoteAddress ?? '')) return refuse(response)
     restore(request)

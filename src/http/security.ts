@@ -3,6 +3,7 @@
  * browser may do with the answer.
  */
 import type { Caller, HandlerSettings, Role, RouteClaim } from '../client/handler-options.ts'
+import { isNotedLocal } from './local-requests.ts'
 import { isLoopbackHost } from './loopback.ts'
 import { RequestProblem } from './request-problem.ts'
 
@@ -28,8 +29,9 @@ export function securityHeaders(policy: string = apiPolicy): Record<string, stri
 }
 
 /**
- * Without `authorize` whoever reaches the handler may do everything, so only this machine may: by the name under which it was
- * called, because a page elsewhere can make a browser resolve its own name to this machine, and not through a proxy.
+ * Without `authorize` whoever reaches the handler may do everything, so only this machine may: over a connection that was
+ * looked at, by the name under which it was called, because a page elsewhere can make a browser resolve its own name to this
+ * machine, and not through a proxy that says so.
  */
 export function checkOrigin(request: Request, { authorize }: Pick<HandlerSettings, 'authorize'>): void {
   if (authorize === null) checkLocal(request)
@@ -41,17 +43,25 @@ export function checkOrigin(request: Request, { authorize }: Pick<HandlerSetting
 }
 
 function checkLocal(request: Request): void {
+  if (!isNotedLocal(request)) {
+    throw localOnly(
+      'Without authorize only requests from this machine are answered, and a handler that is called directly cannot tell where a request comes from.',
+      'Give geneva.handler an authorize function, or serve it with serveHandler or toNodeHandler, which look at the connection.',
+    )
+  }
   const forwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
   const proxied = forwarded.some(name => request.headers.has(name))
   const host = hostOfRequest(request)
   const name = host === null ? null : host.replace(/:\d+$/, '')
   if (!proxied && name !== null && isLoopbackHost(name)) return
-  throw new RequestProblem(
-    403,
-    'LOCAL_ONLY',
+  throw localOnly(
     'Without authorize only requests from this machine are answered, under a name such as localhost.',
     'Give geneva.handler an authorize function.',
   )
+}
+
+function localOnly(message: string, remedy: string): RequestProblem {
+  return new RequestProblem(403, 'LOCAL_ONLY', message, remedy)
 }
 
 function crossOrigin(): RequestProblem {

@@ -87,6 +87,28 @@ forEachDatabase('geneva dlq', database => {
     await dlq('discard', await open(), '--yes')
   })
 
+  it('takes back what it shows: a corrected input has the bigints and dates that it had', async () => {
+    const { id: workflowId } = await under.geneva.start(Signup)
+    await under.runDue()
+    const open = async () => (await under.geneva.deadLetters({ workflowId }))[0]?.id ?? ''
+    const given = { name: 'An', amount: 500n, at: new Date(86_400_000), tags: new Set(['vip']) }
+    await under.geneva.requeue(await open(), { input: given })
+    greets = false
+    await under.runDue()
+    greets = true
+    const { input } = deadLetterDetail.parse(await json('show', await open())) as { input: object }
+    expect(input).toMatchObject({ amount: { $geneva: 'bigint', value: '500' } })
+    expect((await dlq('show', await open())).stdout).toContain(`Input: ${JSON.stringify(input)}\n`)
+    await dlq('requeue', await open(), '--input', JSON.stringify({ ...input, name: 'Ann' }))
+    await under.runDue()
+    expect(await (await under.geneva.find(Signup, workflowId))?.output('greet')).toEqual({ ...given, name: 'Ann' })
+
+    const { id } = await under.geneva.start(Signup)
+    await under.runDue()
+    await shell.run('resolve', id, 'greet', '--output', JSON.stringify(input), '--database', under.url)
+    expect(await (await under.geneva.find(Signup, id))?.output('greet')).toEqual(given)
+  })
+
   it('does not cancel workflows where nobody can be asked, unless it is told to', async () => {
     const wf = await under.geneva.start(Signup)
     await under.runDue()
@@ -123,6 +145,11 @@ forEachDatabase('geneva dlq', database => {
   it('says what is wrong with its arguments', async () => {
     expect((await dlq('requeue', '999999')).stderr).toContain('999999')
     expect((await dlq('requeue', '1', '--input', '{')).code).toBe(2)
+    expect(await dlq('requeue', '1', '--input', '{"at":{"$geneva":"moment","value":"now"}}')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the tag "moment" is unknown or does not fit its value'),
+    })
+    expect((await dlq('requeue', '1', '--input', '{"$geneva":"bigint","value":"many"}')).code).toBe(2)
     expect((await dlq('list', '--limit', '0')).code).toBe(2)
     expect(await dlq('frobnicate')).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown command') })
   })

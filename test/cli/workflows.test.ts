@@ -47,6 +47,11 @@ class Import extends Workflow {
   }
 }
 
+class Kinds extends Workflow {
+  static { this.waitFor('told') }
+  told({ payload }) { return [this.input.amount + payload.amount, this.input.at < payload.at] }
+}
+
 class Nightly extends Workflow {
   static { this.step('sweep') }
   sweep() { return 'swept' }
@@ -54,7 +59,7 @@ class Nightly extends Workflow {
 
 export const geneva = new Geneva({
   database: process.env.DATABASE_URL,
-  workflows: [Order, Import, Nightly],
+  workflows: [Order, Import, Kinds, Nightly],
   schedules: [defineSchedule('nightly', { workflow: Nightly, cron: '0 3 * * *' })],
   onError: () => {},
 })`
@@ -276,6 +281,20 @@ forEachDatabase('commands', database => {
     expect((await app.run('schedule', 'list')).stdout).toMatch(/nightly +Nightly +0 3 \* \* \* .*paused by ann: broken/)
     expect((await app.json('schedule', 'resume', 'nightly')).nextAt).toMatch(/T03:00:00/)
   }, 60_000)
+
+  it('take payloads as they print them, with bigints and dates', async () => {
+    const kinds = (amount: string, value: string) => {
+      const tagged = { amount: { $geneva: 'bigint', value: amount }, at: { $geneva: 'date', value } }
+      return JSON.stringify(tagged)
+    }
+    const { id } = await app.json('start', 'Kinds', '--input', kinds('500', '2026-01-01T00:00:00.000Z'))
+    const { workflow } = await app.json('show', id)
+    expect(JSON.stringify(workflow.input)).toBe(kinds('500', '2026-01-01T00:00:00.000Z'))
+    await app.run('signal', id, 'told', '--payload', kinds('1', '2026-01-02T00:00:00.000Z'))
+    await app.work()
+    const { history } = await app.json('show', id)
+    expect(history).toMatchObject([{ node: 'told', output: [{ $geneva: 'bigint', value: '501' }, true] }])
+  })
 })
 
 it('a mistake is answered with what to do, by its exit code, and without a stack trace', async () => {

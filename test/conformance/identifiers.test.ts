@@ -72,4 +72,27 @@ forEachDatabase('identifiers', database => {
     expect([from, before].every(id => uuids.isId(id ?? ''))).toBe(true)
     await uuids.close()
   })
+
+  it('are searched for in either case, and what only looks like one finds nothing', async () => {
+    const { url } = await database.isolated()
+    const uuids = await openerFor(url)({ url, keyType: 'uuid' })
+    await uuids.migrate()
+    const order = await makeOrder(uuids)
+    await uuids.start([order])
+    const found = async (search: string) => {
+      const { found } = await uuids.views.scan({ search }, { limit: 5, window: 5 })
+      return found.map(({ workflow }) => workflow.id)
+    }
+    expect(await found(order.id)).toEqual([order.id])
+    expect(await found(order.id.toUpperCase())).toEqual([order.id])
+    for (const search of ['-'.repeat(36), 'a'.repeat(36), order.id.replace('-', 'a'), '7']) {
+      expect(await found(search)).toEqual([])
+    }
+    await uuids.close()
+    const numbered = await makeOrder(store)
+    await store.start([numbered])
+    const { found: byNumber } = await store.views.scan({ search: numbered.id }, { limit: 5, window: 5 })
+    expect(byNumber.map(({ workflow }) => workflow.id)).toEqual([numbered.id])
+    expect((await store.views.scan({ search: '99999999999999999999' }, { limit: 5, window: 5 })).found).toEqual([])
+  })
 })

@@ -4,13 +4,13 @@ import { decidePause } from '../../src/engine/decide-request.ts'
 import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import { beginning } from '../../src/store/sql/claim-floors.ts'
 import { SqlContext } from '../../src/store/sql/context.ts'
-import type { Database } from '../../src/store/sql/dialect.ts'
+import type { Database, KeyType } from '../../src/store/sql/dialect.ts'
 import { raw, type Sql } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { tables } from '../../src/store/sql/tables.ts'
 import { probe } from '../../src/store/sql/take-claimed.ts'
 import type { StartOrder } from '../../src/store/store.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { changeOf, closerLookOf, ended, finishedChange, makeOrder } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
 import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
@@ -19,7 +19,10 @@ import { decided } from '../unit/engine/facts.ts'
 const others = 4000
 const mine = 60
 
-forEachDatabase('query plans', database => {
+for (const keyType of ['bigint', 'uuid'] as const)
+  forEachDatabase(`query plans with ${keyType} keys`, database => plansWith(database, keyType))
+
+function plansWith(database: TestDatabase, keyType: KeyType): void {
   const planner = planners[database.name]
   let real: Database
   let recording: Recording
@@ -55,7 +58,7 @@ forEachDatabase('query plans', database => {
     const { url } = await database.isolated()
     real = await planner.open(url)
     recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
+    store = new SqlStore(recording.database, { keyType })
     await store.migrate()
     const orders: StartOrder[] = []
     for (let i = 0; i < others; i++) orders.push(await order(i % 2 ? 'Other' : 'Mine', `u${i}`, i % 2 ? 0 : 86_400_000))
@@ -229,7 +232,7 @@ forEachDatabase('query plans', database => {
     const back = plans.filter(({ text }) => text.includes('s.id as place'))
     expect(back.filter(({ plan }) => plan.some(line => planner.sorts.test(line)))).toEqual([])
   })
-})
+}
 
 function counters(workflowId: string, fanIns: Partial<WorkflowChange['fanIns']>): WorkflowChange {
   return changeOf(workflowId, { fanIns: { inserted: [], updated: [], removed: [], cleared: false, ...fanIns } })

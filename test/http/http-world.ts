@@ -1,5 +1,6 @@
 /** Workflows that show everything the HTTP API can be asked about, and a client that holds every answer to its own schema. */
 import { z } from 'zod'
+import { noteLocal } from '../../src/http/local-requests.ts'
 import type { Route } from '../../src/http/route.ts'
 import { routeTable } from '../../src/http/route-table.ts'
 import { problem } from '../../src/http/wire-schemas.ts'
@@ -128,7 +129,10 @@ export interface Answer {
 const origin = 'http://localhost:4000'
 const table = routeTable()
 
-/** Sends requests to a handler. What comes back must be what its route declares, or a problem. */
+/**
+ * Sends requests to a handler, as if over a connection of this machine. What comes back must be what its route declares, or
+ * a problem.
+ */
 export class ApiClient {
   readonly #handle: FetchHandler
   readonly #headers: Record<string, string>
@@ -142,7 +146,7 @@ export class ApiClient {
 
   raw(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = { host: 'localhost:4000', ...this.#headers, ...(init.headers as Record<string, string>) }
-    return this.#handle(new Request(`${this.#base}${path}`, { ...init, headers }))
+    return this.#handle(noteLocal(new Request(`${this.#base}${path}`, { ...init, headers })))
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answer> {

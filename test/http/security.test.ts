@@ -1,7 +1,7 @@
 /** What every request is held to: where it may come from, what it may hold, and what a browser may do with the answer. */
 import { describe, expect, it } from 'vitest'
 import { isLoopbackAddress, isLoopbackHost } from '../../src/http/loopback.ts'
-import { serveHandler } from '../../src/http.ts'
+import { serveHandler, toNodeHandler } from '../../src/http.ts'
 import { InvalidArgumentError } from '../../src/index.ts'
 import { databases } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -37,6 +37,28 @@ describe.runIf(database !== undefined)('requests', () => {
     }
     expect((await known().get('/me', headers as Record<string, string>)).status).toBe(200)
   })
+
+  it('without authorize are refused by a handler that is called directly, whatever name they give', async () => {
+    const handler = under.geneva.handler({ basePath: '/ops' })
+    for (const url of ['http://localhost/ops/api/me', 'http://127.0.0.1/ops/api/nothing', 'http://shop.example/ops/']) {
+      const response = await handler(new Request(url, { headers: { host: 'localhost' } }))
+      expect(response.status).toBe(403)
+      const { error } = (await response.json()) as { error: { code: string; remedy: string } }
+      expect(error.code).toBe('LOCAL_ONLY')
+      expect(error.remedy).toContain('authorize')
+    }
+  })
+
+  it.each(['10.0.0.7', '::ffff:10.0.0.7', ''])(
+    'without authorize are refused over a connection from %j, whatever name they give',
+    remoteAddress => {
+      const statuses: number[] = []
+      const response = { writeHead: (status: number) => statuses.push(status), end: () => {} }
+      const request = { socket: { remoteAddress }, headers: { host: 'localhost' } }
+      toNodeHandler(under.geneva.handler())(request as never, response as never)
+      expect(statuses).toEqual([403])
+    },
+  )
 
   it.each([
     [{ origin: 'https://evil.example' }, 403],
@@ -132,15 +154,13 @@ describe.runIf(database !== undefined)('requests', () => {
   })
 
   it('are answered under the path of the mount alone', async () => {
-    const api = new ApiClient(under.geneva, { basePath: '/ops/geneva/' })
-    expect((await under.geneva.handler({ basePath: '/ops' })(new Request('http://localhost/ops/api/me'))).status).toBe(
-      200,
-    )
-    expect((await under.geneva.handler({ basePath: '/ops' })(new Request('http://localhost/api/me'))).status).toBe(404)
+    const authorize = () => ({ role: 'reader', by: 'ann' }) as const
+    const handler = under.geneva.handler({ basePath: '/ops/geneva/', authorize })
+    expect((await handler(new Request('http://localhost/ops/geneva/api/me'))).status).toBe(200)
+    expect((await handler(new Request('http://localhost/api/me'))).status).toBe(404)
     expect(() => under.geneva.handler({ basePath: 'ops' })).toThrow(InvalidArgumentError)
     expect(() => under.geneva.handler({ autorize: () => null } as never)).toThrow('there is no option')
     expect(() => under.geneva.handler({ maxStreams: 0 })).toThrow(InvalidArgumentError)
-    expect(api).toBeDefined()
   })
 
   it('reach a server on this machine, and no other address is listened to without authorize', async () => {

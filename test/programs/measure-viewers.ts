@@ -76,7 +76,7 @@ let asked = 0
 for (let i = 0; i < rounds; i++) {
   alone.push(await stepsPerSecond(geneva))
   const stop = new AbortController()
-  const handle = geneva.handler()
+  const handle = geneva.handler({ authorize: () => ({ role: 'admin', by: 'measure' }) })
   const looking = Array.from({ length: viewers }, (_, index) => look(handle, index, stop.signal))
   watched.push(await stepsPerSecond(geneva))
   stop.abort()

@@ -13,8 +13,12 @@ function idValue(id: string, keyType: KeyType): string | number {
   return keyType === 'uuid' ? id : Number(id)
 }
 
+/**
+ * Ids have the character set of the columns that they are compared with. Else the servers convert those, and read the whole
+ * table instead of looking it up. Of the two collations the binary one, that of the columns, counts.
+ */
 function setColumn(type: ColumnType, keyType: KeyType): string {
-  if (type === 'id') return keyType === 'uuid' ? 'char(36)' : 'bigint'
+  if (type === 'id') return keyType === 'uuid' ? 'char(36) character set ascii' : 'bigint'
   return type === 'int' ? 'bigint' : 'longtext'
 }
 

@@ -113,6 +113,9 @@ describe('an expression', () => {
     expect(outputsIn('input.outputs.x == "outputs.y"')).toEqual(new Set())
     expect(outputsIn('outputs[input.key] > 1')).toBeNull()
     expect(outputsIn('size(outputs) > 1')).toBeNull()
+    expect(outputsIn('outputs//\n.a == outputs[//\n"b"] // outputs.c')).toEqual(new Set(['a', 'b']))
+    expect(outputsIn('// """\noutputs.a == 1 // """')).toEqual(new Set(['a']))
+    expect(outputsIn('outputs.list.all(outputs, outputs.b == input.outputs)')).toEqual(new Set(['list']))
   })
 })
 
@@ -149,6 +152,12 @@ describe('in a graph', () => {
   })
 })
 
+/** Doubles a list as often as it says, each time under another name. */
+function bound(times: number): string {
+  const inner = Array.from({ length: times }, (_, index) => `cel.bind(v${index + 1}, v${index} + v${index}, `).join('')
+  return `cel.bind(v0, [1, 1], ${inner}size(v${times}) > 1${')'.repeat(times + 1)}`
+}
+
 describe('what is no expression', () => {
   test.each<[string, RegExp]>([
     ['outputs.a >', /is not understood/],
@@ -160,6 +169,22 @@ describe('what is no expression', () => {
     ['input.name.matches("(a+)+$")', /refused at character 12: matches could take for ever/],
     ['input.a.all(x, input.b.all(y, x < y))', /a loop inside of a loop/],
     ['input.a.map(x, [x].filter(y, y > 1)).size() > 0', /a loop inside of a loop/],
+    ['input.name.matches//\n("^(a+)+$")', /refused at character 12: matches could take for ever/],
+    ['// """\ninput.name.matches("^(a+)+$") // """', /refused at character 19: matches could take for ever/],
+    ['input.a.all//\n(x, input.a.all(y, x < y))', /a loop inside of a loop/],
+    ['input.a.all(x, size(x.b.filter(y, y > 1)) > 0)', /a loop inside of a loop/],
+    [bound(20), /refused at character 5: bind could use up all memory/],
+    ['cel//\n.bind(a, input.b, a == 1)', /bind could use up all memory/],
+    [`size([[1, 1]]${'.map(x, x + x)'.repeat(30)}) > 1`, /could become far larger than what it is computed from/],
+    [`["a"]${'.map(x, x + x)'.repeat(30)} == []`, /could become far larger/],
+    [`[1]${'.map(x, [x, x])'.repeat(30)} == [2]`, /could become far larger/],
+    [`[1]${'.map(x, {"a": x, "b": x})'.repeat(30)} == [2]`, /could become far larger/],
+    [`[input.a]${'.map(x, true, x + x)'.repeat(10)} == []`, /could become far larger/],
+    [`input.a${'.split("").join("abcdefgh")'.repeat(20)} == "a"`, /could become far larger/],
+    [`"aaaa"${'.split("").join("abcdefgh")'.repeat(20)} == "a"`, /could become far larger/],
+    [`input.a${'.split("").join(input.b)'.repeat(2)} == "a"`, /could become far larger/],
+    [`${'bytes('.repeat(30)}input.a${').hex()'.repeat(30)} == "a"`, /could become far larger/],
+    [`size(input.a${' + input.a'.repeat(150)}) > 1`, /could become far larger/],
     [`${'('.repeat(200)}true${')'.repeat(200)}`, /is not understood/],
   ])('%s is refused', (text, message) => {
     expect(() => checkCondition(text)).toThrow(InvalidGraphError)
@@ -168,6 +193,17 @@ describe('what is no expression', () => {
 
   test('one loop behind another is none inside of it', () => {
     expect(() => checkCondition('input.a.filter(x, x > 1).all(y, y < 5) && input.b.exists(z, z == 1)')).not.toThrow()
+  })
+
+  test.each([
+    'input.items.map(i, i.price * i.count + i.price).filter(sum, sum > 10 || sum < 0).all(sum, sum + sum < 100)',
+    'input.tags.map(tag, tag + " of " + input.name).join(", ").lowerAscii().trim().contains("matches(x)")',
+    `input.a${' + input.a'.repeat(50)} > 5`,
+    `input.a in [${Array.from({ length: 200 }, (_, index) => index).join(', ')}]`,
+    'input.bind.matches == input.all && input.map.filter // of cel.bind(a, b, c) and x.matches("(a+)+$")',
+    'input.a == "x.matches(y)" || input.b == r"cel.bind(" || input.c == """a.all(x, b.all("""',
+  ])('%s is asked', text => {
+    expect(() => checkCondition(text)).not.toThrow()
   })
 })
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { definitionOf } from '../../../src/definition/compile.ts'
 import { defineHero } from '../../../src/definition/hero.ts'
+import { defineJob } from '../../../src/definition/job.ts'
 import { workflowMembers } from '../../../src/definition/node-name.ts'
 import { Workflow } from '../../../src/definition/workflow.ts'
 import { DefinitionError, isGenevaError } from '../../../src/errors.ts'
@@ -163,6 +164,14 @@ describe('a mistake in a step is raised when the class is defined and names clas
   test.each(rows)('%s', (_what, declare, message) => {
     expect(mistakeOf(declare)).toMatch(message)
     expect(mistakeOf(declare)).toMatch(/^Sample, step first:/)
+  })
+
+  test('an each whose name leaves no room for the numbers of its items', () => {
+    const items = () => []
+    const job = defineJob('mail', () => {})
+    const message = /^Sample, step "e+": its name is longer than 182 characters/
+    expect(mistakeOf(w => w.each('e'.repeat(183), { items }))).toMatch(message)
+    expect(mistakeOf(w => w.eachJob('e'.repeat(183), { items, job }))).toMatch(message)
   })
 
   test.each([[[]], [['first']], [['first', {}]], [['first', {}, () => {}, 1]], [['first', {}, 'second']]])(

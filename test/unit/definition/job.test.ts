@@ -52,7 +52,7 @@ describe('a job', () => {
   const mistakes: [string, unknown[], string][] = [
     ['a name that is no text', [5, body], 'is a number'],
     ['an empty name', ['', body], 'is empty'],
-    ['a name that is too long', ['x'.repeat(192), body], 'longer than 191'],
+    ['a name that leaves no room for what handlers begin with', ['x'.repeat(188), body], 'longer than 187'],
     ['a name with NUL', ['a\0', body], 'NUL'],
     ['no body', ['process'], '(name, options, body)'],
     ['a body that is no function', ['process', {}, {}], '(name, options, body)'],

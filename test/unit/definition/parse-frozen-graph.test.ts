@@ -56,6 +56,17 @@ describe('a node', () => {
     ['neither job nor method', node => delete node.job, 'a job or a method'],
     ['both job and method', node => Object.assign(node, { method: 'x' }), 'and not both'],
     ['a job that is no name', node => Object.assign(node, { job: 5 }), 'its job is a number'],
+    ['a job that is too long', node => Object.assign(node, { job: 'j'.repeat(188) }), 'is longer than 187'],
+    [
+      'a compensation that is too long',
+      node => Object.assign(node, { compensation: { name: 'j'.repeat(188) } }),
+      'is longer than 187',
+    ],
+    [
+      'a name of an each that is too long',
+      node => Object.assign(node, { kind: 'each', name: 'e'.repeat(183) }),
+      'its name is longer than 182',
+    ],
     ['a kind that does not exist', node => Object.assign(node, { kind: 'item' }), 'its kind must be one of'],
     ['a concurrency without items', node => Object.assign(node, { concurrency: 2 }), 'belongs to the kind each'],
     ['a concurrency of 0', node => Object.assign(node, { kind: 'each', concurrency: 0 }), 'at least 1'],
@@ -93,6 +104,16 @@ describe('a node', () => {
   function tagged(tag: string, value: unknown) {
     return { x: { $geneva: tag, value } }
   }
+
+  it.each([
+    ['each', 'e'.repeat(183), 'is longer than 182'],
+    ['join', `${'j'.repeat(187)}#join`, 'is longer than 186'],
+    ['join', 'j'.repeat(192), 'is longer than 191'],
+    ['step', 's'.repeat(192), 'is longer than 191'],
+  ])('of the kind %s with an id that is too long is refused', (kind, id, message) => {
+    const json = edited((graph, _first, second) => Object.assign(graph.nodes, { [id]: { ...second, kind, name: 'x' } }))
+    expect(refusalOf(json)).toContain(`The node id ${JSON.stringify(id.slice(0, 60))} ${message}`)
+  })
 
   it('that is no object is refused', () => {
     expect(refusalOf(edited(graph => Object.assign(graph.nodes, { n_1: 5 })))).toContain('Node n_1 must be an object')

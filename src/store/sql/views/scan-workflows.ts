@@ -6,6 +6,7 @@
 import type { ScanPage, ViewFilter } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
 import { int, optionalText, text } from '../decode.ts'
+import { isId } from '../ids.ts'
 import { rareStateCondition, rareStates } from '../rare-states.ts'
 import { selectSnapshots, snapshot, workflowConditions } from '../read-workflows.ts'
 import { join, raw, type Sql, sql } from '../sql.ts'
@@ -126,12 +127,9 @@ async function searched(context: SqlContext, search: string): Promise<Sql> {
     type => sql`select p.id from (select w.id from ${workflows} w where w.hero_type = ${type}
       and w.hero_id >= ${search} and w.hero_id < ${`${search}\u{10ffff}`} order by w.hero_id limit ${searchLimit}) p`,
   )
-  const own = isOfKeyType(context, search) ? sql`w.id = ${context.id(search)}` : raw('1 = 0')
+  const id = search.toLowerCase()
+  const own = isId(context, id) ? sql`w.id = ${context.id(id)}` : raw('1 = 0')
   return join([sql`select w.id from ${workflows} w where ${own}`, ...parts], ' union ')
-}
-
-function isOfKeyType(context: SqlContext, search: string): boolean {
-  return context.keyType === 'uuid' ? /^[0-9a-f-]{36}$/i.test(search) : /^\d{1,15}$/.test(search)
 }
 
 /** From one to the next in the index, so that no more rows are read than there are types. */

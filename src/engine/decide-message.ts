@@ -12,7 +12,7 @@ import { latestUnder } from './parents.ts'
 import { currentName, nameBeside, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { cameIn } from './stored-input.ts'
-import { endWait } from './waits.ts'
+import { endWait, signalsFor } from './waits.ts'
 import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
 
 export type GivenDecision = Omit<NewDecision, 'id' | 'executionId' | 'node'> & {
@@ -93,7 +93,7 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
   const what = `signal ${known.name} to`
   refuseUnlessOpen(draft, what)
   // Sent again, perhaps because the answer to the first was lost.
-  if (given.key !== null && draft.facts.signals.some(signal => signal.node === name && signal.key === given.key)) return
+  if (given.key !== null && signalsFor(draft, plan, name).some(signal => signal.key === given.key)) return
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
   if (row === undefined && latestUnder(draft, plan, name) !== null) {
     throw refusal(draft, what, `Step ${known.name} has ended, and waits for nothing any more.`)

@@ -3,6 +3,7 @@
  * code it knows, so any number of engines may work on one database.
  */
 import { FormRegistry } from '../definition/form-registry.ts'
+import type { Graph } from '../definition/graph.ts'
 import type { JobRegistry } from '../definition/job-registry.ts'
 import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
@@ -37,6 +38,7 @@ import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { Openings } from './openings.ts'
+import { namesOf } from './parents.ts'
 import { cascadeSlotPrefix, deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
 import { wasDone } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
@@ -272,7 +274,7 @@ export class Engine {
       ...historyToo,
       undo: course !== undefined && mayBeUndone(course, facts.workflow) && undo,
       decided: facts.active.filter(row => row.state === 'waiting').map(row => row.id),
-      signaled: course?.graph.nodes.filter(node => node.kind === 'signal').map(node => node.id) ?? [],
+      signaled: course === undefined ? [] : signalNames(course.graph),
     })
     const changes = await withEnoughIds(this.ids, () =>
       this.store.change([{ ...target, workflowId: workflow.id }], once, { look }),
@@ -301,6 +303,11 @@ export const historyToo: CloserLook = {
   outworn: [],
   others: false,
   undo: true,
+}
+
+/** The nodes that wait for signals, by every name that they have had. */
+function signalNames(graph: Graph): string[] {
+  return graph.nodes.flatMap(node => (node.kind === 'signal' ? namesOf(graph, node.id) : []))
 }
 
 function isEmpty(change: WorkflowChange): boolean {

@@ -116,14 +116,14 @@ export function closerLook(
   }
   const begun = graph.isChain || facts.latest !== null ? [] : nodesThatMayBegin(course, facts, ending)
   const needed = new Set([...begun, ...again].flatMap(node => node.dependsOn).filter(id => !ending.has(id)))
-  const parents = [...needed].flatMap(id => namesOf({ renamed: graph.renamed }, id))
+  const parents = [...needed].flatMap(id => namesOf(graph, id))
   const waiting = placesThatFallFree(course, requests)
   const starts = childrenToStart(facts, requests)
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
   const outworn = outwornBy(requests)
   const signaled = requests.flatMap(({ claimed, report }) =>
-    report.kind === 'wait' ? currentName(graph, claimed.execution.node) : [],
+    report.kind === 'wait' ? namesOf(graph, currentName(graph, claimed.execution.node)) : [],
   )
   const undo = isUndoing(course, facts, requests) && undoLook(course, facts, requests)
   const nothing =

@@ -1,6 +1,6 @@
 /** How long a node waits for another workflow: then it has failed, its own child is canceled, and one of others goes on. */
 import { beforeEach, expect, it } from 'vitest'
-import { type Child, Workflow, type WorkflowClass, type WorkflowHandle } from '../../src/index.ts'
+import { type AnyWorkflow, type Child, type ConcreteClass, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -93,7 +93,7 @@ forEachDatabase('a node that waits for another workflow for too long', database 
   }
   beforeEach(() => later(0))
 
-  async function childrenOf({ id }: WorkflowHandle, type: WorkflowClass = Slow): Promise<WorkflowHandle[]> {
+  async function childrenOf({ id }: WorkflowHandle, type: ConcreteClass<AnyWorkflow> = Slow): Promise<WorkflowHandle[]> {
     const { items } = await under.geneva.list(type, { limit: 100 })
     return items.filter(item => item.parentId === id)
   }

@@ -91,9 +91,9 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
     throw refusal(draft, `signal ${node} to`, `There is no step that waits for it. ${remedy}`)
   }
   const what = `signal ${known.name} to`
-  refuseUnlessOpen(draft, what)
-  // Sent again, perhaps because the answer to the first was lost.
+  // Sent again, perhaps because the answer to the first was lost: whatever has come of that, it was accepted.
   if (given.key !== null && signalsFor(draft, plan, name).some(signal => signal.key === given.key)) return
+  refuseUnlessOpen(draft, what)
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
   if (row === undefined && latestUnder(draft, plan, name) !== null) {
     throw refusal(draft, what, `Step ${known.name} has ended, and waits for nothing any more.`)

@@ -18,7 +18,7 @@ export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution):
   draft.move(row, 'waiting')
   const waiting = draft.rowIn(row.slot)
   if (node === null || waiting === null) return []
-  const [kept] = signalsFor(draft, plan, node.id)
+  const kept = signalsFor(draft, plan, node.id).find(signal => signal.takenBy === null)
   if (node.kind === 'signal' && kept !== undefined) {
     draft.messages.taken.push({ id: kept.id, executionId: row.id })
     return endWait(draft, plan, waiting, { came: 'signal', id: kept.id, output: kept.payload })

@@ -130,6 +130,10 @@ export interface CloserLook {
   readonly decided?: readonly string[]
   /** Nodes for which signals may have been kept. */
   readonly signaled?: readonly string[]
+  /** Of the signals for these nodes one that was taken is needed as well, if it has this key. */
+  readonly signalKey?: string | null
+  /** The same for signals with these ids. */
+  readonly signals?: readonly string[]
 }
 
 /** What a rollback goes on with: so much of what had ended before as it needs for its next step, newest first. */

@@ -93,7 +93,10 @@ forEachDatabase('a node that waits for another workflow for too long', database 
   }
   beforeEach(() => later(0))
 
-  async function childrenOf({ id }: WorkflowHandle, type: ConcreteClass<AnyWorkflow> = Slow): Promise<WorkflowHandle[]> {
+  async function childrenOf(
+    { id }: WorkflowHandle,
+    type: ConcreteClass<AnyWorkflow> = Slow,
+  ): Promise<WorkflowHandle[]> {
     const { items } = await under.geneva.list(type, { limit: 100 })
     return items.filter(item => item.parentId === id)
   }

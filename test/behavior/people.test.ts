@@ -257,6 +257,29 @@ forEachDatabase('a step that waits', database => {
     expect(await other.output('delivered')).toBe('Eve')
   })
 
+  it('knows a signal that is sent again, whatever has become of the first', async () => {
+    const wf = await under.geneva.start(Parcel)
+    const again = () => wf.signal('delivered', { signedBy: 'Bob' }, { key: 'd1' })
+    await under.runDue()
+    await again()
+    expect((await wf.currentExecutions()).map(({ step, state }) => [step, state])).toEqual([['delivered', 'scheduled']])
+    await again()
+    await wf.pause()
+    await again()
+    await wf.resume()
+    await under.runDue({ maxSteps: 1 })
+    expect((await wf.currentExecutions()).map(({ step }) => step)).toEqual(['thank'])
+    await again()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    await again()
+    expect((await wf.events()).filter(event => event.type === 'signal.received')).toHaveLength(1)
+    expect(calls).toEqual(['send', 'delivered to Bob by null', 'thank'])
+    // Another one is another matter.
+    const other = wf.signal('delivered', { signedBy: 'Eve' }, { key: 'd2' })
+    await expect(other).rejects.toMatchObject({ code: 'INVALID_STATE' })
+  })
+
   it('for a signal that never comes does what its timeout says', async () => {
     const wf = await under.geneva.start(Parcel)
     await under.runDue()

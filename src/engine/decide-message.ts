@@ -118,13 +118,17 @@ function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   const name = currentName(plan, node)
   const step = plan.graph.nameOf(name)
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
+  const latest = latestUnder(draft, plan, name)
   // Before anything else: who comes second is to hear of the first, also if that has ended the workflow.
-  if (row?.state !== 'waiting' && isDecided(latestUnder(draft, plan, name), row)) {
+  if (row?.state !== 'waiting' && isDecided(latest, row)) {
     throw new AlreadyDecidedError(draft.workflowId, `Step ${step} has been decided already.`)
   }
   refuseUnlessOpen(draft, `${verb} step ${step} of`)
   if (row?.state === 'waiting') return row
-  if (latestUnder(draft, plan, name) !== null) {
+  if (isOverdue(latest, row)) {
+    throw refusal(draft, `${verb} step ${step} of`, 'The time to decide is over, and nobody had decided until then.')
+  }
+  if (latest !== null) {
     throw new AlreadyDecidedError(draft.workflowId, `Step ${step} has ended already.`)
   }
   throw refusal(draft, `${verb} step ${step} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
@@ -132,9 +136,15 @@ function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string):
 
 /** By people: not by who canceled the workflow, nor by a deadline that nobody has met. */
 function isDecided(latest: LatestEnding | null, row: LiveRow | undefined): boolean {
-  if (cameIn(row?.input ?? null) !== null) return true
+  if (cameIn(row?.input ?? null)?.came === 'decision') return true
   if (latest?.outcome === 'confirmed' || latest?.outcome === 'rejected') return true
   return cameIn(latest?.input ?? null)?.came === 'decision'
+}
+
+/** What became of the last wait of a step that does not wait now. */
+function isOverdue(latest: LatestEnding | null, row: LiveRow | undefined): boolean {
+  if (row !== undefined) return cameIn(row.input)?.came === 'nothing'
+  return cameIn(latest?.input ?? null)?.came === 'nothing'
 }
 
 function refuseUnlessOpen(draft: ChangeDraft, what: string): void {

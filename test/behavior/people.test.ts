@@ -60,6 +60,14 @@ class Deadline extends Workflow {
   async answer(_: Decision) {}
 }
 
+class Overdue extends Workflow {
+  static {
+    this.named('overdue')
+    this.human('answer', { deadline: '3 hours' })
+  }
+  async answer(_: Decision) {}
+}
+
 class Review extends Workflow {
   static {
     this.named('review')
@@ -108,7 +116,7 @@ class Parcel extends Workflow {
 }
 
 forEachDatabase('a step that waits', database => {
-  const under = useGeneva(database, { workflows: [DocumentApproval, Quorum, Deadline, Review, Parcel] })
+  const under = useGeneva(database, { workflows: [DocumentApproval, Quorum, Deadline, Overdue, Review, Parcel] })
 
   beforeEach(async () => {
     calls.length = 0
@@ -209,6 +217,25 @@ forEachDatabase('a step that waits', database => {
     expect((await wf.refresh()).state).toBe('failed')
     expect((await wf.history()).find(({ step }) => step === 'answer')).toMatchObject({ outcome: 'timed_out' })
     expect(calls).toEqual(['ask', 'takeBack'])
+  })
+
+  it('says that its time is over to who decides too late, not that somebody else has decided', async () => {
+    const wf = await under.geneva.start(Overdue)
+    await under.runDue()
+    await wf.pause()
+    await under.setClock(3.1 * hour)
+    await under.runDue()
+    await wf.resume()
+    const late = () => wf.decide('answer', { decision: 'confirmed', by: 'ann' })
+    for (const state of ['ready', 'paused']) {
+      expect((await wf.refresh()).state).toBe(state)
+      await expect(late()).rejects.toMatchObject({ code: 'INVALID_STATE' })
+      await expect(late()).rejects.toThrow('The time to decide is over')
+      await under.runDue()
+    }
+    expect((await wf.history())[0]).toMatchObject({ outcome: 'timed_out' })
+    expect(await wf.decisions()).toEqual([])
+    await wf.cancel()
   })
 
   it('that is decided in time leaves no timer behind', async () => {

@@ -180,7 +180,9 @@ function mayComeToRest({ workflow }: WorkflowFacts, requests: readonly FinishReq
 
 /** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */
 function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
-  if (workflow.finishing || !['ready', 'paused', 'dlq'].includes(workflow.state)) return []
+  // Declared finished while somebody keeps it paused: nothing new begins in it.
+  if (workflow.finishing || workflow.pauseCause === 'finishing') return []
+  if (!['ready', 'paused', 'dlq'].includes(workflow.state)) return []
   return requests.flatMap(({ report, claimed: { execution } }) => {
     if (report.kind !== 'child') return []
     const held = active.some(

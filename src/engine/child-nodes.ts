@@ -39,6 +39,19 @@ export function abandonChild(draft: ChangeDraft, plan: Plan, row: ActiveExecutio
   draft.end(begun, 'canceled', 'superseded')
 }
 
+/**
+ * The workflow was stopped by a report that came together with the start of the child, which is there now: it is stopped like
+ * every child of the workflow, and waited for. `false`: it was not started.
+ */
+export function stopStartedChild(draft: ChangeDraft, plan: Plan, row: ActiveExecution, order: StartOrder): boolean {
+  if (draft.facts.started.get(order.id)?.kind !== 'started') return false
+  waitForChild(draft, plan, row, order)
+  const begun = draft.rowIn(row.slot)
+  // Where somebody keeps the workflow paused, its children are stopped when that is over.
+  if (begun !== null && !draft.isHeld) stopChild(draft, begun, { by: null, reason: null }, plan)
+  return true
+}
+
 /** The watch stands already, so an end that is not seen here wakes the node later. */
 export function waitForOther(draft: ChangeDraft, plan: Plan, row: ActiveExecution, workflowId: string): void {
   const other = draft.facts.others.get(workflowId)

@@ -5,7 +5,7 @@ import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { abandonChild, waitForChild, waitForOther } from './child-nodes.ts'
+import { abandonChild, stopStartedChild, waitForChild, waitForOther } from './child-nodes.ts'
 import { continuationOf } from './continue-workflow.ts'
 import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
@@ -38,7 +38,8 @@ export function decideFinish(
   }
   const { finishing, pauseCause } = draft.workflow
   if (draft.state === 'rolling_back' || finishing || pauseCause === 'finishing') {
-    endStopped(draft, row, report, plan)
+    const goesOn = report.kind === 'child' && stopStartedChild(draft, plan, row, report.order)
+    if (!goesOn) endStopped(draft, row, report, plan)
     return []
   }
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {

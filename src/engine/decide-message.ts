@@ -12,7 +12,7 @@ import { latestUnder } from './parents.ts'
 import { currentName, nameBeside, type Plan } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { cameIn } from './stored-input.ts'
-import { endWait } from './waits.ts'
+import { endWait, signalsFor } from './waits.ts'
 import { abortWorkflow, pauseIfStuck, rollBack } from './wind-down.ts'
 
 export type GivenDecision = Omit<NewDecision, 'id' | 'executionId' | 'node'> & {
@@ -91,9 +91,9 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
     throw refusal(draft, `signal ${node} to`, `There is no step that waits for it. ${remedy}`)
   }
   const what = `signal ${known.name} to`
+  // Sent again, perhaps because the answer to the first was lost: whatever has come of that, it was accepted.
+  if (given.key !== null && signalsFor(draft, plan, name).some(signal => signal.key === given.key)) return
   refuseUnlessOpen(draft, what)
-  // Sent again, perhaps because the answer to the first was lost.
-  if (given.key !== null && draft.facts.signals.some(signal => signal.node === name && signal.key === given.key)) return
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
   if (row === undefined && latestUnder(draft, plan, name) !== null) {
     throw refusal(draft, what, `Step ${known.name} has ended, and waits for nothing any more.`)
@@ -118,13 +118,17 @@ function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   const name = currentName(plan, node)
   const step = plan.graph.nameOf(name)
   const row = draft.rows().find(candidate => currentName(plan, candidate.node) === name)
+  const latest = latestUnder(draft, plan, name)
   // Before anything else: who comes second is to hear of the first, also if that has ended the workflow.
-  if (row?.state !== 'waiting' && isDecided(latestUnder(draft, plan, name), row)) {
+  if (row?.state !== 'waiting' && isDecided(latest, row)) {
     throw new AlreadyDecidedError(draft.workflowId, `Step ${step} has been decided already.`)
   }
   refuseUnlessOpen(draft, `${verb} step ${step} of`)
   if (row?.state === 'waiting') return row
-  if (latestUnder(draft, plan, name) !== null) {
+  if (isOverdue(latest, row)) {
+    throw refusal(draft, `${verb} step ${step} of`, 'The time to decide is over, and nobody had decided until then.')
+  }
+  if (latest !== null) {
     throw new AlreadyDecidedError(draft.workflowId, `Step ${step} has ended already.`)
   }
   throw refusal(draft, `${verb} step ${step} of`, `The step does not wait yet${row ? ` (${row.state})` : ''}.`)
@@ -132,9 +136,15 @@ function waitingRow(draft: ChangeDraft, plan: Plan, node: string, verb: string):
 
 /** By people: not by who canceled the workflow, nor by a deadline that nobody has met. */
 function isDecided(latest: LatestEnding | null, row: LiveRow | undefined): boolean {
-  if (cameIn(row?.input ?? null) !== null) return true
+  if (cameIn(row?.input ?? null)?.came === 'decision') return true
   if (latest?.outcome === 'confirmed' || latest?.outcome === 'rejected') return true
   return cameIn(latest?.input ?? null)?.came === 'decision'
+}
+
+/** What became of the last wait of a step that does not wait now. */
+function isOverdue(latest: LatestEnding | null, row: LiveRow | undefined): boolean {
+  if (row !== undefined) return cameIn(row.input)?.came === 'nothing'
+  return cameIn(latest?.input ?? null)?.came === 'nothing'
 }
 
 function refuseUnlessOpen(draft: ChangeDraft, what: string): void {

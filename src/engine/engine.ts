@@ -11,7 +11,7 @@ import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/rec
 import type { ChangeTarget, CloserLook, OpenApplicationTransaction, Store } from '../store/store.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
-import { Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { type Course, Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import {
   type AfterDiscard,
   decideRequeue,
@@ -37,8 +37,9 @@ import { EndWatch } from './end-watch.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { IdPool, IdReserve, withEnoughIds } from './id-pool.ts'
 import { Openings } from './openings.ts'
+import { namesOf } from './parents.ts'
 import { cascadeSlotPrefix, deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPrefix } from './plan.ts'
-import { wasDone } from './settle-request.ts'
+import { type Tried, wasDone, wasTold } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
 import { fireWaitTimer } from './waits.ts'
 import { type StopRequest, stopTimerSlot } from './wind-down.ts'
@@ -129,7 +130,7 @@ export class Engine {
 
   /** A message has come for a node that waits for it, or will. */
   async signal(id: string, node: string, signal: GivenSignal): Promise<void> {
-    await this.#changeOne(id, { withLatest: true }, (draft, plan) =>
+    await this.#changeOne(id, { withLatest: true, signalKey: signal.key }, (draft, plan) =>
       decideSignal(draft, plan, plan.graph.idOf(node), signal),
     )
   }
@@ -237,19 +238,20 @@ export class Engine {
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */
   async #tryOne(
     workflow: WorkflowRecord,
-    { undo = true, ...target }: Looked,
+    { undo = true, signalKey = null, ...target }: Looked,
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
     const course = (await this.courses.of([workflow])).get(workflow.id)
     const pool = new IdPool(this.ids)
-    const outcome: { seen: boolean; moves: boolean; moved: WorkflowRecord | null; asked: WorkflowChange | null } = {
+    const outcome: { seen: boolean; moved: WorkflowRecord | null; tried: Tried | null } = {
       seen: false,
-      moves: false,
       moved: null,
-      asked: null,
+      tried: null,
     }
     const once = (facts: WorkflowFacts): WorkflowChange | null => {
       outcome.seen = true
+      // A try before this one may have been committed without its answer: then it is as it was asked for.
+      if (outcome.tried !== null && wasTold(outcome.tried, facts)) return null
       if (!course || !isOnCourse(course, facts.workflow)) {
         outcome.moved = facts.workflow
         return null
@@ -259,20 +261,18 @@ export class Engine {
       try {
         decide(draft, planOf(course, pool))
       } catch (error) {
-        // A try before this one may have been committed without its answer: then it is as it was asked for.
-        if (outcome.asked !== null && wasDone(outcome.asked, outcome.moves, facts)) return null
+        if (outcome.tried !== null && wasDone(outcome.tried, facts)) return null
         throw error
       }
       const change = draft.build()
-      outcome.asked = change
-      outcome.moves = change.update !== null && change.update.state !== facts.workflow.state
+      outcome.tried = { facts, asked: change }
       return isEmpty(change) ? null : change
     }
     const look = (facts: WorkflowFacts): CloserLook => ({
       ...historyToo,
       undo: course !== undefined && mayBeUndone(course, facts.workflow) && undo,
-      decided: facts.active.filter(row => row.state === 'waiting').map(row => row.id),
-      signaled: course?.graph.nodes.filter(node => node.kind === 'signal').map(node => node.id) ?? [],
+      ...messagesFor(course, facts, outcome.tried),
+      signalKey,
     })
     const changes = await withEnoughIds(this.ids, () =>
       this.store.change([{ ...target, workflowId: workflow.id }], once, { look }),
@@ -284,7 +284,7 @@ export class Engine {
 }
 
 /** What a request looks at. */
-type Looked = Omit<ChangeTarget, 'workflowId'> & Pick<CloserLook, 'undo'>
+type Looked = Omit<ChangeTarget, 'workflowId'> & Pick<CloserLook, 'undo' | 'signalKey'>
 
 /** Whatever becomes of the letter of a compensation concerns what that undoes, and nothing else. */
 function lookFor({ id, kind, executionId }: LetterRecord): Looked {
@@ -301,6 +301,18 @@ export const historyToo: CloserLook = {
   outworn: [],
   others: false,
   undo: true,
+}
+
+/** What people and others have said: to nodes that wait, under every name that they have had, and what a try before this one would have written. */
+function messagesFor(course: Course | undefined, { active }: WorkflowFacts, tried: Tried | null): Partial<CloserLook> {
+  const { nodes = [] } = course?.graph ?? {}
+  const waiting = active.filter(row => row.state === 'waiting').map(row => row.id)
+  const { decisions = [], signals = [] } = tried?.asked.messages ?? {}
+  return {
+    decided: [...new Set([...waiting, ...decisions.map(decision => decision.executionId)])],
+    signaled: nodes.flatMap(node => (course && node.kind === 'signal' ? namesOf(course.graph, node.id) : [])),
+    signals: signals.map(signal => signal.id),
+  }
 }
 
 function isEmpty(change: WorkflowChange): boolean {

@@ -116,14 +116,14 @@ export function closerLook(
   }
   const begun = graph.isChain || facts.latest !== null ? [] : nodesThatMayBegin(course, facts, ending)
   const needed = new Set([...begun, ...again].flatMap(node => node.dependsOn).filter(id => !ending.has(id)))
-  const parents = [...needed].flatMap(id => namesOf({ renamed: graph.renamed }, id))
+  const parents = [...needed].flatMap(id => namesOf(graph, id))
   const waiting = placesThatFallFree(course, requests)
   const starts = childrenToStart(facts, requests)
   const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
   const others = !facts.complete && mayComeToRest(facts, requests)
   const outworn = outwornBy(requests)
   const signaled = requests.flatMap(({ claimed, report }) =>
-    report.kind === 'wait' ? currentName(graph, claimed.execution.node) : [],
+    report.kind === 'wait' ? namesOf(graph, currentName(graph, claimed.execution.node)) : [],
   )
   const undo = isUndoing(course, facts, requests) && undoLook(course, facts, requests)
   const nothing =
@@ -180,7 +180,9 @@ function mayComeToRest({ workflow }: WorkflowFacts, requests: readonly FinishReq
 
 /** Only where the claim holds and nobody has stopped the workflow: the lock on it keeps both so. */
 function childrenToStart({ workflow, active }: WorkflowFacts, requests: readonly FinishRequest[]): StartOrder[] {
-  if (workflow.finishing || !['ready', 'paused', 'dlq'].includes(workflow.state)) return []
+  // Declared finished while somebody keeps it paused: nothing new begins in it.
+  if (workflow.finishing || workflow.pauseCause === 'finishing') return []
+  if (!['ready', 'paused', 'dlq'].includes(workflow.state)) return []
   return requests.flatMap(({ report, claimed: { execution } }) => {
     if (report.kind !== 'child') return []
     const held = active.some(

@@ -52,6 +52,8 @@ export interface Prepared {
   /** For comparing with what an idempotency key was used for before. */
   readonly canonicalInput: string
   readonly idempotencyKey: string | null
+  /** By former names of the class, where the key is made from the content: its name is part of that. */
+  readonly formerKeys?: ReadonlyMap<string, string | null>
   readonly tags: readonly string[]
   readonly delayMs: number
   readonly at: number | null
@@ -98,7 +100,16 @@ export async function prepareStart(
   const input = encodeChecked(definition, value, maxInputBytes)
   const canonicalInput = canonicalValue(value, `The input for ${definition.type}`)
   const lane = laneFor(definition, hero, value)
-  return { hero, input, lane, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+  const prepared = { hero, input, lane, ...prepareOptions(definition.type, options, hero, canonicalInput) }
+  if (options.identity === undefined || definition.formerTypes.length === 0) return prepared
+  const formerKeys = new Map(
+    definition.formerTypes.map(type => [type, keyFor(type, options, contentOf(hero, canonicalInput))]),
+  )
+  return { ...prepared, formerKeys }
+}
+
+function contentOf(hero: HeroKey | null, canonicalInput: string): readonly unknown[] {
+  return [hero?.type, hero?.idText, canonicalInput]
 }
 
 /** A misspelled key would otherwise be no key at all: of two starts of the same there would be two workflows. */
@@ -136,7 +147,7 @@ export function prepareOptions(
 ): Omit<Prepared, 'hero' | 'input' | 'lane'> {
   return {
     canonicalInput,
-    idempotencyKey: keyFor(what, options, [hero?.type, hero?.idText, canonicalInput]),
+    idempotencyKey: keyFor(what, options, contentOf(hero, canonicalInput)),
     tags: tagsFrom(options.tags),
     ...dueFrom(options),
     deadline: deadlineFrom(options.deadline),
@@ -239,6 +250,7 @@ export function startOrder(course: StartCourse, prepared: Prepared, ids: readonl
     allowMultiple: prepared.allowMultiple ?? course.allowMultiple,
     idempotencyKey: prepared.idempotencyKey,
     formerTypes: course.formerTypes ?? [],
+    ...(prepared.formerKeys === undefined ? {} : { formerKeys: prepared.formerKeys }),
     tags: prepared.tags,
     lane: prepared.lane ?? '',
     generation: course.generation,

@@ -114,7 +114,7 @@ export class Ticks {
       const report = (thrown: unknown) => onError(thrown, row.name)
       report(error)
       const { className, message } = describeError(error)
-      await this.#engine.store.schedules.noteError(row.name, `${className}: ${message}`).catch(report)
+      await this.#engine.store.schedules.noteError(row, `${className}: ${message}`).catch(report)
       return waitMs
     }
   }

@@ -3,7 +3,7 @@
  * when it takes too long. What comes is stored apart; the row says only that it has come. Pure changes to a draft.
  */
 import type { NewExecution } from '../store/change.ts'
-import type { ActiveExecution } from '../store/records.ts'
+import type { ActiveExecution, SignalRecord } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { heal, mustHeal } from './heal.ts'
 import { currentName, hasCode, type Plan } from './plan.ts'
@@ -18,13 +18,18 @@ export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution):
   draft.move(row, 'waiting')
   const waiting = draft.rowIn(row.slot)
   if (node === null || waiting === null) return []
-  const kept = draft.facts.signals.find(signal => signal.node === node.id)
+  const kept = signalsFor(draft, plan, node.id).find(signal => signal.takenBy === null)
   if (node.kind === 'signal' && kept !== undefined) {
     draft.messages.taken.push({ id: kept.id, executionId: row.id })
     return endWait(draft, plan, waiting, { came: 'signal', id: kept.id, output: kept.payload })
   }
   limitWait(draft, plan, waiting)
   return []
+}
+
+/** The signals for a node in the order in which they came, whatever its name was then. */
+export function signalsFor(draft: ChangeDraft, plan: Plan, node: string): SignalRecord[] {
+  return draft.facts.signals.filter(signal => currentName(plan, signal.node) === node)
 }
 
 type WaitEnd = Came & { readonly output?: string | null }

@@ -2,6 +2,8 @@
  * What must be true of every workflow at every moment, whatever has happened to it. Pure: one workflow's rows in, what is
  * wrong with them out.
  */
+
+import { endedIn } from '../engine/child-nodes.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import { wakeSlotPrefix } from '../engine/plan.ts'
 import { childOf } from '../engine/wind-down.ts'
@@ -108,12 +110,17 @@ function checkWaiting(
   others: ReadonlyMap<string, WorkflowRecord>,
 ): Complaint[] {
   const child = awaitedBy(row)
-  if (child === null || active.some(timer => timer.slot === `${wakeSlotPrefix}${row.node}`)) return []
+  if (child === null || active.some(timer => wakesFor(timer) === child)) return []
   const other = others.get(child)
   // One that goes on as another is waited for under the id that it had.
   if (other !== undefined && (!isEnd(other.state) || other.continuedAs !== null)) return []
   const problem = `Step ${row.node} waits for workflow ${child}, which ${other === undefined ? 'does not exist' : `is ${other.state}`}.`
   return [about(row, { problem, remedy: `Resolve or skip step ${row.node}.` })]
+}
+
+/** The workflow whose end a timer tells of, by the id under which it is waited for. */
+function wakesFor(timer: ActiveExecution): string | null {
+  return timer.slot.startsWith(wakeSlotPrefix) ? endedIn(timer).knownAs : null
 }
 
 /** The workflow that a row waits for. */

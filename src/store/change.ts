@@ -218,7 +218,7 @@ export interface WorkflowFacts {
   readonly undo: UndoFacts | null
   /** Decisions on the executions that were asked about, in order. */
   readonly decisions: readonly DecisionRecord[]
-  /** Signals for the nodes that were asked about which nobody has taken, oldest first. */
+  /** Signals for the nodes that were asked about, oldest first: those that nobody has taken, and those that were asked for by key or id. */
   readonly signals: readonly SignalRecord[]
   /** Open dead letters. */
   readonly letters: readonly LetterRecord[]

@@ -56,5 +56,6 @@ export interface ScheduleStore<Order> {
   /** Goes on with the tick given. False where there is none that is paused. */
   resume(name: string, from: Pick<ScheduleRecord, 'nextAt' | 'since'>, asked: AskedBy): Promise<boolean>
   remove(name: string, asked: AskedBy): Promise<boolean>
-  noteError(name: string, message: string): Promise<void>
+  /** That the tick which was seen could not be started. Nothing is noted where somebody else has done so meanwhile. */
+  noteError(seen: TickRun<Order>['seen'], message: string): Promise<void>
 }

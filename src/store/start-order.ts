@@ -12,6 +12,8 @@ export interface StartOrder {
   readonly idempotencyKey: string | null
   /** Other names under which a workflow would stand in its way: those that the class had before. */
   readonly formerTypes: readonly string[]
+  /** The idempotency key that it would have had under such a name, where that is another one. */
+  readonly formerKeys?: ReadonlyMap<string, string | null>
   readonly tags: readonly string[]
   /** The key that limits of its class count by; empty where nothing is said. */
   readonly lane?: string

@@ -1,7 +1,8 @@
 /** How long a node waits for another workflow: then it has failed, its own child is canceled, and one of others goes on. */
 import { beforeEach, expect, it } from 'vitest'
-import { type Child, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { type AnyWorkflow, type Child, type ConcreteClass, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
 const day = 86_400_000
@@ -48,6 +49,33 @@ class Patient extends Workflow {
   }
 }
 
+/** Its first child is still being undone when the second has begun. */
+class Booking extends Workflow {
+  static {
+    this.step('reserve', { compensate: { step: 'release', retry: { attempts: 3, backoff: () => 86_400_000 } } })
+    this.step('late', { wait: '10 days' })
+  }
+  async reserve() {}
+  async late() {}
+  async release() {
+    throw new Error('not yet')
+  }
+}
+
+class Traveler extends Workflow {
+  static {
+    this.child('book', {
+      workflow: Booking,
+      start: () => ({}),
+      timeout: '2 days',
+      retry: { attempts: 3, backoff: () => 0, jitter: false },
+    })
+  }
+  async book(child: Child<Booking>) {
+    return child.id
+  }
+}
+
 class Follower extends Workflow<null, { id: string }> {
   static {
     this.child('follow', { workflow: Slow, start: wf => ({ workflowId: wf.input.id }), timeout: '1 day' })
@@ -56,7 +84,7 @@ class Follower extends Workflow<null, { id: string }> {
 }
 
 forEachDatabase('a node that waits for another workflow for too long', database => {
-  const under = useGeneva(database, { workflows: [Slow, Impatient, Stubborn, Patient, Follower] })
+  const under = useGeneva(database, { workflows: [Slow, Impatient, Stubborn, Patient, Follower, Booking, Traveler] })
   let now = 0
   const later = async (days: number) => {
     now += days * day
@@ -65,8 +93,11 @@ forEachDatabase('a node that waits for another workflow for too long', database 
   }
   beforeEach(() => later(0))
 
-  async function childrenOf({ id }: WorkflowHandle): Promise<WorkflowHandle[]> {
-    const { items } = await under.geneva.list(Slow, { limit: 100 })
+  async function childrenOf(
+    { id }: WorkflowHandle,
+    type: ConcreteClass<AnyWorkflow> = Slow,
+  ): Promise<WorkflowHandle[]> {
+    const { items } = await under.geneva.list(type, { limit: 100 })
     return items.filter(item => item.parentId === id)
   }
   const ends = async (wf: WorkflowHandle) =>
@@ -136,6 +167,41 @@ forEachDatabase('a node that waits for another workflow for too long', database 
     await later(3)
     expect((await wf.refresh()).state).toBe('canceled')
     expect((await childrenOf(wf)).map(each => each.state)).toEqual(['canceled'])
+  })
+
+  it('hears of the end of its second child, though the first has ended just before', async () => {
+    const wf = await under.geneva.start(Traveler)
+    await under.runDue()
+    await later(2.1)
+    const children = await childrenOf(wf, Booking)
+    const first = children.find(child => child.state === 'rolling_back')
+    const second = children.find(child => child.state === 'ready')
+    // Nobody looks after the parent between the two.
+    await first?.abort()
+    await second?.skip('late')
+    expect(second?.state).toBe('finished')
+    await later(0)
+    expect((await wf.refresh()).state).toBe('finished')
+    expect((await ends(wf)).at(-1)).toEqual(['book', 'completed', 'success'])
+    await later(10)
+    expect(await childrenOf(wf, Booking)).toHaveLength(2)
+  })
+
+  it('is woken by a timer from before it had a place of its own, too', async () => {
+    const wf = await under.geneva.start(Traveler)
+    await under.runDue()
+    const [child] = await childrenOf(wf, Booking)
+    await child?.skip('late')
+    const connection = await connectPlainly(database.name, under.url)
+    await connection.query(
+      `update geneva_drive_active_executions set slot = '#wake/book' where workflow_id = ${wf.id} and slot like '#wake/%'`,
+    )
+    const slots = `select slot from geneva_drive_active_executions where workflow_id = ${wf.id} and kind = 'timer'`
+    expect((await connection.query(slots)).map(({ slot }) => slot)).toContain('#wake/book')
+    await connection.close()
+    expect((await under.geneva.doctor()).findings).toEqual([])
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
   })
 
   it('leaves everything as its events say', async () => {

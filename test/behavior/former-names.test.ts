@@ -44,4 +44,16 @@ forEachDatabase('a renamed class', database => {
     const other = renamed.start(New, { hero: { id: 2 }, input: { n: 2 } }, { idempotencyKey: 'once' })
     await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
   })
+
+  it('finds the workflow of the same content that was started under the former name, also after its end', async () => {
+    const renamed = under.another({ workflows: [New] })
+    const content = { identity: 'content' } as const
+    const before = await under.geneva.start(Old, { hero: { id: 3 }, input: { n: 1 } }, content)
+    expect((await renamed.start(New, { hero: { id: 3 }, input: { n: 1 } }, content)).id).toBe(before.id)
+    await before.cancel()
+    expect((await renamed.start(New, { hero: { id: 3 }, input: { n: 1 } }, content)).id).toBe(before.id)
+    const [many] = await renamed.startMany(New, [{ hero: { id: 3 }, input: { n: 1 } }], content)
+    expect(many?.id).toBe(before.id)
+    expect((await renamed.start(New, { hero: { id: 3 }, input: { n: 2 } }, content)).type).toBe('present-name')
+  })
 })

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { type Child, type Signal, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { Gates, waitFor } from '../support/wait-for.ts'
 
 class Kid extends Workflow {
   static {
@@ -42,8 +43,31 @@ class Saga extends Workflow {
   async word(_: Signal) {}
 }
 
+let gates = new Gates()
+
+/** Its child is about to be started when somebody else says that the workflow is done, or is to be undone. */
+class Hasty extends Workflow<null, { how: 'finish' | 'cancel' }> {
+  static {
+    this.named('left hasty')
+    this.task('decide')
+    this.child('kid', {
+      workflow: Kid,
+      dependsOn: [],
+      start: async wf => {
+        await gates.stop('kid', wf.signal)
+        return {}
+      },
+    })
+  }
+  async decide() {
+    await gates.stop('decide', this.signal)
+    this[this.input.how]()
+  }
+  async kid(_: Child<Kid>) {}
+}
+
 forEachDatabase('a child that nobody waits for any more', database => {
-  const under = useGeneva(database, { workflows: [Kid, Parent, Saga] })
+  const under = useGeneva(database, { workflows: [Kid, Parent, Saga, Hasty] })
 
   async function begin(Class: typeof Parent | typeof Saga) {
     meanwhile = async () => {}
@@ -97,5 +121,50 @@ forEachDatabase('a child that nobody waits for any more', database => {
     expect((await wf.refresh()).state).toBe('aborted')
     await under.runDue()
     expect((await kid.refresh()).state).toBe('aborted')
+  })
+
+  async function beginHasty(how: 'finish' | 'cancel') {
+    gates = new Gates()
+    const wf = await under.geneva.start(Hasty, { input: { how } })
+    const run = under.runDue()
+    await Promise.all([gates.arrived('decide'), gates.arrived('kid')])
+    return { wf, run }
+  }
+
+  it('is not started in a workflow that was declared finished while somebody keeps it paused', async () => {
+    const { wf, run } = await beginHasty('finish')
+    await wf.pause()
+    gates.open('decide')
+    await waitFor(async () => (await wf.history()).some(row => row.step === 'decide' && row.outcome === 'success'))
+    gates.open('kid')
+    await run
+    await wf.resume()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(await childrenOf(wf)).toEqual([])
+    await expectStopped(wf)
+  })
+
+  it.each([
+    ['finish', 'finished'],
+    ['cancel', 'canceled'],
+  ] as const)('is canceled although its start was reported together with a %s', async (how, state) => {
+    const { wf, run } = await beginHasty(how)
+    gates.open('decide')
+    gates.open('kid')
+    await run
+    await expectStopped(wf, ...(await childrenOf(wf)))
+    expect((await wf.refresh()).state).toBe(state)
+  })
+
+  it('is canceled by the resume of a workflow that was declared finished together with its start', async () => {
+    const { wf, run } = await beginHasty('finish')
+    await wf.pause()
+    gates.open('decide')
+    gates.open('kid')
+    await run
+    await wf.resume()
+    await expectStopped(wf, ...(await childrenOf(wf)))
+    expect((await wf.refresh()).state).toBe('finished')
   })
 })

@@ -1,6 +1,6 @@
 /** Requests whose commit arrived and whose answer did not: they are tried again, and find that they are done. */
 import { expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { type Decision, type Signal, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -19,8 +19,44 @@ class Branches extends Workflow {
   async end() {}
 }
 
+class Asking extends Workflow {
+  static {
+    this.task('first', { wait: '1 day' })
+    this.human('board', { quorum: 2, dependsOn: [] })
+    this.waitFor('paid', { dependsOn: [] })
+    this.waitFor('shipped', { dependsOn: 'first' })
+  }
+  async first() {}
+  async board(_: Decision) {}
+  async paid(_: Signal) {}
+  async shipped(_: Signal) {}
+}
+
+class Rejecting extends Workflow {
+  static {
+    this.step('write')
+    this.human('accept', { onReject: { backTo: 'write' } })
+  }
+  async write() {}
+  async accept(_: Decision) {}
+}
+
+class Letters extends Workflow {
+  static {
+    this.onException('dlq')
+    this.task('one')
+    this.task('two')
+  }
+  async one() {
+    if (this.execution.attempt === 1) throw new Error('one')
+  }
+  async two() {
+    if (this.execution.attempt === 1) throw new Error('two')
+  }
+}
+
 forEachDatabase('a request whose answer is lost', database => {
-  const under = useGeneva(database, { workflows: [Branches] })
+  const under = useGeneva(database, { workflows: [Branches, Asking, Rejecting, Letters] })
 
   /** Every change is committed, and then tried once more, as after a connection that broke at the wrong moment. */
   async function losingAnswers(act: () => Promise<unknown>): Promise<void> {
@@ -70,6 +106,55 @@ forEachDatabase('a request whose answer is lost', database => {
     await losingAnswers(() => wf.cancel())
     const changes = (await wf.events()).filter(event => event.type.startsWith('workflow.')).map(event => event.type)
     expect(changes).toEqual(['workflow.started', 'workflow.paused', 'workflow.resumed', 'workflow.canceled'])
+  })
+
+  it('to decide has been done once, below the quorum and with the last that it needs', async () => {
+    const wf = await under.geneva.start(Asking)
+    await under.runDue()
+    await losingAnswers(() => wf.decide('board', { decision: 'confirmed', by: 'ann' }))
+    await losingAnswers(() => wf.decide('board', { decision: 'confirmed', by: 'bob' }))
+    expect((await wf.decisions()).map(({ by }) => by)).toEqual(['ann', 'bob'])
+    await losingAnswers(() =>
+      expect(wf.decide('board', { decision: 'confirmed', by: 'ann' })).rejects.toMatchObject({
+        code: 'ALREADY_DECIDED',
+      }),
+    )
+    await wf.cancel()
+  })
+
+  it('to reject has sent the workflow back once', async () => {
+    const wf = await under.geneva.start(Rejecting)
+    await under.runDue()
+    await losingAnswers(() => wf.decide('accept', { decision: 'rejected', by: 'ann' }))
+    await under.runDue()
+    expect((await wf.history()).filter(row => row.step === 'write')).toHaveLength(2)
+    await wf.cancel()
+  })
+
+  it('to signal has been done once, early or not, with a key or without', async () => {
+    const wf = await under.geneva.start(Asking)
+    await under.runDue()
+    await losingAnswers(() => wf.signal('paid', undefined))
+    await losingAnswers(() => wf.signal('shipped', undefined))
+    const other = await under.geneva.start(Asking)
+    await under.runDue()
+    await losingAnswers(() => other.signal('paid', undefined, { key: 'k' }))
+    await losingAnswers(() => other.signal('shipped', undefined, { key: 'k' }))
+    for (const each of [wf, other]) {
+      const received = (await each.events()).filter(event => event.type === 'signal.received')
+      expect(received.map(event => event.node)).toEqual(['paid', 'shipped'])
+      await each.cancel()
+    }
+  })
+
+  it('to requeue has been done once, also while another letter is open', async () => {
+    const wf = await under.geneva.start(Letters)
+    await under.runDue()
+    const letters = await under.geneva.deadLetters({ workflowId: wf.id })
+    expect(letters).toHaveLength(2)
+    for (const letter of letters) await losingAnswers(() => under.geneva.requeue(letter.id))
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
   })
 
   it('that was never done is refused as ever', async () => {

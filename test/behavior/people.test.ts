@@ -60,6 +60,14 @@ class Deadline extends Workflow {
   async answer(_: Decision) {}
 }
 
+class Overdue extends Workflow {
+  static {
+    this.named('overdue')
+    this.human('answer', { deadline: '3 hours' })
+  }
+  async answer(_: Decision) {}
+}
+
 class Review extends Workflow {
   static {
     this.named('review')
@@ -108,7 +116,7 @@ class Parcel extends Workflow {
 }
 
 forEachDatabase('a step that waits', database => {
-  const under = useGeneva(database, { workflows: [DocumentApproval, Quorum, Deadline, Review, Parcel] })
+  const under = useGeneva(database, { workflows: [DocumentApproval, Quorum, Deadline, Overdue, Review, Parcel] })
 
   beforeEach(async () => {
     calls.length = 0
@@ -211,6 +219,25 @@ forEachDatabase('a step that waits', database => {
     expect(calls).toEqual(['ask', 'takeBack'])
   })
 
+  it('says that its time is over to who decides too late, not that somebody else has decided', async () => {
+    const wf = await under.geneva.start(Overdue)
+    await under.runDue()
+    await wf.pause()
+    await under.setClock(3.1 * hour)
+    await under.runDue()
+    await wf.resume()
+    const late = () => wf.decide('answer', { decision: 'confirmed', by: 'ann' })
+    for (const state of ['ready', 'paused']) {
+      expect((await wf.refresh()).state).toBe(state)
+      await expect(late()).rejects.toMatchObject({ code: 'INVALID_STATE' })
+      await expect(late()).rejects.toThrow('The time to decide is over')
+      await under.runDue()
+    }
+    expect((await wf.history())[0]).toMatchObject({ outcome: 'timed_out' })
+    expect(await wf.decisions()).toEqual([])
+    await wf.cancel()
+  })
+
   it('that is decided in time leaves no timer behind', async () => {
     const wf = await under.geneva.start(Deadline)
     await under.runDue()
@@ -255,6 +282,29 @@ forEachDatabase('a step that waits', database => {
     await under.runDue()
     expect((await other.refresh()).state).toBe('finished')
     expect(await other.output('delivered')).toBe('Eve')
+  })
+
+  it('knows a signal that is sent again, whatever has become of the first', async () => {
+    const wf = await under.geneva.start(Parcel)
+    const again = () => wf.signal('delivered', { signedBy: 'Bob' }, { key: 'd1' })
+    await under.runDue()
+    await again()
+    expect((await wf.currentExecutions()).map(({ step, state }) => [step, state])).toEqual([['delivered', 'scheduled']])
+    await again()
+    await wf.pause()
+    await again()
+    await wf.resume()
+    await under.runDue({ maxSteps: 1 })
+    expect((await wf.currentExecutions()).map(({ step }) => step)).toEqual(['thank'])
+    await again()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    await again()
+    expect((await wf.events()).filter(event => event.type === 'signal.received')).toHaveLength(1)
+    expect(calls).toEqual(['send', 'delivered to Bob by null', 'thank'])
+    // Another one is another matter.
+    const other = wf.signal('delivered', { signedBy: 'Eve' }, { key: 'd2' })
+    await expect(other).rejects.toMatchObject({ code: 'INVALID_STATE' })
   })
 
   it('for a signal that never comes does what its timeout says', async () => {

@@ -1,7 +1,8 @@
 /** A step that a deploy has renamed: what was scheduled under the former name runs as the step that it is now. */
 import { beforeEach, expect, it } from 'vitest'
-import { type Iteration, Workflow } from '../../src/index.ts'
+import { type Iteration, type Signal, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { deployOver } from '../support/deploy-over.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
 const ran: string[] = []
@@ -46,6 +47,32 @@ class After extends Workflow {
   }
 }
 
+/** A signal that comes early is kept under the name that the step has then. */
+class Dispatch extends Workflow {
+  static {
+    this.named('Dispatch')
+    this.step('send')
+    this.waitFor('delivered')
+  }
+  send() {}
+  delivered({ payload }: Signal<string>) {
+    return payload
+  }
+}
+
+class Shipping extends Workflow {
+  static {
+    this.named('Dispatch')
+    this.step('send')
+    this.waitFor('arrived')
+    this.renamed({ delivered: 'arrived' })
+  }
+  send() {}
+  arrived({ payload }: Signal<string>) {
+    return payload
+  }
+}
+
 forEachDatabase('a step that was renamed', database => {
   const under = useGeneva(database, { workflows: [Before] })
   beforeEach(() => {
@@ -68,5 +95,26 @@ forEachDatabase('a step that was renamed', database => {
     expect((await wf.history()).map(execution => execution.step).toSorted()).toEqual(names.toSorted())
     const outcomes = (await wf.history()).map(execution => execution.outcome)
     expect(outcomes.filter(outcome => outcome === 'skipped_by_condition')).toHaveLength(1)
+  })
+
+  const signaled = () =>
+    deployOver(under, { V1: Dispatch, V2: Shipping }, (old, id) =>
+      old.signal(id, 'delivered', 'to Bob', { key: 'scan-1' }),
+    )
+
+  it('finds the signal that came before it was reached, and before it was renamed', async () => {
+    const { wf, fresh } = await signaled()
+    await fresh.runDue(quickly)
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(await wf.output('arrived')).toBe('to Bob')
+  })
+
+  it('knows a signal that is sent again under either name', async () => {
+    const { wf, fresh } = await signaled()
+    await wf.signal('arrived', 'to Bob', { key: 'scan-1' })
+    await fresh.signal(wf.id, 'delivered', 'to Bob', { key: 'scan-1' })
+    await fresh.runDue(quickly)
+    expect((await wf.refresh()).state).toBe('finished')
+    expect((await wf.events()).filter(event => event.type === 'signal.received')).toHaveLength(1)
   })
 })

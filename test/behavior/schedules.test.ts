@@ -33,6 +33,19 @@ class Slow extends Workflow {
   wait() {}
 }
 
+/** Goes on as another workflow before it rests. */
+class Polling extends Workflow<null, { rounds?: number }> {
+  static {
+    this.step('poll')
+    this.step('rest', { wait: '10 days' })
+  }
+  poll() {
+    const { rounds = 0 } = this.input
+    if (rounds < 2) this.restart({ rounds: rounds + 1 })
+  }
+  rest() {}
+}
+
 function daily(name: string, catchUp: 'all' | 'latest' | 'none' = 'latest'): Schedule {
   return defineSchedule(name, {
     cron: '0 9 * * *',
@@ -108,6 +121,26 @@ forEachDatabaseSideBySide('schedules', database => {
       await under.geneva.cancel((await under.geneva.schedules.find('single'))?.lastWorkflowId ?? '')
       await runAfter(under, 'single', 1)
       expect((await under.geneva.schedules.find('single'))?.started).toBe(2)
+    })
+  })
+
+  describe('ticks of a workflow that goes on as another', () => {
+    const under = useGeneva(database, {
+      workflows: [Polling],
+      schedules: [defineSchedule('polling', { every: day, workflow: Polling, overlap: 'skip' })],
+    })
+    const look = () => under.geneva.schedules.find('polling')
+
+    it('are left out while it goes on, under whatever id', async () => {
+      await runAfter(under, 'polling', 1)
+      expect(await look()).toMatchObject({ started: 1, skipped: 0 })
+      await runAfter(under, 'polling', 1)
+      expect(await look()).toMatchObject({ started: 1, skipped: 1 })
+      const going = await under.geneva.find((await look())?.lastWorkflowId ?? '')
+      expect(going?.state).toBe('ready')
+      await going?.cancel()
+      await runAfter(under, 'polling', 1)
+      expect(await look()).toMatchObject({ started: 2, skipped: 1 })
     })
   })
 
@@ -207,6 +240,33 @@ forEachDatabaseSideBySide('schedules', database => {
         return (await under.geneva.schedules.find('fragile'))?.started === 1
       })
       expect((await under.geneva.schedules.find('fragile'))?.lastError).toBeNull()
+    })
+  })
+
+  describe('a start that fails in one process', () => {
+    let meanwhile: () => Promise<unknown> = async () => {}
+    const start = async () => {
+      await meanwhile()
+      throw new Error('no connection to the shop')
+    }
+    const under = useGeneva(database, {
+      workflows: [Report],
+      schedules: [defineSchedule('shared', { every: '1 day', workflow: Report, start })],
+    })
+
+    it('is not shown once another has started the tick', async () => {
+      const healthy = under.another({
+        workflows: [Report],
+        schedules: [defineSchedule('shared', { every: '1 day', workflow: Report })],
+      })
+      const store = await healthy.openedStore()
+      meanwhile = async () => {
+        store.setClockOffset(1.5 * day)
+        await healthy.runDue()
+      }
+      await runAfter(under, 'shared', 0.5 * day)
+      expect(under.errors.map(({ error }) => String(error))).toContain('Error: no connection to the shop')
+      expect(await healthy.schedules.find('shared')).toMatchObject({ started: 1, lastError: null })
     })
   })
 

@@ -1,6 +1,6 @@
 /** Where the tables live and what their keys are: detected from the application's own tables, or said by options. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DatabaseOptions, defineHero, Geneva, Workflow } from '../../src/index.ts'
+import { type Child, type DatabaseOptions, defineHero, Geneva, Workflow } from '../../src/index.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { quickly } from '../support/use-geneva.ts'
@@ -23,6 +23,15 @@ class Sample extends Workflow<{ id: string }, { fails?: boolean }> {
   }
 }
 
+class Parent extends Workflow {
+  static {
+    this.child('sample', { workflow: Sample, start: () => ({ hero: { id: 'carl' } }) })
+  }
+  sample(child: Child<Sample>) {
+    return child.id
+  }
+}
+
 const uuidColumn = { sqlite: 'uuid', postgres: 'uuid', mysql: 'char(36)' }
 
 /** Makes tables as an application would have them. */
@@ -35,7 +44,7 @@ async function applicationTables(database: TestDatabase, url: string, types: rea
 }
 
 function open(database: string | DatabaseOptions): Geneva {
-  return new Geneva({ database, workflows: [Sample], onError: () => {} })
+  return new Geneva({ database, workflows: [Sample, Parent], onError: () => {} })
 }
 
 forEachDatabase('keys', database => {
@@ -80,6 +89,13 @@ forEachDatabase('keys', database => {
       const again = geneva.start(Sample, { hero: { id: 'bob' } }, { idempotencyKey: 'k' })
       const twice = geneva.start(Sample, { hero: { id: 'bob' } }, { idempotencyKey: 'k' })
       expect((await again).id).toBe((await twice).id)
+    })
+
+    it('lead from a child to the workflow that waits for it', async () => {
+      const wf = await geneva.start(Parent)
+      await geneva.runDue(quickly)
+      expect(await wf.waitUntilFinished({ timeout: '5s' })).toMatch(uuidV7)
+      expect((await wf.events()).filter(event => event.type === 'timer.scheduled')).toHaveLength(1)
     })
 
     it('go through pages, newest first', async () => {

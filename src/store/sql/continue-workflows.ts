@@ -1,6 +1,6 @@
 /**
  * Workflows that go on as new ones. The new one takes the place of the old in the same transaction: its class and hero,
- * its tags, its stored graph, its parent and whoever waits for it. Only the idempotency key stays where it was.
+ * its tags, its stored graph, its parent, its schedule and whoever waits for it. Only the idempotency key stays where it was.
  */
 import type { Continuation, WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
@@ -62,11 +62,24 @@ function begin(context: SqlContext, steps: readonly Step[]): Sql[] {
       ['first_id', raw('coalesce(a.first_id, r.old_id)')],
       ['workflow_id', raw('r.new_id')],
     ]),
+    followInSchedules(context, steps),
     ...pieces(
       steps.flatMap(({ as }) => as.first),
       maxRows,
     ).map(rows => insertActive(context, rows)),
   ]
+}
+
+/**
+ * A schedule that waits for the workflow of its last tick waits for the one that goes on from it. There are few schedules, so no index
+ * leads to them; an update of one table passes over rows that a tick has locked, where they are about others.
+ */
+function followInSchedules(context: SqlContext, steps: readonly Step[]): Sql {
+  const pairs = context.rows('r', rowSet(pairColumns, steps))
+  const old = steps.map(({ from }) => from)
+  return sql`update ${context.tables.schedules}
+    set last_workflow_id = (select r.new_id from ${pairs} where r.old_id = last_workflow_id)
+    where ${context.among(raw('last_workflow_id'), old)}`
 }
 
 const kept =

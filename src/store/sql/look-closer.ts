@@ -11,7 +11,7 @@ import type { Executor } from './dialect.ts'
 import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
-import { decisionsOn, keptSignals } from './stored-messages.ts'
+import { decisionsOn, signalsFor } from './stored-messages.ts'
 import { undoFacts } from './undo-rows.ts'
 
 /** How many ended attempts one change removes at most. */
@@ -32,14 +32,13 @@ export async function lookCloser(
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const past = facts.filter(fact => looks.get(fact.workflow.id)?.others)
   const undoing = new Map([...looks].flatMap(([id, { undo }]) => (undo ? [[id, undo] as const] : [])))
-  const wanted = [...looks].flatMap(([workflowId, { signaled = [] }]) => signaled.map(node => ({ workflowId, node })))
   const [decisions, signals, undo, parents, waiting, states, going, old] = await Promise.all([
     decisionsOn(
       context,
       ask,
       [...looks.values()].flatMap(look => look.decided ?? []),
     ),
-    keptSignals(context, ask, wanted),
+    signalsFor(context, ask, looks),
     undoFacts(context, transaction, undoing),
     ask(selectParents(context, looks)),
     ask(selectWaiting(context, looks)),

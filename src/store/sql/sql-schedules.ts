@@ -143,9 +143,10 @@ export class SqlSchedules implements ScheduleStore<StartOrder> {
     })
   }
 
-  async noteError(name: string, message: string) {
+  async noteError({ name, nextAt }: TickRun<StartOrder>['seen'], message: string) {
     await this.#context.write(
-      sql`update ${this.#context.tables.schedules} set last_error = ${message} where name = ${name}`,
+      sql`update ${this.#context.tables.schedules} set last_error = ${message}
+        where name = ${name} and next_at = ${nextAt}`,
     )
   }
 }

@@ -344,7 +344,7 @@ async function findFormer(
   const holders = new Map<string, StartResult>()
   for (const order of orders) {
     for (const type of order.formerTypes) {
-      const former = { ...order, type }
+      const former = { ...order, type, idempotencyKey: order.formerKeys?.get(type) ?? order.idempotencyKey }
       const holder = (await findKeyed(context, look, former)) ?? (await findActive(context, look, former))
       if (holder) holders.set(order.id, holder)
     }

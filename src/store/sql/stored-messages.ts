@@ -4,6 +4,7 @@
  */
 import type { NewDecision, NewSignal, TakenSignal } from '../change.ts'
 import type { DecisionRecord, SignalRecord } from '../records.ts'
+import type { CloserLook } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int, json, optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
@@ -76,20 +77,28 @@ export async function decisionsOn(
   return rows.map(decisionRecord)
 }
 
-/** Signals that nobody has taken, oldest first. */
-export async function keptSignals(
+/** Signals that nobody has taken, and those that a look asks for all the same, oldest first. */
+export async function signalsFor(
   context: SqlContext,
   ask: Ask,
-  wanted: readonly { readonly workflowId: string; readonly node: string }[],
+  looks: ReadonlyMap<string, CloserLook>,
 ): Promise<SignalRecord[]> {
-  if (wanted.length === 0) return []
-  const any = wanted.map(
-    ({ workflowId, node }) => sql`(s.workflow_id = ${context.id(workflowId)} and s.node = ${node})`,
-  )
-  const rows = await ask(
-    sql`select s.* from ${context.tables.signals} s where (${join(any, ' or ')}) and s.taken_by is null order by s.id`,
-  )
+  const any = [...looks].flatMap(([workflowId, look]) => {
+    const wanted = isWanted(context, look)
+    return (look.signaled ?? []).map(
+      node => sql`(s.workflow_id = ${context.id(workflowId)} and s.node = ${node} and (${wanted}))`,
+    )
+  })
+  if (any.length === 0) return []
+  const rows = await ask(sql`select s.* from ${context.tables.signals} s where ${join(any, ' or ')} order by s.id`)
   return rows.map(signalRecord)
+}
+
+function isWanted(context: SqlContext, { signalKey = null, signals = [] }: CloserLook): Sql {
+  const wanted = [sql`s.taken_by is null`]
+  if (signalKey !== null) wanted.push(sql`s.dedup_key = ${signalKey}`)
+  if (signals.length > 0) wanted.push(context.among(raw('s.id'), signals))
+  return join(wanted, ' or ')
 }
 
 export async function findSignal(context: SqlContext, id: string): Promise<SignalRecord | null> {

@@ -54,7 +54,8 @@ export async function watch(
 }
 
 /**
- * A watcher that has ended needs no waking. One that was woken before keeps its timer. No node has a name like its slot.
+ * A watcher that has ended needs no waking. Each watch has a timer and a slot of its own: a node may wait for its second
+ * child while the first is still ending, and neither end may hide the other. No node has a name like the slot.
  * The timer has the workflow that the watcher knows, and the one that has ended, which may have gone on from it.
  */
 export function insertWakes(context: SqlContext, endedIds: readonly string[]): Sql {
@@ -66,7 +67,7 @@ export function insertWakes(context: SqlContext, endedIds: readonly string[]): S
   return context.dialect.insertNew(
     active,
     columns.split(', '),
-    sql`select u.* from (select x.watcher_id, concat('#wake/', x.node) as slot, x.timer_id, x.node, 'timer' as kind, 1 as attempt,
+    sql`select u.* from (select x.watcher_id, concat('#wake/', x.timer_id) as slot, x.timer_id, x.node, 'timer' as kind, 1 as attempt,
         0 as ordinal, 'scheduled' as state, '' as queue, '#timer' as handler, '' as lane, 0 as generation, 0 as priority, ${now} as created_at,
         ${now} as due_at, ${now} as sort_key, 0 as fence, 0 as failures, 0 as crashes, 0 as start_mark,
         0 as completed_iterations, 0 as runs, '' as ancestry_hash, concat(coalesce(x.first_id, x.workflow_id), ' ', x.workflow_id) as parents
@@ -80,7 +81,7 @@ export function insertWakeEvents(context: SqlContext, endedIds: readonly string[
   const { watches, active, events } = context.tables
   return sql`insert into ${events} (workflow_id, type, execution_id, node, attempt, to_state, at)
     select a.workflow_id, 'timer.scheduled', a.id, a.node, a.attempt, 'scheduled', ${context.now} from ${watches} x
-      ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'x.watcher_id')} and a.slot = concat('#wake/', x.node)
+      ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'x.watcher_id')} and a.slot = concat('#wake/', x.timer_id)
         and a.id = x.timer_id
     where ${context.among(raw('x.workflow_id'), endedIds)}`
 }

@@ -8,7 +8,7 @@ import { useGeneva } from '../support/use-geneva.ts'
 const each = 'e'.repeat(longestNames.each)
 const eachJob = 'j'.repeat(longestNames.each)
 const fork = 'f'.repeat(longestNames.fork)
-const child = 'c'.repeat(185)
+const child = 'c'.repeat(maxNameLength)
 const step = 's'.repeat(maxNameLength)
 const job = defineJob('k'.repeat(longestNames.job), async ({ number }: { number: number }) => number * 2)
 const undo = defineJob('u'.repeat(longestNames.job), async (_: { number: number }) => {})

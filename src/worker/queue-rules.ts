@@ -2,6 +2,7 @@
  * The limits and pauses that a worker goes by, as it read them last: which sources it must not claim from, which only under a
  * lock, and whether a step may run on. Only the database can say whether there is room; this says where to ask it. Pure.
  */
+import type { LaneLooks } from '../store/lane-looks.ts'
 import type { LimitKey, LimitRecord, LimitRules, StoredLimits } from '../store/limit-store.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { ClaimLimits, ClaimSource } from '../store/store.ts'
@@ -38,7 +39,7 @@ export class QueueRules {
     )
   }
 
-  limitsOf(sources: readonly ClaimSource[], lanes: Map<string, string>): ClaimLimits {
+  limitsOf(sources: readonly ClaimSource[], lanes: LaneLooks): ClaimLimits {
     const keys = new Map<string, LimitKey>()
     const classes = new Map<string, string>()
     const laned = new Set<string>()

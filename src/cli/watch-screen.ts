@@ -2,8 +2,8 @@
  * Looks again and again: on a terminal the screen is redrawn in place and restored at the end, elsewhere a JSON document is
  * printed whenever it has changed. Ctrl-C, `q` and a closed pipe end it in good order.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { describeTime } from '../primitives/describe-time.ts'
+import { pauseFor } from '../primitives/pause-for.ts'
 import { printJson, say, styled } from './terminal.ts'
 
 /** What one look has found. */
@@ -56,7 +56,7 @@ async function lookUntil(
     }
     told = text
     if (last.isLast) break
-    await pause(everyMs, undefined, { signal }).catch(() => {})
+    await pauseFor(everyMs, signal)
   }
   return last
 }

@@ -4,6 +4,7 @@
 import { isEnd } from '../engine/end-watch.ts'
 import type { Engine } from '../engine/engine.ts'
 import { Batcher } from '../primitives/batcher.ts'
+import { callAfter } from '../primitives/call-after.ts'
 import type { EndOfWorkflow } from '../store/store.ts'
 
 /** Soon enough for a workflow that ends in another process within moments; what ends in this one is not waited for. */
@@ -17,8 +18,6 @@ const largestShare = 0.05
 const longestRestMs = 250
 /** How many ends one query reads. */
 const maxEnds = 1000
-/** Longer than a timer can hold; such a wait has no end of its own. */
-const longestTimerMs = 2 ** 31 - 1
 
 type Done = (end: EndOfWorkflow | null) => void
 
@@ -53,9 +52,9 @@ export class Waiters {
   /** Resolves when the workflow has ended, the time is over, or this instance closes; with the end, if it is known. */
   wait(id: string, timeoutMs: number): Promise<EndOfWorkflow | null> {
     return new Promise(resolve => {
-      const timer = timeoutMs > longestTimerMs ? null : setTimeout(() => done(null), timeoutMs)
+      const cancel = timeoutMs === Number.POSITIVE_INFINITY ? null : callAfter(timeoutMs, () => done(null))
       const done = (end: EndOfWorkflow | null) => {
-        if (timer !== null) clearTimeout(timer)
+        cancel?.()
         this.#remove(id, done)
         resolve(end)
       }

@@ -12,6 +12,7 @@ import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { canonicalValue, encodeValue } from '../primitives/json-codec.ts'
 import { mistakeInKeys, optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { sanitizeText } from '../primitives/sanitize-text.ts'
+import { isKeepable } from '../primitives/to-date.ts'
 import type { Due, NewExecution } from '../store/change.ts'
 import { type HeroKey, noProgress } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
@@ -199,8 +200,11 @@ function tagsFrom(tags: readonly string[] | undefined): string[] {
 function deadlineFrom(given: Duration | Date | undefined): GivenDeadline | null {
   if (given === undefined) return null
   if (given instanceof Date) {
-    if (Number.isNaN(given.getTime())) throw new InvalidArgumentError('The deadline of a start must be a valid Date.')
-    return { at: given.getTime() }
+    const at = given.getTime()
+    if (isKeepable(at)) return { at }
+    throw new InvalidArgumentError(
+      'The deadline of a start must be a valid Date between the years 1697 and 2243. Leave it out for none.',
+    )
   }
   const ms = toMilliseconds(given, 'The deadline of a start')
   if (ms > 0) return { ms }
@@ -213,11 +217,10 @@ function dueFrom(options: StartOptions): { delayMs: number; at: number | null } 
   const delayMs = delay === undefined ? 0 : toMilliseconds(delay, 'The delay of a start')
   if (at === undefined) return { delayMs, at: null }
   const time = at instanceof Date ? at.getTime() : at
-  // Within what a date can be, so that microseconds stay exact.
-  if (typeof time !== 'number' || !Number.isFinite(time) || Math.abs(time) > 8.64e15 / 1000) {
-    throw new InvalidArgumentError('The time `at` must be a valid Date or milliseconds since 1970.')
-  }
-  return { delayMs: 0, at: time }
+  if (isKeepable(time)) return { delayMs: 0, at: time }
+  throw new InvalidArgumentError(
+    'The time `at` must be a valid Date or milliseconds since 1970, between the years 1697 and 2243.',
+  )
 }
 
 /** What a workflow is started by: its graph, and the name and number of the code that runs it. */

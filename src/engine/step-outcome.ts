@@ -8,6 +8,7 @@ import type { ResolvedPolicy } from '../definition/resolve-policy.ts'
 import type { RetryPolicy } from '../definition/retry-notation.ts'
 import { resolveRetry } from '../definition/retry-policy.ts'
 import { isGenevaError, StepTimeoutError } from '../errors.ts'
+import { callAfter } from '../primitives/call-after.ts'
 import { combineErrors, describeError } from '../primitives/describe-error.ts'
 import type { StepReport } from './step-report.ts'
 
@@ -53,19 +54,19 @@ function withinTime<T>(timeout: Timeout | null, stop: AbortSignal | null, run: (
 }
 
 async function untilTimeout<T>({ ms, where, abort }: Timeout, run: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let cancel = () => {}
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    cancel = callAfter(ms, () => {
       abort()
       reject(new StepTimeoutError(where.workflowId, where.nodeName ?? where.node, ms))
-    }, ms)
+    })
   })
   const running = run()
   running.catch(() => {})
   try {
     return await Promise.race([running, over])
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }
 

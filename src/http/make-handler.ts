@@ -6,6 +6,7 @@ import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { HandlerSettings } from '../client/handler-options.ts'
 import type { Operations } from '../client/operations.ts'
+import { callAfter } from '../primitives/call-after.ts'
 import { DashboardFiles } from './dashboard-files.ts'
 import { LiveStreams } from './live-stream.ts'
 import { readBody } from './read-body.ts'
@@ -177,15 +178,15 @@ function parsed(schema: z.ZodType | undefined, value: unknown, where: 'query' | 
 
 /** What was asked for may still happen; nobody waits for it any longer. */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
     const problem = new RequestProblem(503, 'TOO_SLOW', `No answer within ${ms} ms.`, 'Ask for less, or try again.')
-    timer = setTimeout(() => reject(problem), ms)
+    cancel = callAfter(ms, () => reject(problem))
   })
   try {
     return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    cancel()
     work.catch(() => {})
   }
 }

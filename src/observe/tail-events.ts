@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvalidArgumentError } from '../errors.ts'
+import { callAfter } from '../primitives/call-after.ts'
 import { type Duration, toMilliseconds } from '../primitives/duration.ts'
 import { pauseFor } from '../primitives/pause-for.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
@@ -182,12 +183,12 @@ class Bell {
   wait(ms: number): Promise<void> {
     return new Promise(resolve => {
       const done = () => {
-        clearTimeout(timer)
+        cancel()
         this.#wake = null
         this.#rung = false
         resolve()
       }
-      const timer = setTimeout(done, ms)
+      const cancel = callAfter(ms, done)
       this.#wake = done
       if (this.#rung) done()
     })

@@ -1,18 +1,17 @@
 /** Waiting that an abort signal can end early. It never rejects: whoever waits looks at the signal afterwards. */
 
-/** The longest delay that a Node timer can hold; anything above would fire at once. */
-const longestTimerMs = 2 ** 31 - 1
+import { callAfter } from './call-after.ts'
 
-/** Resolves after `ms`, at the latest after 2^31-1 ms, and as soon as the signal aborts. Leaves no listener behind. */
+/** Resolves after `ms`, and as soon as the signal aborts. Leaves no listener behind. */
 export function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise(resolve => {
     const done = () => {
-      clearTimeout(timer)
+      cancel()
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, ms > 0 ? Math.min(ms, longestTimerMs) : 0)
+    const cancel = callAfter(ms, done)
     signal?.addEventListener('abort', done, { once: true })
   })
 }

@@ -5,9 +5,7 @@
 import { InvalidArgumentError } from '../errors.ts'
 import { Cron } from './cron.ts'
 import { type Duration, toMilliseconds } from './duration.ts'
-
-/** Beyond this microseconds are no longer exact; nothing ticks there. */
-const latestInstant = Date.UTC(2243, 0, 1)
+import { latestMs } from './to-date.ts'
 
 export type TimingNotation =
   | { readonly cron: string; readonly timeZone?: string; readonly every?: never }
@@ -42,10 +40,10 @@ export class Timing {
     return new Timing(JSON.parse(text) as TimingNotation, 'A stored schedule')
   }
 
-  /** The first tick after an instant. Intervals are counted from 1970, so that every process counts the same. */
+  /** The first tick after an instant; nothing ticks later than can be kept. Intervals are counted from 1970, so that every process counts the same. */
   next(after: number): number {
     const next = this.#cron === null ? this.#multiple(after) + (this.everyMs ?? 0) : this.#cron.next(after)
-    return Math.min(next ?? latestInstant, latestInstant)
+    return Math.min(next ?? latestMs, latestMs)
   }
 
   /** The last tick up to an instant, and after another; `null` if there is none between. */

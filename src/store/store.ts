@@ -13,6 +13,7 @@ export type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 import type { EventStore } from './event-store.ts'
 import type { Hints } from './hints.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
+import type { LaneLooks } from './lane-looks.ts'
 import type { LimitKey, LimitStore } from './limit-store.ts'
 import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
@@ -77,8 +78,7 @@ export interface ClaimLimits {
   readonly classes: ReadonlyMap<string, string>
   /** Handlers whose rows may stand in lanes. */
   readonly laned: ReadonlySet<string>
-  /** Where the look through the lanes has come to, by source. Kept by the caller from one claim to the next. */
-  readonly lanes: Map<string, string>
+  readonly lanes: LaneLooks
 }
 
 /** The limits have changed since the worker read them. */

@@ -4,10 +4,8 @@
  */
 import { types } from 'node:util'
 import { InvalidArgumentError } from '../errors.ts'
+import { isKeepable } from '../primitives/to-date.ts'
 import type { Store } from '../store/store.ts'
-
-/** Beyond this, microseconds are no longer exact. */
-const latestMs = Date.UTC(2243, 0, 1)
 
 export class TestClock {
   readonly #store: Store
@@ -23,7 +21,7 @@ export class TestClock {
 
   async moveBy(ms: number): Promise<Date> {
     const reached = (await this.now()).getTime() + ms
-    if (!(Math.abs(reached) <= latestMs)) {
+    if (!isKeepable(reached)) {
       throw new InvalidArgumentError('The clock of a test must stay between the years 1697 and 2243.')
     }
     this.#offsetMs += ms

@@ -4,6 +4,7 @@
 import { jobHandler, typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { timerHandler, timerQueue } from '../engine/plan.ts'
+import { LaneLooks } from '../store/lane-looks.ts'
 import type { WorkerServes } from '../store/records.ts'
 import type { ClaimLimits, ClaimSource } from '../store/store.ts'
 import type { QueueRules } from './queue-rules.ts'
@@ -33,8 +34,8 @@ export class ClaimPlan {
   readonly usesPriorities: boolean
   /** Queues in which rows were found, whoever has named them. */
   readonly left: readonly string[]
-  /** Where the look through lanes has come to. */
-  readonly #lanes = new Map<string, string>()
+  /** Where the look through lanes has come to. A plan goes on where the one before it was. */
+  readonly lanes: LaneLooks
   #limitedFirst = false
   /** The last claim came back full, so that there may be more than can be run. */
   #isBehind = false
@@ -49,13 +50,15 @@ export class ClaimPlan {
     {
       usesPriorities = false,
       left = [],
-    }: { readonly usesPriorities?: boolean; readonly left?: readonly string[] } = {},
+      lanes = new LaneLooks(),
+    }: { readonly usesPriorities?: boolean; readonly left?: readonly string[]; readonly lanes?: LaneLooks } = {},
   ) {
     this.#sources = sources.filter(source => source.queue !== timerQueue)
     this.timers = [{ queue: timerQueue, handler: timerHandler, generation: Number.MAX_SAFE_INTEGER }]
     this.#settings = settings
     this.usesPriorities = usesPriorities
     this.left = left
+    this.lanes = lanes
   }
 
   /**
@@ -80,7 +83,11 @@ export class ClaimPlan {
       ...engine.jobs.names.map(name => engine.jobs.find(name)?.priority ?? 0),
     ]
     const usesPriorities = priorities.some(priority => priority > 0)
-    return new ClaimPlan(sources, settings, { usesPriorities, left })
+    return new ClaimPlan(sources, settings, {
+      usesPriorities,
+      left,
+      ...(before === null ? {} : { lanes: before.lanes }),
+    })
   }
 
   get handlers(): string[] {
@@ -137,6 +144,7 @@ export class ClaimPlan {
    * keeps the other out of a busy worker; and so do queues, so that the backlog of one does not keep others waiting.
    */
   *shares(running: RunningSteps, rules: QueueRules): Generator<ClaimShare> {
+    this.lanes.beginLook()
     const free = () => this.#settings.concurrency - running.size
     this.#isShort = free() <= 0
     // Without room nobody comes first, so no turn is used up.
@@ -186,7 +194,7 @@ export class ClaimPlan {
       // What ends here may leave room under limits that all workers share.
       if (part === limited || free() <= 0) this.#isShort = true
       if (free() <= 0) continue
-      const limits = part === limited ? { limited: rules.limitsOf(part, this.#lanes) } : {}
+      const limits = part === limited ? { limited: rules.limitsOf(part, this.lanes) } : {}
       yield { queue, sources: part, limit: free(), ...limits }
     }
   }

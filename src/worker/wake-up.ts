@@ -1,6 +1,8 @@
 /**
  * A loop's bell: it can be rung at any time, and a ring that comes while the loop is busy is not lost.
  */
+import { callAfter } from '../primitives/call-after.ts'
+
 export class WakeUp {
   #rung = false
   #wake: (() => void) | null = null
@@ -14,9 +16,9 @@ export class WakeUp {
   async wait(ms: number): Promise<void> {
     if (!this.#rung) {
       await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, ms)
+        const cancel = callAfter(ms, resolve)
         this.#wake = () => {
-          clearTimeout(timer)
+          cancel()
           resolve()
         }
       })

@@ -325,6 +325,7 @@ export class Worker {
 
   async #drain(options: DrainOptions): Promise<number> {
     const until = performance.now() + (options.maxMs ?? Number.POSITIVE_INFINITY)
+    let inRound = false
     while (!this.#stop.signal.aborted) {
       const steps = options.maxSteps === undefined ? undefined : options.maxSteps - this.#claimedCount
       const before = this.#claimedCount
@@ -332,6 +333,8 @@ export class Worker {
       // both claimed and fired meanwhile.
       const idle = this.#running.size === 0
       const claims = steps === undefined || steps > 0
+      if (!idle || !inRound) this.#plan?.lanes.beginRound()
+      inRound = false
       if (claims) {
         const bound = { ...options, ...(steps === undefined ? {} : { maxSteps: steps }) }
         try {
@@ -343,7 +346,8 @@ export class Worker {
       }
       const wakes = claims && this.#timersClaimedAt === Number.NEGATIVE_INFINITY
       const isQuiet = idle && !wakes && this.#running.size === 0 && this.#claimedCount === before
-      if (isQuiet && !(await this.#fireTimers(options.workflowId))) return this.#claimedCount
+      inRound = isQuiet && claims && this.#plan?.lanes.isUnderWay === true
+      if (isQuiet && !inRound && !(await this.#fireTimers(options.workflowId))) return this.#claimedCount
       const left = until - performance.now()
       if (left <= 0) return this.#claimedCount
       if (this.#running.size > 0) await this.#bell.wait(Math.min(left, this.#parts.settings.pollMs))

@@ -24,8 +24,29 @@ class New extends Workflow<{ id: number }, { n: number }> {
   async wait() {}
 }
 
+class Keyed extends Workflow<null, { tenant: string }> {
+  static {
+    this.named('former-keyed')
+    this.jobOptions({ perKey: { key: wf => wf.input.tenant, concurrency: 1 } })
+    this.step('load')
+    this.step('index')
+  }
+  async load() {}
+  async index() {}
+}
+
+class Unkeyed extends Workflow<null, { tenant: string }> {
+  static {
+    this.named('present-unkeyed', 'former-keyed')
+    this.step('load')
+    this.step('index')
+  }
+  async load() {}
+  async index() {}
+}
+
 forEachDatabase('a renamed class', database => {
-  const under = useGeneva(database, { workflows: [Old] })
+  const under = useGeneva(database, { workflows: [Old, Keyed] })
 
   it('has one active workflow for a hero, whatever its name was when that was started', async () => {
     const renamed = under.another({ workflows: [New] })
@@ -55,5 +76,20 @@ forEachDatabase('a renamed class', database => {
     const [many] = await renamed.startMany(New, [{ hero: { id: 3 }, input: { n: 1 } }], content)
     expect(many?.id).toBe(before.id)
     expect((await renamed.start(New, { hero: { id: 3 }, input: { n: 2 } }, content)).type).toBe('present-name')
+  })
+
+  it('that has no limits per key any more still runs what stands in line by its key', async () => {
+    const wfs = await under.geneva.startMany(
+      Keyed,
+      ['a', 'a', 'b'].map(tenant => ({ input: { tenant } })),
+    )
+    const [first] = wfs
+    await under.runDue({ maxSteps: 1 })
+    const renamed = under.another({ workflows: [New, Unkeyed] })
+    await renamed.runDue()
+    for (const wf of wfs) expect((await wf.refresh()).state).toBe('finished')
+    const again = await renamed.rerun(first?.id ?? '', { from: 'load' })
+    await renamed.runDue()
+    expect((await again.refresh()).state).toBe('finished')
   })
 })

@@ -79,6 +79,21 @@ class Call extends Workflow<null, { tenant?: string }> {
   }
 }
 
+class Reminder extends Workflow<null, { customer: string }> {
+  static {
+    this.named('reminder')
+    this.jobOptions({ queue: 'reminders', perKey: { key: wf => wf.input.customer, concurrency: 1 } })
+    this.step('begin')
+    this.step('remind')
+  }
+  begin() {
+    return occupy(`begin ${this.input.customer}`)
+  }
+  remind() {
+    return occupy(`remind ${this.input.customer}`)
+  }
+}
+
 const workflows = [Mail, Import, Relay, Call]
 const queues = {
   mail: { concurrency: 3 },
@@ -246,5 +261,39 @@ forEachDatabase('limits', database => {
     expect(await limitOf()).toBeNull()
     await under.another().migrate()
     expect(await limitOf()).toBe(3)
+  })
+})
+
+forEachDatabase('many keys', database => {
+  const under = useGeneva(database, { workflows: [Reminder] })
+  beforeEach(() => {
+    ran = []
+  })
+
+  it('are all reached by one call, however many only wait', async () => {
+    const customers = Array.from({ length: 450 }, (_, n) => `customer ${String(n).padStart(3, '0')}`)
+    await under.geneva.startMany(
+      Reminder,
+      customers.map(customer => ({ input: { customer } })),
+      { delay: '14 days' },
+    )
+    await under.geneva.start(Reminder, { input: { customer: 'customer 449' } })
+    await under.runDue({ queues: ['reminders'] })
+    expect(ran).toEqual(['begin customer 449', 'remind customer 449'])
+    for (const customer of ['customer 449', 'customer 300', 'customer 449', 'a']) {
+      await under.geneva.start(Reminder, { input: { customer } })
+    }
+    ran = []
+    await under.runDue({ queues: ['reminders'] })
+    const count = (name: string) => ran.filter(item => item === name).length
+    expect(['customer 300', 'customer 449', 'a'].map(name => count(`remind ${name}`))).toEqual([1, 2, 1])
+    expect(ran.length).toBe(8)
+  })
+
+  it('do not keep a workflow from being run by itself that stands behind those of others', async () => {
+    await under.geneva.start(Reminder, { input: { customer: 'other' } })
+    const own = await under.geneva.start(Reminder, { input: { customer: 'own' } })
+    await under.runDue({ workflowId: own.id, maxSteps: 1 })
+    expect(ran).toEqual(['begin own'])
   })
 })

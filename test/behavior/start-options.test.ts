@@ -97,6 +97,26 @@ forEachDatabase('the options of a start', database => {
     await wf.cancel()
   })
 
+  it.each(['9999-12-31', '0001-01-01', 'no date'])(
+    'refuse %s as a time, for the start and for its deadline',
+    async date => {
+      for (const when of [{ at: new Date(date) }, { deadline: new Date(date) }]) {
+        const start = under.geneva.start(Sweeping, {}, when)
+        const message = /must be a valid Date.*between the years 1697 and 2243/
+        await expect(start).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message })
+      }
+      expect((await under.geneva.list(Sweeping)).items).toEqual([])
+    },
+  )
+
+  it('take a deadline in two hundred years, and tell it', async () => {
+    const deadline = new Date('2226-01-01T00:00:00Z')
+    const wf = await under.geneva.start(Sweeping, {}, { deadline })
+    expect((await wf.refresh()).deadline).toEqual(deadline)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+  })
+
   it('that are all right are taken', async () => {
     const who = { tags: ['a'], idempotencyKey: 'k', by: 'ann', reason: 'why', allowMultiple: false }
     const when = { delay: '1 day', deadline: '2 days' } as const

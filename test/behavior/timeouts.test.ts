@@ -1,6 +1,7 @@
 /** Step timeouts: the signal is aborted, the attempt has failed, and what the code still does is ignored. */
 import { expect, it } from 'vitest'
-import { defineJob, Workflow } from '../../src/index.ts'
+import { defineJob, type Iteration, Workflow } from '../../src/index.ts'
+import { pauseFor } from '../../src/primitives/pause-for.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate } from '../support/wait-for.ts'
@@ -46,8 +47,44 @@ class ByDefault extends Workflow {
 
 const slowJob = defineJob('slow', { timeout: '30ms', onException: 'skip' }, (_args, job) => slow(job.signal))
 
+/** Longer than a timer of Node can hold, which is 24.8 days. */
+const long = '30 days'
+
+/** Takes a moment, and fails if it is told to stop meanwhile. */
+async function unhurried(signal: AbortSignal): Promise<string> {
+  await pauseFor(20, signal)
+  signal.throwIfAborted()
+  return 'done'
+}
+
+class Patient extends Workflow {
+  static {
+    this.named('timed-for-long')
+    this.step('charge', { timeout: long, compensate: { step: 'refund', timeout: long } })
+    this.resumableStep('count', { timeout: long })
+    this.step('fail', { onException: 'rollback' })
+  }
+  async charge() {
+    return unhurried(this.signal)
+  }
+  async refund() {
+    return unhurried(this.signal)
+  }
+  async count(iter: Iteration<number>) {
+    for (let at = 0; at < 3; at++) {
+      await unhurried(this.signal)
+      await iter.set(at)
+    }
+  }
+  async fail() {
+    throw new Error('undo it all')
+  }
+}
+
+const patientJob = defineJob('patient', { timeout: long }, (_args, job) => unhurried(job.signal))
+
 forEachDatabase('a timeout', database => {
-  const under = useGeneva(database, { workflows: [Timed, ByDefault], jobs: [slowJob] })
+  const under = useGeneva(database, { workflows: [Timed, ByDefault, Patient], jobs: [slowJob, patientJob] })
 
   function begin(slowFor: number): void {
     Object.assign(seen, { calls: 0, reasons: [], slowFor })
@@ -85,5 +122,23 @@ forEachDatabase('a timeout', database => {
     late.open()
     expect((await wf.refresh()).state).toBe('finished')
     expect((await wf.history())[0]).toMatchObject({ state: 'skipped', outcome: 'skipped_by_exception' })
+  })
+
+  it('of thirty days leaves steps, resumable steps and compensations their time', async () => {
+    const wf = await under.geneva.start(Patient)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('failed')
+    const rows = (await wf.history()).map(row => [row.step, row.attempt, row.state, row.error?.message ?? null])
+    expect(rows).toEqual([
+      ['charge', 1, 'rolled_back', null],
+      ['count', 1, 'rolled_back', null],
+      ['fail', 1, 'rolled_back', 'undo it all'],
+    ])
+  })
+
+  it('of thirty days leaves a job its time', async () => {
+    const wf = await under.geneva.startGraph(under.geneva.build(w => w.node('only', { job: patientJob })))
+    await under.runDue()
+    expect(await wf.waitUntilFinished({ timeout: '5s' })).toBe('done')
   })
 })

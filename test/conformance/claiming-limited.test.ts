@@ -1,5 +1,6 @@
 /** Claims under limits: never more than there is room for, found by index, and nobody else pays for it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { LaneLooks } from '../../src/store/lane-looks.ts'
 import type { LimitDeclaration, StoredLimits } from '../../src/store/limit-store.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw } from '../../src/store/sql/sql.ts'
@@ -23,7 +24,7 @@ forEachDatabase('a claim under limits', database => {
   let real: Database
   let recording: Recording
   let store: SqlStore
-  const lanes = new Map<string, string>()
+  const lanes = new LaneLooks()
 
   function limits(handler: string, queue: string): ClaimLimits {
     return {
@@ -53,6 +54,7 @@ forEachDatabase('a claim under limits', database => {
       declared('queue', 'narrow', { limits: { concurrency: 5, rate: null } }),
       declared('class', 'Keyed', { perKey: { concurrency: 2, rate: null } }),
       declared('class', 'Many', { perKey: { concurrency: 1, rate: null } }),
+      declared('class', 'Kept', { perKey: { concurrency: 1, rate: null } }),
     ])
     for (let i = 0; i < large; i += 500) {
       await startSome(store, 500, { lane: 'big', first: { handler: 'Keyed', queue: 'keyed', lane: 'big' } })
@@ -108,6 +110,25 @@ forEachDatabase('a claim under limits', database => {
       }
     }
     expect(seen.size).toBe(small)
+  })
+
+  it('takes what is due, however many lanes wait with a priority that puts them before it', async () => {
+    const at = (lane: string) => ({ handler: 'Kept', queue: 'kept', lane })
+    for (const lane of ['a', 'b', 'c', 'd']) {
+      await startSome(store, 1, { lane, first: { ...at(lane), priority: 80, due: { inMs: 100_000 } } })
+      await startSome(store, 1, { lane, first: { ...at(lane), generation: 2 } })
+    }
+    await startSome(store, 1, { lane: 'e', first: at('e') })
+    const claimed = await store.claim(request('Kept', 'kept', 2))
+    expect(claimed.map(({ execution }) => execution.lane)).toEqual(['e'])
+  })
+
+  it('of one workflow finds it in whatever lane it stands', async () => {
+    const at = (lane: string) => ({ handler: 'Kept', queue: 'single', lane })
+    await startSome(store, 1, { lane: 'a', first: at('a') })
+    const [own = ''] = await startSome(store, 1, { lane: 'b', first: at('b') })
+    const claimed = await store.claim({ ...request('Kept', 'single', 1), workflowId: own })
+    expect(claimed.map(({ workflow }) => workflow.id)).toEqual([own])
   })
 
   it('is refused when the limits have changed since they were read', async () => {

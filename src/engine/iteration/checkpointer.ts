@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ResumableSettings } from '../../definition/workflow-definition.ts'
+import { callAfter } from '../../primitives/call-after.ts'
 import type { Progress } from '../../store/records.ts'
 import type { IterationHost } from './iteration-host.ts'
 
@@ -16,7 +17,7 @@ export class Checkpointer {
   #isDirty = false
   #unwritten = 0
   #writtenAt = performance.now()
-  #timer: NodeJS.Timeout | null = null
+  #cancelTimer: (() => void) | null = null
   #failure: { readonly error: unknown } | null = null
   /** The claim is lost: nothing that this run does will count any more. */
   lost = false
@@ -84,14 +85,14 @@ export class Checkpointer {
 
   /** The next item may take long, and so much time is not to pass without a write. */
   #writeInTime(timeMs: number | null): void {
-    if (timeMs === null || this.#timer !== null) return
+    if (timeMs === null || this.#cancelTimer !== null) return
     const left = timeMs - (performance.now() - this.#writtenAt)
-    this.#timer = setTimeout(() => void this.#write(), Math.max(1, left))
+    this.#cancelTimer = callAfter(Math.max(1, left), () => void this.#write())
   }
 
   #stopTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
   }
 
   #write(): Promise<void> {

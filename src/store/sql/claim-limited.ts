@@ -24,9 +24,11 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
   const sources = await dueSources(context, asked)
   if (sources.length === 0) return []
   const request = { ...asked, sources }
-  return runTransaction(
+  const cameTo = new Map<ClaimSource, string | null>()
+  const claimed = await runTransaction(
     context.database,
     async transaction => {
+      cameTo.clear()
       const [, revision, locked, running, clock] = await Promise.all([
         lookInOrder(context, transaction),
         aliveUnder(context, transaction, request.workerId),
@@ -39,7 +41,7 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
       const now = clock[0] ? int(clock[0], 'now') : 0
       const budget = new ClaimBudget({ now, limits, running: running.map(row => runningAt(request, row)) })
       const logs = new LaneLogs()
-      const candidates = await findCandidates({ context, executor: transaction, request, budget, logs })
+      const candidates = await findCandidates({ context, executor: transaction, request, budget, logs, cameTo })
       const chosen = choose(request, candidates, budget)
       if (chosen.length === 0) return []
       const keys = await transaction.query(lockChosen(context, chosen))
@@ -55,6 +57,8 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
     },
     claimTries,
   )
+  for (const [source, lane] of cameTo) request.limited.lanes.cameTo(source, lane)
+  return claimed
 }
 
 interface Candidate extends Standing {

@@ -14,6 +14,8 @@ export interface Search {
   readonly request: LimitedRequest
   readonly budget: ClaimBudget
   readonly logs: LaneLogs
+  /** How far the lanes of each source were looked through: up to this one, or `null`, to the end. */
+  readonly cameTo: Map<ClaimSource, string | null>
 }
 
 export function standingOf(request: LimitedRequest, row: { queue: string; handler: string; lane: string }): Standing {

@@ -7,9 +7,10 @@
 import { parseLog } from '../start-log.ts'
 import type { ClaimSource } from '../store.ts'
 import { type LaneLine, type Search, standingOf } from './claim-search.ts'
-import type { SqlContext } from './context.ts'
 import { optionalText, text } from './decode.ts'
+import type { Row } from './dialect.ts'
 import { raw, type Sql, sql } from './sql.ts'
+import { headOf } from './take-claimed.ts'
 
 /** How many lanes one claim looks at, for each source. */
 const maxLanes = 200
@@ -25,7 +26,7 @@ export async function dueLanes(search: Search, sources: readonly ClaimSource[]):
   const { request, budget } = search
   const laned = sources.filter(({ handler }) => request.limited.laned.has(handler))
   const found: Lane[] = []
-  for (const source of laned) found.push(...(await lookThrough(search, source)))
+  for (const source of laned) found.push(...(await lanesIn(search, source)))
   await readLogs(search, found)
   return found
     .map(({ source, lane, head }) => {
@@ -37,35 +38,51 @@ export async function dueLanes(search: Search, sources: readonly ClaimSource[]):
     .slice(0, request.limit)
 }
 
-async function lookThrough({ context, executor, request }: Search, source: ClaimSource): Promise<Lane[]> {
-  const { lanes } = request.limited
-  const place = JSON.stringify([source.queue, source.handler])
-  const after = lanes.get(place) ?? ''
-  const rows = await executor.query(lanesAfter(context, source, after))
-  // Behind the last one it begins again at the first.
-  const last = rows.length < maxLanes ? undefined : rows.at(-1)
-  if (last === undefined) lanes.delete(place)
-  else lanes.set(place, text(last, 'lane'))
+async function lanesIn(search: Search, source: ClaimSource): Promise<Lane[]> {
+  const { workflowId } = search.request
+  const rows = workflowId === undefined ? await lookThrough(search, source) : await lanesOf(search, source, workflowId)
   return rows.flatMap(row => {
     const head = optionalText(row, 'head')
     return head === null ? [] : { source, lane: text(row, 'lane'), head: Number(head) }
   })
 }
 
-/** Each lane is found by one look into the index for the first behind the one before. */
-function lanesAfter(context: SqlContext, { queue, handler }: ClaimSource, from: string): Sql {
+async function lookThrough(search: Search, source: ClaimSource): Promise<readonly Row[]> {
+  const rows = await search.executor.query(lanesAfter(search, source, search.request.limited.lanes.after(source)))
+  // Behind the last one it begins again at the first.
+  const last = rows.length < maxLanes ? undefined : rows.at(-1)
+  search.cameTo.set(source, last === undefined ? null : text(last, 'lane'))
+  return rows
+}
+
+/** The rows of one workflow are found by its id, whatever stands in other lanes. */
+function lanesOf({ context, executor }: Search, { queue, handler }: ClaimSource, workflowId: string) {
+  const { tables, now } = context
+  return executor.query(
+    sql`select a.lane, min(a.sort_key) as head from ${tables.active} a where a.workflow_id = ${context.id(workflowId)}
+      and a.queue = ${queue} and a.handler = ${handler} and a.lane > '' and a.sort_key <= ${now} and a.due_at <= ${now}
+      group by a.lane`,
+  )
+}
+
+/**
+ * Each lane is found by one look into the index for the first behind the one before, and its head is the first row that this
+ * claim could take: what waits, however early it stands in line, must not be taken for work.
+ */
+function lanesAfter({ context, request }: Search, source: ClaimSource, from: string): Sql {
+  const { queue, handler } = source
   const { active } = context.tables
   const next = (
     than: Sql,
   ) => sql`select min(a.lane) from ${active} a where a.queue = ${queue} and a.handler = ${handler}
     and a.lane > ${than} and a.sort_key is not null`
+  const head = headOf(context, request, { source, lane: raw('h.lane') })
   return sql`with recursive found (lane, place) as (
       select (${next(sql`${from}`)}) as lane, 1 as place
       union all
       select (${next(raw('h.lane'))}), h.place + 1 from found h where h.lane is not null and h.place < ${maxLanes}
     )
-    select h.lane, (select min(a.sort_key) from ${active} a where a.queue = ${queue} and a.handler = ${handler}
-      and a.lane = h.lane and a.sort_key <= ${context.now}) as head from found h where h.lane is not null order by h.lane`
+    select h.lane, (${head}) as head from found h where h.lane is not null order by h.lane`
 }
 
 /** Only classes with a rate per key have logs; others have no rows here. */

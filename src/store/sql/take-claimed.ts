@@ -71,19 +71,28 @@ function wanted({ crashed }: ClaimRequest, takes: readonly Take[]): Take[] {
 export interface Line {
   readonly source: ClaimSource
   /** Without one, the plain line of the queue. */
-  readonly lane?: string
+  readonly lane?: string | Sql
   /** Rows with a smaller key are not looked at. */
   readonly floor?: number
 }
 
 /** The first rows in a line. */
-export function probe(context: SqlContext, request: ClaimRequest, { source, lane = '', floor }: Line): Sql {
+export function probe(context: SqlContext, request: ClaimRequest, line: Line): Sql {
+  return sql`select workflow_id, slot, sort_key, id, fence ${firstIn(context, request, line)}`
+}
+
+/** Where the first of them stands in line. */
+export function headOf(context: SqlContext, request: ClaimRequest, line: Line): Sql {
+  return sql`select sort_key ${firstIn(context, { ...request, limit: 1 }, line)}`
+}
+
+function firstIn(context: SqlContext, request: ClaimRequest, { source, lane = '', floor }: Line): Sql {
   const { now, tables } = context
   const from = floor === undefined ? raw('') : sql` and sort_key >= ${floor}`
   const { workflowId, crashed } = request
   const only = workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(workflowId)}`
   const sound = crashed?.take === 0 ? sql` and crashes < ${crashed.times}` : raw('')
-  return sql`select workflow_id, slot, sort_key, id, fence from ${tables.active}
+  return sql`from ${tables.active}
     where queue = ${source.queue} and handler = ${source.handler} and lane = ${lane}
       and sort_key <= ${now}${from} and due_at <= ${now}
       and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`

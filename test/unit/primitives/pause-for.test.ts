@@ -54,12 +54,23 @@ test('a pause that ran its time leaves no listener on the signal', async () => {
   expect(removed).toHaveBeenCalledWith('abort', expect.any(Function))
 })
 
-test('a pause beyond the reach of a timer is capped and does not end at once', async () => {
-  const isOver = watched(Number.POSITIVE_INFINITY)
-  await vi.advanceTimersByTimeAsync(2 ** 31 - 2)
+test('a pause beyond the reach of a timer ends after its time, too', async () => {
+  const days = 24 * 60 * 60 * 1000
+  const isOver = watched(60 * days)
+  await vi.advanceTimersByTimeAsync(60 * days - 1)
   expect(await isOver()).toBe(false)
   await vi.advanceTimersByTimeAsync(1)
   expect(await isOver()).toBe(true)
+})
+
+test('a pause without an end lasts until the signal aborts, and leaves no timer', async () => {
+  const controller = new AbortController()
+  const isOver = watched(Number.POSITIVE_INFINITY, controller.signal)
+  await vi.advanceTimersByTimeAsync(2 ** 33)
+  expect(await isOver()).toBe(false)
+  controller.abort()
+  expect(await isOver()).toBe(true)
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test.each([0, -5, Number.NaN])('a pause of %s ms ends at once', async ms => {

@@ -5,7 +5,7 @@ import { QueueRules } from '../../../src/worker/queue-rules.ts'
 import { RunningSteps } from '../../../src/worker/running-steps.ts'
 import { type WorkerOptions, workerSettings } from '../../../src/worker/worker-options.ts'
 
-const rules = new QueueRules({ revision: 0, limits: [] }, () => null)
+const rules = new QueueRules({ revision: 0, limits: [] }, () => [])
 
 /** Every look that follows, as the queues and the limit of each share. `taken` steps are thought to run already. */
 function looks(queues: readonly string[], options: WorkerOptions, taken = 0) {

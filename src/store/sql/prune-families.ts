@@ -200,6 +200,8 @@ function belongings({ tables }: SqlContext): Belonging[] {
     { table: tables.history, key: { id: 'id' } },
     { table: tables.tags, key: { tag: 'text', workflow_id: 'id' } },
     { table: tables.letters, key: { id: 'id' } },
+    { table: tables.decisions, key: { id: 'id' } },
+    { table: tables.signals, key: { id: 'id' } },
     { table: tables.fanIns, key: { workflow_id: 'id', node: 'text' } },
     { table: tables.watches, key: { workflow_id: 'id', watcher_id: 'id', node: 'text' } },
     { table: tables.active, key: { workflow_id: 'id', slot: 'text' } },

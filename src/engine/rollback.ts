@@ -9,6 +9,7 @@ import type { NewExecution, UndoFacts, UndoRow } from '../store/change.ts'
 import { noProgress, type Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { laneIn } from './lane-for.ts'
 import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
 import { markUndo } from './stored-input.ts'
 
@@ -138,7 +139,8 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
   const attempt =
     1 + draft.triedUndos().reduce((most, undo) => Math.max(most, undo.node === row.node ? undo.attempt : 0), 0)
   const isMethod = node.job === undefined && node.workflow === undefined && hasCode(plan.graph, node)
-  const handler = plan.handlerOf(isMethod ? node : { ...node, job: compensation.name })
+  const undoing = isMethod ? node : { ...node, job: compensation.name }
+  const handler = plan.handlerOf(undoing)
   const mayRunOn = inMs === 0 && crashes === 0
   const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
   return draft.insert({
@@ -152,6 +154,7 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
     state: owner === null ? 'scheduled' : 'in_progress',
     queue: node.queue,
     handler,
+    lane: laneIn(draft.facts.workflow, undoing, node.queue),
     generation: plan.generation,
     priority: node.priority,
     due: { inMs },

@@ -10,7 +10,7 @@ import type { ChangeDraft, EndingDetails } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { isEnd } from './end-watch.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
-import { insertCompensation, lostReason, nodeToUndo, undoNext } from './rollback.ts'
+import { givenBackReason, insertCompensation, lostReason, nodeToUndo, undoNext } from './rollback.ts'
 import type { StepReport } from './step-report.ts'
 import { undoneBy, undonePlace } from './stored-input.ts'
 
@@ -26,7 +26,10 @@ export function decideCompensated(
         draft.move(row, 'scheduled')
         return null
       }
-      return leaveUnknown(draft, row, 'its worker was shut down in mid-call', { plan, runOn })
+      return leaveUnknown(draft, row, givenBackReason, { plan, runOn })
+    case 'postpone':
+      draft.move(row, 'scheduled', { due: { inMs: report.waitMs }, reason: report.reason })
+      return null
     case 'threw':
       return new Failed(draft, plan, row).decide(report, runOn)
     case 'reattempt':

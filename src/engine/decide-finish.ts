@@ -3,7 +3,7 @@
  */
 import type { ExceptionPolicy } from '../definition/workflow-definition.ts'
 import type { NewExecution } from '../store/change.ts'
-import type { ActiveExecution, Outcome } from '../store/records.ts'
+import type { ActiveExecution, EndedState, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { abandonChild, stopStartedChild, waitForChild, waitForOther } from './child-nodes.ts'
 import { continuationOf } from './continue-workflow.ts'
@@ -14,7 +14,7 @@ import { heal, mustHeal } from './heal.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
-import { rollbackOf } from './rollback.ts'
+import { givenBackReason, rollbackOf } from './rollback.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
@@ -139,7 +139,7 @@ class Applying {
   /** What is called once cannot be given back in mid-call. */
   #released(row: ActiveExecution): readonly NewExecution[] {
     if (row.startMark && isCalledOnce(this.#plan.graph, row)) {
-      return endUnknown(this.#draft, this.#plan, row, { reason: 'its worker was shut down in mid-call' })
+      return endUnknown(this.#draft, this.#plan, row, { reason: givenBackReason })
     }
     this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')
     return []
@@ -261,14 +261,21 @@ function actionFor(policy: ExceptionPolicy, failures: number): ExceptionPolicy['
 
 /** The workflow is being ended: a step that completed all the same is recorded so, any other was stopped. */
 function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport, plan: Plan): void {
-  const completed = report.kind === 'completed' || report.kind === 'finish' || report.kind === 'restart'
-  const canceling = draft.state === 'rolling_back'
-  const isKept = completed && draft.isHeld
-  const outcome: Outcome = canceling ? (completed ? 'success' : 'stopped') : isKept ? 'success' : 'superseded'
-  draft.end(row, completed ? 'completed' : canceling ? 'skipped' : 'canceled', outcome, {
+  const details = {
     output: 'output' in report ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
-  })
+    reason: report.kind === 'released' && report.called ? givenBackReason : null,
+  }
+  draft.end(row, ...endWhileEnding(draft, report), details)
   // Declared finished while somebody keeps it paused: it ends when that is over.
   if (!draft.isHeld) endIfNothingRuns(draft, plan)
+}
+
+function endWhileEnding(draft: ChangeDraft, report: StepReport): [EndedState, Outcome] {
+  const completed = report.kind === 'completed' || report.kind === 'finish' || report.kind === 'restart'
+  const isUndoing = draft.state === 'rolling_back'
+  if (completed) return ['completed', isUndoing || draft.isHeld ? 'success' : 'superseded']
+  if (!isUndoing) return ['canceled', 'superseded']
+  // Nobody knows whether a call that must not be repeated has happened, and that is to be seen afterwards.
+  return report.kind === 'threw' && report.unknown ? ['failed', 'unknown'] : ['skipped', 'stopped']
 }

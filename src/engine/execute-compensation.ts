@@ -120,13 +120,16 @@ export function retryOfCompensation(definition: WorkflowDefinition, { idempotent
   return idempotent ? (retry ?? definition.retry ?? defaultRetry) : null
 }
 
-/** A compensation can be attempted again, or be left out; it cannot steer a workflow that is ending. */
+/** What a compensation may come to: it can be put off, be attempted again or be left out, and its worker may shut down. */
+const ends: ReadonlySet<StepReport['kind']> = new Set(['completed', 'skip', 'reattempt', 'postpone', 'released'])
+
+/** It cannot steer a workflow that is ending. */
 export function asCompensation(
   { idempotent }: Pick<CompensationSettings, 'idempotent'>,
   report: StepReport | null,
 ): StepReport | null {
   if (report?.kind === 'threw') return report.timedOut && !idempotent ? { ...report, unknown: true } : report
-  if (report === null || ['completed', 'skip', 'reattempt', 'released'].includes(report.kind)) return report
+  if (report === null || ends.has(report.kind)) return report
   const error = new InvalidArgumentError(`A compensation cannot ${report.kind} its workflow, which is being undone.`)
   return {
     kind: 'threw',

@@ -9,6 +9,7 @@ import type { NewExecution, UndoFacts, UndoRow } from '../store/change.ts'
 import { noProgress, type Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { laneIn } from './lane-for.ts'
 import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
 import { markUndo } from './stored-input.ts'
 
@@ -18,7 +19,14 @@ export const undoSlot = '#undo'
 /** Why nobody reported on an attempt while its workflow was being stopped: its call may have happened. */
 export const lateReason = 'it did not stop in time'
 export const lostReason = (worker: string | null) => `worker ${worker} was lost`
-const isLost = (reason: string | null) => reason === lateReason || /^worker .* was lost$/.test(reason ?? '')
+export const givenBackReason = 'its worker was shut down in mid-call'
+const withoutReport: ReadonlySet<string | null> = new Set([lateReason, givenBackReason])
+const isLost = (reason: string | null) => withoutReport.has(reason) || /^worker .* was lost$/.test(reason ?? '')
+
+/** It was stopped with its workflow before anything can have happened. */
+function isUntouched({ outcome, reason, hasActed }: UndoRow): boolean {
+  return outcome === 'stopped' && !hasActed && !isLost(reason)
+}
 
 /** Compensations that will not be tried again by themselves. */
 const givenUp: ReadonlySet<string> = new Set(['compensation_failed', 'unknown', 'stopped'])
@@ -78,8 +86,8 @@ export type UndoPlan = Pick<Plan, 'graph' | 'previous' | 'renamed'>
 export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, rollback: Rollback | null): UndoRow[] {
   const { rows } = facts
   const latest = new Map<string, number>()
-  // An attempt that never began says nothing about what those before it have done, unless it was taken as done.
-  const isDone = ({ startedAt, outcome }: UndoRow) => startedAt !== null || takenAsDone.has(outcome)
+  // An attempt that has done nothing says nothing about what those before it have done, unless it was taken as done.
+  const isDone = (row: UndoRow) => (row.startedAt !== null && !isUntouched(row)) || takenAsDone.has(row.outcome)
   const done = [...rows, ...facts.others].filter(isDone)
   for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
   const tried = new Set(facts.tried.flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
@@ -92,11 +100,12 @@ function isSavePoint(plan: UndoPlan, row: UndoRow): boolean {
   return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
 }
 
-/** What has completed, what has failed last, and what was lost in mid-call while the workflow was being stopped. */
-function isUndone({ node, attempt, state, outcome, reason, startedAt }: UndoRow, latest: ReadonlyMap<string, number>) {
+/** What has completed, what has failed last, and what was cut off while the workflow was being stopped. */
+function isUndone(row: UndoRow, latest: ReadonlyMap<string, number>): boolean {
+  const { node, attempt, state, outcome, startedAt } = row
   if (state === 'completed') return true
   if (startedAt === null || latest.get(node) !== attempt) return false
-  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && isLost(reason))
+  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && !isUntouched(row))
 }
 
 interface Undone {
@@ -130,7 +139,8 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
   const attempt =
     1 + draft.triedUndos().reduce((most, undo) => Math.max(most, undo.node === row.node ? undo.attempt : 0), 0)
   const isMethod = node.job === undefined && node.workflow === undefined && hasCode(plan.graph, node)
-  const handler = plan.handlerOf(isMethod ? node : { ...node, job: compensation.name })
+  const undoing = isMethod ? node : { ...node, job: compensation.name }
+  const handler = plan.handlerOf(undoing)
   const mayRunOn = inMs === 0 && crashes === 0
   const owner = mayRunOn && runOn?.serves(node.queue, handler) ? runOn.workerId : null
   return draft.insert({
@@ -144,6 +154,7 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
     state: owner === null ? 'scheduled' : 'in_progress',
     queue: node.queue,
     handler,
+    lane: laneIn(draft.facts.workflow, undoing, node.queue),
     generation: plan.generation,
     priority: node.priority,
     due: { inMs },

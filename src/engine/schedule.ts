@@ -9,9 +9,10 @@ import { noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { hasFailedIn, isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
+import { laneIn } from './lane-for.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
-import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf, timerQueue } from './plan.ts'
+import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf } from './plan.ts'
 import { cameIn } from './stored-input.ts'
 import { finishWorkflow } from './wind-down.ts'
 
@@ -226,7 +227,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue,
     handler,
-    lane: isOfClass(node) && queue !== timerQueue ? draft.facts.workflow.lane : '',
+    lane: laneIn(draft.facts.workflow, node, queue),
     generation: forward.generation ?? plan.generation,
     priority: node.priority,
     due,
@@ -243,11 +244,6 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
       parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
     ),
   })
-}
-
-/** Its code belongs to the class of the workflow, whose limits count by lane. */
-function isOfClass({ job, workflow }: GraphNode): boolean {
-  return job === undefined && workflow === undefined
 }
 
 /** A graph that has become a chain may have several rows still, which must not push each other out. */

@@ -22,7 +22,7 @@ export class UndoView {
     const { undo, workflow } = this.#facts
     invariant(undo !== null, `Nobody has looked at what workflow ${workflow.id} has done.`)
     const now = endings.filter(({ execution }) => execution.kind === 'forward').toReversed()
-    const rows = [...now.map(ending => ({ ...ending.execution, ...ending })), ...undo.rows]
+    const rows = [...now.map(undoRowOf), ...undo.rows]
     return rows.map(row => ({ ...row, state: this.#moved?.get(row.id) ?? row.state }))
   }
 
@@ -56,4 +56,11 @@ export class UndoView {
     const ending = new Set(endings.map(({ execution }) => execution.id))
     return [...this.#moved].flatMap(([id, state]) => (ending.has(id) ? [] : { id, state }))
   }
+}
+
+/** A row as history will have it. */
+export function undoRowOf(ending: Ending): UndoRow {
+  const { progress } = ending.execution
+  const hasActed = ending.error !== null || progress.cursor !== null || progress.completedIterations > 0
+  return { ...ending.execution, ...ending, hasActed }
 }

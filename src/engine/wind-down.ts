@@ -39,10 +39,7 @@ export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan)
 /** Nothing new starts; once nothing runs any more, what was done is undone, newest first. */
 export function rollBack(draft: ChangeDraft, plan: Plan, rollback: Rollback): void {
   const request = { by: rollback.by, reason: rollback.message }
-  const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
-  for (const row of draft.rows()) {
-    if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
-  }
+  const left = stopIdle(draft, request)
   closeLetters(draft)
   // One that was declared finished waits for the same rows, with a timer of its own.
   draft.dropTimer(stopTimerSlot)
@@ -58,6 +55,15 @@ export function rollBack(draft: ChangeDraft, plan: Plan, rollback: Rollback): vo
   if (left.some(row => row.state === 'in_progress'))
     insertTimer(draft, plan, { slot: stopTimerSlot, due: { inMs: graceOf(plan) } })
   else endIfNothingRuns(draft, plan)
+}
+
+/** What nobody runs ends at once. Returns what has to be waited for. */
+export function stopIdle(draft: ChangeDraft, request: Request): readonly LiveRow[] {
+  const left = draft.rows().filter(row => row.state === 'in_progress' || childOf(row) !== null)
+  for (const row of draft.rows()) {
+    if (!left.includes(row)) draft.end(row, wasBegun(row) ? 'skipped' : 'canceled', 'stopped', { ...request })
+  }
+  return left
 }
 
 /** Right now, whatever runs: nothing is undone or waited for. What a lost claim still reports is refused. */

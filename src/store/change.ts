@@ -268,6 +268,8 @@ export type UndoRow = Pick<
   'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
 > & {
   readonly startedAt: number | null
+  /** It has thrown, or it is a resumable step that has done some of its items: something of it may have happened. */
+  readonly hasActed: boolean
   readonly nodeName?: string | null
   /** The number of the event of its end, where that has been written. */
   readonly place?: number | null

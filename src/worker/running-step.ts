@@ -9,6 +9,8 @@ export class RunningStep {
   claimed: ClaimedExecution
   /** Its report is being recorded: the claim is about to change hands in good order. */
   reporting = false
+  /** Its code has been called. Until then nothing can have happened. */
+  called = false
   /** Counts up with every step that runs on in the same place. */
   changes = 0
   /** The queue in which room is kept for the step that may follow. */

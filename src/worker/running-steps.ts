@@ -71,6 +71,7 @@ export class RunningSteps {
     step.claimed = next
     step.interruption = this.#interruption
     step.reporting = false
+    step.called = false
     step.changes++
   }
 

@@ -131,8 +131,16 @@ export class StepCall implements CompensationJob, ChildExecution {
   /** What is called once is marked before that, so that a call which is lost can be told from one that never was. */
   mayBegin(): boolean | Promise<boolean> {
     const { execution } = this.claimed
-    if (!isCalledOnce(this.graph, execution)) return this.#holds()
-    return Promise.resolve(this.#holds()).then(may => may && this.parts.engine.store.markStarted(execution))
+    if (!isCalledOnce(this.graph, execution)) return this.#noteCall(this.#holds())
+    const marked = Promise.resolve(this.#holds()).then(may => may && this.parts.engine.store.markStarted(execution))
+    return this.#noteCall(marked)
+  }
+
+  /** From here on the code may be under way. */
+  #noteCall(may: boolean | Promise<boolean>): boolean | Promise<boolean> {
+    if (typeof may !== 'boolean') return may.then(answer => this.#noteCall(answer))
+    this.#step.called = may
+    return may
   }
 
   #holds(): boolean | Promise<boolean> {

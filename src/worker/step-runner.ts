@@ -124,7 +124,7 @@ export class StepRunner {
   /** Gives a step back unfinished. Its late result will be refused. */
   async release(workerId: string, step: RunningStep): Promise<void> {
     step.reporting = true
-    await this.#finish(workerId, step, { report: { kind: 'released' }, progress: null }, false)
+    await this.#finish(workerId, step, { report: givenBack(step), progress: null }, false)
   }
 
   /**
@@ -296,8 +296,12 @@ export function isOnLastChance({ execution }: ClaimedExecution): boolean {
 
 /** A step that gave up because it was told to has not failed: it is given back, if it is still ours to give. */
 function reportOf(step: RunningStep, run: StepRun): StepReport {
-  if (run.report === null || (run.report.kind === 'threw' && isInterrupted(step))) return { kind: 'released' }
+  if (run.report === null || (run.report.kind === 'threw' && isInterrupted(step))) return givenBack(step)
   return run.report
+}
+
+function givenBack({ called }: RunningStep): StepReport {
+  return { kind: 'released', called }
 }
 
 /** What threw, or was given back, has not done what it has begun. */

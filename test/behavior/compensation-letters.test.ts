@@ -4,6 +4,7 @@ import { type GenevaEvent, InvalidArgumentError, Workflow } from '../../src/inde
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
+const day = 86_400_000
 let broken = true
 const seen: unknown[] = []
 
@@ -164,5 +165,21 @@ forEachDatabase('a dead letter of a compensation', database => {
     await under.runDue()
     expect(await under.geneva.deadLetters({ workflowId: wf.id })).toEqual([])
     expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+  })
+
+  it('that was requeued long after the end keeps its workflow until what undoes the step has run', async () => {
+    const { wf, letters } = await failed()
+    await under.setClock(40 * day)
+    await under.geneva.prune({ olderThan: '30 days' })
+    for (const { id } of letters) await under.geneva.requeue(id, { by: 'ann' })
+    expect(await under.geneva.prune({ olderThan: '30 days', dryRun: true })).toMatchObject({ workflows: 0 })
+    expect(await under.geneva.prune({ olderThan: '30 days' })).toMatchObject({ workflows: 0 })
+    broken = false
+    await under.runDue()
+    const states = (await wf.history()).map(({ step, state }) => `${step} ${state}`)
+    expect(states).toEqual(['seat rolled_back', 'meal rolled_back', 'board rolled_back'])
+    expect((await under.geneva.prune({ olderThan: '30 days' })).workflows).toBeGreaterThan(0)
+    expect(await under.geneva.find(wf.id)).toBeNull()
+    await under.setClock(0)
   })
 })

@@ -60,13 +60,31 @@ class Never extends Workflow {
   }
 }
 
+/** Its hook has steps and what undoes them alike wait for the shop. */
+class Returned extends Workflow {
+  static {
+    this.beforeEach((wf, step) => {
+      if (closed && step.name === 'deliver') wf.postpone('15 min', 'the shop is closed')
+    })
+    this.step('deliver', { compensate: { step: 'collect', retry: 1 } })
+    this.step('thank', { wait: '1 day' })
+  }
+  deliver() {
+    ran.push('deliver')
+  }
+  collect() {
+    ran.push(`collect ${this.execution.attempt}`)
+  }
+  thank() {}
+}
+
 const knock = defineJob('knock', async (_args: object, job) => {
   if (closed) job.postpone('5 min', 'nobody is there')
   ran.push('knock')
 })
 
 forEachDatabase('a step that is postponed', database => {
-  const under = useGeneva(database, { workflows: [Shop, Copy, Swallowing, Never], jobs: [knock] })
+  const under = useGeneva(database, { workflows: [Shop, Copy, Swallowing, Never, Returned], jobs: [knock] })
   beforeEach(async () => {
     closed = true
     ran = []
@@ -146,5 +164,25 @@ forEachDatabase('a step that is postponed', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('paused')
     expect((await wf.history())[0]?.error?.message).toContain('cannot be postponed by nothing')
+  })
+
+  it('while it is undone is undone later, by the same attempt and without a dead letter', async () => {
+    closed = false
+    const wf = await under.geneva.start(Returned)
+    await under.runDue()
+    closed = true
+    await wf.cancel()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('rolling_back')
+    expect((await wf.explain()).sentence).toMatch(/ waits until .*, for 14 minutes more/)
+    expect(await under.geneva.deadLetters({ workflowId: wf.id })).toEqual([])
+    closed = false
+    expect(await under.runDue()).toBe(0)
+    await under.setClock(901_000)
+    await under.runDue()
+    expect(ran).toEqual(['deliver', 'collect 1'])
+    expect((await wf.refresh()).state).toBe('canceled')
+    expect((await wf.compensations()).map(({ outcome }) => outcome)).toEqual(['compensated'])
+    expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
   })
 })

@@ -94,7 +94,28 @@ class Reminder extends Workflow<null, { customer: string }> {
   }
 }
 
-const workflows = [Mail, Import, Relay, Call]
+/** What is done and what undoes it calls the same bank. */
+class Payment extends Workflow<null, { tenant: string }> {
+  static {
+    this.jobOptions({ queue: 'bank', perKey: { key: wf => wf.input.tenant, concurrency: 1 } })
+    this.step('charge', { compensate: { step: 'refund', retry: 1 } })
+    this.each('book', { items: () => [1, 2], compensate: 'unbook' })
+    this.step('wait', { wait: '1 day' })
+  }
+  charge() {}
+  async refund() {
+    await occupy(`bank ${this.input.tenant}`)
+    if (bankIsDown) throw new Error('the bank is down')
+  }
+  book(_: number) {}
+  unbook() {
+    return occupy(`bank ${this.input.tenant}`)
+  }
+  wait() {}
+}
+let bankIsDown = false
+
+const workflows = [Mail, Import, Relay, Call, Payment]
 const queues = {
   mail: { concurrency: 3 },
   narrow: { concurrency: 1 },
@@ -226,6 +247,31 @@ forEachDatabase('limits', database => {
     await under.runDue()
     expect(counts()).toEqual([6, 2, 6])
     await under.setClock(0)
+  })
+
+  it('hold for what undoes steps and items as well, also when it is requeued', async () => {
+    const tenants = ['p', 'p', 'p', 'p', 'p', 'q', 'q']
+    const wfs = await under.geneva.startMany(
+      Payment,
+      tenants.map(tenant => ({ input: { tenant } })),
+    )
+    await under.runDue()
+    expect(ran).toEqual([])
+    bankIsDown = true
+    await Promise.all(wfs.map(wf => wf.cancel()))
+    const letters = () => under.geneva.deadLetters({ state: 'open' })
+    await withWorkers(2, async () => {
+      await waitFor(async () => (await letters()).length === tenants.length)
+    })
+    expect([peaks.get('bank p'), peaks.get('bank q')]).toEqual([1, 1])
+    expect(ran.length).toBe(3 * tenants.length)
+    bankIsDown = false
+    peaks.clear()
+    for (const { id } of await letters()) await under.geneva.requeue(id)
+    await withWorkers(2, async () => {
+      await waitFor(() => ran.length === 4 * tenants.length)
+    })
+    expect([peaks.get('bank p'), peaks.get('bank q')]).toEqual([1, 1])
   })
 
   it('can be changed while workers run, and the new ones hold', async () => {

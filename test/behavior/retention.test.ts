@@ -1,6 +1,6 @@
 /** What has ended long ago is removed: with all that belongs to it, a family whole, and nothing that somebody still needs. */
 import { describe, expect, it } from 'vitest'
-import { type Child, defineJob, Workflow } from '../../src/index.ts'
+import { type Child, type Decision, defineJob, type Signal, Workflow } from '../../src/index.ts'
 import { forEachDatabaseSideBySide, type TestDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { type GenevaUnderTest, useGeneva } from '../support/use-geneva.ts'
@@ -45,6 +45,20 @@ class Onlooker extends Workflow<null, { id: string }> {
   hold() {}
 }
 
+/** What people say, and what is sent to it, is kept with names and payloads. */
+class Asking extends Workflow {
+  static {
+    this.human('agree')
+    this.waitFor('paid')
+    this.step('ship', { onException: 'dlq' })
+  }
+  agree(_: Decision) {}
+  paid(_: Signal<{ cents: number }>) {}
+  ship() {
+    throw new Error('no courier')
+  }
+}
+
 const note = defineJob('note', async () => {})
 const belongings = [
   'workflows',
@@ -55,6 +69,9 @@ const belongings = [
   'graphs',
   'fan_ins',
   'watches',
+  'decisions',
+  'signals',
+  'dead_letters',
 ]
 
 async function countAll(database: TestDatabase, under: GenevaUnderTest): Promise<Record<string, number>> {
@@ -69,7 +86,7 @@ async function countAll(database: TestDatabase, under: GenevaUnderTest): Promise
 }
 
 forEachDatabaseSideBySide('retention', database => {
-  const workflows = [Plain, Offspring, Parent, Onlooker]
+  const workflows = [Plain, Offspring, Parent, Onlooker, Asking]
 
   describe('prune', () => {
     const under = useGeneva(database, { workflows, jobs: [note] })
@@ -107,7 +124,15 @@ forEachDatabaseSideBySide('retention', database => {
         }),
       )
       await geneva.start(Parent, { input: { linger: false } })
+      const asking = await geneva.start(Asking)
       await under.runDue()
+      await asking.decide('agree', { decision: 'confirmed', by: 'ann', comment: 'she is my aunt' })
+      await under.runDue()
+      await asking.signal('paid', { cents: 900 }, { by: 'bank' })
+      await asking.signal('paid', { cents: 901 }, { by: 'bank' })
+      await under.runDue()
+      expect(await countAll(database, under)).toMatchObject({ decisions: 1, signals: 2, dead_letters: 1 })
+      await asking.cancel()
       await waitFor(async () => {
         await under.runDue()
         return (await geneva.list({ state: 'active' })).items.length === 0

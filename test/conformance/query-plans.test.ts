@@ -144,6 +144,18 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     expect(lines.filter(line => planner.scan.test(line))).toEqual([])
   })
 
+  it('find what keeps an ended workflow from being pruned by its key', async () => {
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    const ages = new Map([['finished', 0]] as const)
+    const plans = await plansOf(async () => {
+      const { pruned } = await store.housekeeping.prune({ ages, limit: 1000, cursor: null, dryRun: true })
+      expect(pruned).toBeGreaterThan(50)
+    })
+    const looks = plans.filter(({ text }) => text.includes("kind <> 'timer'"))
+    expect(looks).toHaveLength(1)
+    expect(looks.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+  })
+
   it('go through a line in its order, and read no more of it than they take', async () => {
     const context = new SqlContext(real, tables({}))
     const request = { workerId: 'w1', sources: [], limit: 10 }

@@ -36,7 +36,7 @@ export async function pruneFamilies(context: SqlContext, call: PruneCall): Promi
     return ageMs !== undefined && openLetters === 0 && endedAt !== null && endedAt <= now - ageMs * 1000
   }
   const roots = page.filter(each => each.parentId === null && isOld(each))
-  const families = await withoutWatchers(context, await findFamilies(context, roots, isOld))
+  const families = await withoutWork(context, await withoutWatchers(context, await findFamilies(context, roots, isOld)))
   const fitting = howManyFit(families, call.limit)
   const chosen = families.slice(0, fitting)
   const pruned = call.dryRun ? chosen.flat().length : await removeAll(context, chosen)
@@ -121,6 +121,21 @@ async function withoutWatchers(context: SqlContext, families: readonly Family[])
   return families.filter(family => !family.some(id => watched.has(id)))
 }
 
+/** Somebody has requeued what undoes one of them, and it has not run yet. Letters of theirs may be closed all the same. */
+async function withoutWork(context: SqlContext, families: readonly Family[]): Promise<readonly Family[]> {
+  const ids = families.flat()
+  if (ids.length === 0) return []
+  const rows = await context.read(atWork(context, ids))
+  const kept = new Set(rows.map(row => text(row, 'workflow_id')))
+  return families.filter(family => !family.some(id => kept.has(id)))
+}
+
+/** Those with something to be run. A timer has nothing left to do once its workflow has ended. */
+function atWork(context: SqlContext, ids: readonly string[]): Sql {
+  return sql`select distinct a.workflow_id from ${context.tables.active} a${context.dialect.byKey}
+    where ${context.among(raw('a.workflow_id'), ids)} and a.kind <> 'timer'`
+}
+
 async function removeAll(context: SqlContext, families: readonly Family[]): Promise<number> {
   let removed = 0
   for (const batch of batches(families)) {
@@ -159,6 +174,8 @@ async function removeSome(
       and a.state in ${raw(endedStates)} and a.open_letters = 0 order by a.id${context.dialect.lockSkipping}`,
   )
   const locked = new Set(rows.map(row => text(row, 'id')))
+  // Asked under the locks, and not with them: a requeue that came in between would be missed by the view of one statement.
+  for (const row of await executor.query(atWork(context, all))) locked.delete(text(row, 'workflow_id'))
   const ids = families.filter(family => family.every(id => locked.has(id))).flat()
   if (ids.length === 0) return 0
   let left = rowBatch
@@ -183,6 +200,8 @@ function belongings({ tables }: SqlContext): Belonging[] {
     { table: tables.history, key: { id: 'id' } },
     { table: tables.tags, key: { tag: 'text', workflow_id: 'id' } },
     { table: tables.letters, key: { id: 'id' } },
+    { table: tables.decisions, key: { id: 'id' } },
+    { table: tables.signals, key: { id: 'id' } },
     { table: tables.fanIns, key: { workflow_id: 'id', node: 'text' } },
     { table: tables.watches, key: { workflow_id: 'id', watcher_id: 'id', node: 'text' } },
     { table: tables.active, key: { workflow_id: 'id', slot: 'text' } },

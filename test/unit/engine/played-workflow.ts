@@ -14,6 +14,7 @@ import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { type Plan, slotOf } from '../../../src/engine/plan.ts'
 import { undoSlot } from '../../../src/engine/rollback.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
+import { undoRowOf } from '../../../src/engine/undo-view.ts'
 import { fireWaitTimer } from '../../../src/engine/waits.ts'
 import { stopTimerSlot } from '../../../src/engine/wind-down.ts'
 import type {
@@ -283,8 +284,9 @@ export class PlayedWorkflow {
 
   #undo(): UndoFacts {
     const rows = this.history.toReversed().map(ending => ({ ...ending.execution, ...ending }))
+    const forward = this.history.toReversed().filter(({ execution }) => execution.kind === 'forward')
     return {
-      rows: rows.filter(row => row.kind === 'forward'),
+      rows: forward.map(undoRowOf),
       tried: rows
         .filter(row => row.kind === 'compensate')
         .map(row => ({ ...row, undoes: row.ancestry.parents[0] ?? '' })),

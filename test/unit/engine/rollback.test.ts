@@ -165,6 +165,31 @@ describe('a cancel', () => {
     expect(wf.workflow.state).toBe('failed')
   })
 
+  it.each([
+    ['threw', threw({ action: 'pause' }), 'a'],
+    ['was given back in mid-call', { kind: 'released', called: true }, 'a'],
+    ['was given back before its call', { kind: 'released', called: false }, ''],
+    ['says that there was nothing to do', { kind: 'skip', by: 'flow_control', reason: null }, ''],
+  ] as const)('undoes what may have happened of a step that %s while it was waited for', (_, report, undone) => {
+    const wf = new PlayedWorkflow(saved)
+    wf.begin('a')
+    cancel(wf)
+    wf.report(['a', report])
+    expect(undoAll(wf)).toBe(undone)
+    expect(wf.workflow.state).toBe('canceled')
+    expect(wf.attemptsAt('a')).toMatchObject([{ outcome: 'stopped', state: undone === '' ? 'skipped' : 'rolled_back' }])
+  })
+
+  it('undoes an attempt that has failed, where the next one was stopped before its call', () => {
+    const wf = new PlayedWorkflow(saved)
+    wf.report(['a', { ...threw({ action: 'pause' }), retryMs: 0 } as never])
+    wf.begin('a')
+    cancel(wf)
+    wf.report(['a', { kind: 'released', called: false }])
+    expect(undoAll(wf)).toBe('a')
+    expect(wf.attemptsAt('a')).toMatchObject([{ state: 'rolled_back' }, { state: 'skipped' }])
+  })
+
   it('of a saga that has done nothing ends it at once', () => {
     const wf = new PlayedWorkflow(saved)
     cancel(wf)

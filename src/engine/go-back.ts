@@ -23,7 +23,7 @@ export function goBack(draft: ChangeDraft, plan: Plan, { from, to, request }: Re
     return stretch.has(ownerOf(name) ?? name)
   })
   const rounds: Record<string, number> = { ...draft.workflow.rounds }
-  for (const node of ended) rounds[node] = draft.lastAttemptAt(node)
+  for (const node of ended) rounds[node] = draft.lastOf(node)?.attempt ?? draft.attemptsBefore(node)
   draft.setWorkflow({ rounds })
   const nodeName = nameBeside(plan.graph.node(target))
   draft.note('workflow.went_back', { node: target, nodeName, by: request.by, reason: request.reason })

@@ -178,7 +178,7 @@ export async function findOutput(
     node === null
       ? lastCompleted
       : sql`e.kind = 'forward' and e.outcome in ${raw(successes)} and e.node = ${node}
-          order by e.ordinal desc, e.ended_at desc limit 1`
+          order by e.attempt desc limit 1`
   const rows = await context.read(
     sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)} and ${only}`,
   )

@@ -6,9 +6,11 @@ import { beforeEach, expect, it } from 'vitest'
 import { type Decision, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { Gates, waitFor } from '../support/wait-for.ts'
 
 const calls: string[] = []
 let round = 1
+const gates = new Gates()
 
 /** The first round needs three attempts at its first step, so that it is a longer way than the second. */
 class Invoice extends Workflow {
@@ -42,6 +44,34 @@ class Letter extends Workflow {
   async accept(_: Decision) {
     return `accepted in round ${round}`
   }
+}
+
+/** Its slow branch does not listen when a join goes on without it. In the second round it is quick. */
+class Race extends Workflow<null, { gate: string; throws: boolean }> {
+  static {
+    this.named('rounds race')
+    this.step('write')
+    this.fork('run', { a: b => b.step('slow', { compensate: 'slowDown' }), b: b => b.step('quick') }, { join: 'any' })
+    this.human('accept', { onReject: { backTo: 'write' } })
+  }
+  async write() {
+    calls.push(`write ${this.execution.attempt}`)
+  }
+  async slow() {
+    calls.push(`slow ${this.execution.attempt}`)
+    if (this.execution.attempt > 1) return
+    const { gate, throws } = this.input
+    await gates.stop(gate, this.signal)
+    if (throws) throw new Error('told to stop')
+  }
+  async slowDown() {
+    calls.push('slowDown')
+  }
+  async quick() {
+    // Not before the other has begun: nobody begins what a join has gone on without.
+    await gates.arrived(this.input.gate)
+  }
+  async accept(_: Decision) {}
 }
 
 forEachDatabase('in a new round', database => {
@@ -83,4 +113,42 @@ forEachDatabase('in a new round', database => {
     expect(steps).toEqual([...first, 'accept 1', 'write 6', 'accept 2'])
     expect((await under.geneva.views.workflow(wf.id)).output).toBe('accepted in round 2')
   })
+})
+
+forEachDatabase('while a step still runs that a join went on without,', database => {
+  const under = useGeneva(database, { workflows: [Race], worker: true })
+  const stateOf = async (wf: WorkflowHandle<any>, step: string) =>
+    (await wf.currentExecutions()).find(execution => execution.step === step)?.state
+
+  beforeEach(() => {
+    calls.length = 0
+  })
+
+  async function rejected(throws: boolean): Promise<{ wf: WorkflowHandle<any>; gate: string }> {
+    const gate = `${database.name} ${throws}`
+    const wf: WorkflowHandle<any> = await under.geneva.start(Race, { input: { gate, throws } })
+    await waitFor(async () => (await stateOf(wf, 'accept')) === 'waiting')
+    expect(await stateOf(wf, 'slow')).toBe('in_progress')
+    await wf.decide('accept', { by: 'ann', decision: 'rejected' })
+    await waitFor(async () => (await stateOf(wf, 'accept')) === 'waiting')
+    return { wf, gate }
+  }
+
+  it.each([false, true])(
+    'going back does everything again, and what that step reports is refused (it throws: %s)',
+    async throws => {
+      const { wf, gate } = await rejected(throws)
+      expect(calls.filter(call => call.startsWith('write'))).toEqual(['write 1', 'write 2'])
+      gates.open(gate)
+      await wf.decide('accept', { by: 'ann', decision: 'confirmed' })
+      await waitFor(async () => (await wf.refresh()).state === 'finished')
+      const history = await wf.history()
+      expect(history.filter(({ step }) => step === 'slow')[0]).toMatchObject({ state: 'skipped', outcome: 'stopped' })
+      for (const step of ['write', 'run', 'quick', 'slow', 'accept']) {
+        expect(history.filter(row => row.step === step).map(({ attempt }) => attempt)).toEqual([1, 2])
+      }
+      expect(await wf.verifyHistory()).toBeNull()
+      expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+    },
+  )
 })

@@ -22,6 +22,7 @@ import type {
   WorkflowUpdate,
 } from '../store/change.ts'
 import type { EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
+import { attemptsBefore, isOfThisRound } from '../store/rounds.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
@@ -112,7 +113,7 @@ export class ChangeDraft {
   /** The latest ended attempt of a node, as far as the facts show it. */
   latestOf(node: string): LatestEnding | null {
     const found = this.lastOf(node)
-    return found !== null && found.attempt > this.attemptsBefore(node) ? found : null
+    return found !== null && isOfThisRound(this.workflow.rounds, found) ? found : null
   }
 
   /** Of any round. */
@@ -122,7 +123,7 @@ export class ChangeDraft {
 
   /** How many attempts at the node belong to earlier rounds. */
   attemptsBefore(node: string): number {
-    return this.workflow.rounds?.[node] ?? 0
+    return attemptsBefore(this.workflow.rounds, node)
   }
 
   /** What the node has failed with in this change. */

@@ -74,8 +74,37 @@ class Race extends Workflow<null, { gate: string; throws: boolean }> {
   async accept(_: Decision) {}
 }
 
+/** In its second round it has less to send, and grants no discount. */
+class Campaign extends Workflow {
+  static {
+    this.named('rounds campaign')
+    this.step('plan')
+    this.each('mail', { items: () => Array.from({ length: round === 1 ? 5 : 2 }, (_, index) => index) })
+    this.condition('isGenerous', () => round === 1, { then: b => b.step('discount') })
+    this.step('sum')
+    this.human('accept', { onReject: { backTo: 'plan' } })
+    this.step('close')
+  }
+  async plan(): Promise<string> {
+    return `${await this.output(this.plan, 'no plan')} before round ${round}`
+  }
+  async mail(item: number) {
+    return `${item} of round ${round}`
+  }
+  async discount() {
+    return 10
+  }
+  async sum() {
+    calls.push(`${(await this.output(this.mail)).join()}; discount ${await this.output(this.discount, 0)}`)
+  }
+  async accept(_: Decision) {}
+  async close() {
+    calls.push(await this.output(this.plan))
+  }
+}
+
 forEachDatabase('in a new round', database => {
-  const under = useGeneva(database, { workflows: [Invoice, Letter] })
+  const under = useGeneva(database, { workflows: [Invoice, Letter, Campaign] })
 
   beforeEach(() => {
     calls.length = 0
@@ -112,6 +141,38 @@ forEachDatabase('in a new round', database => {
     const first = Array.from({ length: 5 }, (_, index) => `write ${index + 1}`)
     expect(steps).toEqual([...first, 'accept 1', 'write 6', 'accept 2'])
     expect((await under.geneva.views.workflow(wf.id)).output).toBe('accepted in round 2')
+  })
+
+  it('nothing is seen of the outputs that the rounds before have left', async () => {
+    const wf = await under.geneva.start(Campaign)
+    await under.runDue()
+    expect(await wf.output('discount')).toBe(10)
+    const stale = await under.geneva.find(Campaign, wf.id)
+    await sendBack(wf)
+    expect(await stale?.output('mail')).toBeUndefined()
+    await under.runDue()
+    const [, second] = calls
+    expect(second).toBe('0 of round 2,1 of round 2; discount 0')
+    expect(await wf.output('mail')).toEqual(['0 of round 2', '1 of round 2'])
+    expect(await wf.output('discount')).toBeUndefined()
+    await wf.decide('accept', { by: 'ann', decision: 'confirmed' })
+    await under.runDue()
+    expect(calls.at(-1)).toBe('no plan before round 2')
+  })
+
+  it('a rerun takes over what this round has done, and not what an earlier one did', async () => {
+    const wf = await under.geneva.start(Campaign)
+    await under.runDue()
+    await sendBack(wf)
+    await under.runDue()
+    const again: WorkflowHandle<any> = await under.geneva.rerun(wf.id, { from: 'accept' })
+    expect(await again.output('mail')).toEqual(['0 of round 2', '1 of round 2'])
+    expect(await again.output('discount')).toBeUndefined()
+    const items = (await again.history()).filter(({ step }) => step.startsWith('mail/'))
+    expect(items).toHaveLength(2)
+    await wf.cancel()
+    await again.cancel()
+    await under.runDue()
   })
 })
 

@@ -3,6 +3,7 @@
  * fresh counters. What earlier rounds have done stays, and is undone too in a rollback. Pure changes to a draft.
  */
 import type { Graph } from '../definition/graph.ts'
+import { nextRounds } from '../store/rounds.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { heal } from './heal.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
@@ -25,10 +26,8 @@ export function goBack(draft: ChangeDraft, plan: Plan, { from, to, request }: Re
     return stretch.has(ownerOf(name) ?? name)
   }
   for (const row of draft.rows()) if (isDoneAgain(row.node)) leaveBehind(draft, plan, row)
-  const ended = [...draft.endedNodes()].filter(isDoneAgain)
-  const rounds: Record<string, number> = { ...draft.workflow.rounds }
-  for (const node of ended) rounds[node] = draft.lastOf(node)?.attempt ?? draft.attemptsBefore(node)
-  draft.setWorkflow({ rounds })
+  const last = [...draft.endedNodes()].filter(isDoneAgain).flatMap(node => draft.lastOf(node) ?? [])
+  draft.setWorkflow({ rounds: nextRounds(draft.workflow.rounds, last) })
   const nodeName = nameBeside(plan.graph.node(target))
   draft.note('workflow.went_back', { node: target, nodeName, by: request.by, reason: request.reason })
   // Where every node stands is clear from what has ended in this round: the rest follows from the graph.

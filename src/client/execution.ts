@@ -70,9 +70,17 @@ export function executionsFrom(
   return rows.map(row => {
     const before = attempts.get(keyOf(row.node, row.attempt - 1)) ?? null
     const isFirst = before === null && (kept.get(row.node) ?? 0) >= keptAttempts
-    const dropped = isFirst ? row.attempt - 1 : 0
+    const dropped = isFirst ? row.attempt - 1 - keptBefore(row, [...earlier, ...rows]) : 0
     return { ...fromRow(row), dropped, progress: facts.isResumable(row) ? progressOf(row, before, facts.now) : null }
   })
+}
+
+/** The last attempt before a gap: what earlier rounds have done is kept. */
+function keptBefore({ node, attempt }: ExecutionRow, rows: readonly ExecutionRow[]): number {
+  return rows.reduce(
+    (last, row) => (row.node === node && row.attempt < attempt ? Math.max(last, row.attempt) : last),
+    0,
+  )
 }
 
 function keyOf(node: string, attempt: number): string {

@@ -5,6 +5,7 @@ import type { Graph, GraphNode, NodeKind } from '../definition/graph.ts'
 import type { NodeState } from '../engine/node-state.ts'
 import { currentName } from '../engine/plan.ts'
 import type { Outcome } from '../store/records.ts'
+import { isOfThisRound, type Rounds } from '../store/rounds.ts'
 import type { DrawnExecution } from './execution.ts'
 
 export type { NodeState } from '../engine/node-state.ts'
@@ -26,9 +27,6 @@ export interface NodeWithState {
   readonly error: DrawnExecution['error']
 }
 
-/** How many attempts at each node belong to earlier rounds: before somebody sent the workflow back to an earlier step. */
-export type Rounds = Readonly<Record<string, number>> | null
-
 /** In the order of the graph. Items of `each` nodes stand behind their node, in order. */
 export function nodesWithState(
   graph: Graph,
@@ -44,7 +42,7 @@ export function nodesWithState(
   const items = itemsByNode(graph, [...latest.keys()])
   const stateOf = (node: GraphNode) => {
     const found = latest.get(node.id)
-    const isOver = found !== undefined && found.attempt <= (rounds?.[found.node] ?? 0)
+    const isOver = found !== undefined && !isOfThisRound(rounds, found)
     return isOver ? { ...withState(node, undefined), attempt: found.attempt } : withState(node, found)
   }
   return graph.nodes.flatMap(node => [

@@ -154,7 +154,10 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
   async output<const K extends StepName<W>>(step: K): Promise<OutputOf<W, K> | undefined> {
     const { engine } = this.#parts
     const { graph } = await this.#course(engine)
-    const found = await readOutput(engine.store, graph, this.id, checkKey(step, 'The step'))
+    const key = checkKey(step, 'The step')
+    // Somebody may have sent it back since this handle has looked.
+    const { workflow } = (await engine.store.findWorkflow(this.id)) ?? this.#snapshot
+    const found = await readOutput(engine.store, graph, workflow, key)
     return found?.value as OutputOf<W, K> | undefined
   }
 
@@ -366,7 +369,7 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     const { engine } = this.#parts
     const node = engine.courses.findDefinition(this.type)?.resultNode ?? null
     if (node === null) return decodeValue(last)
-    return (await readOutput(engine.store, (await this.#course(engine)).graph, this.id, node))?.value
+    return (await readOutput(engine.store, (await this.#course(engine)).graph, this.#snapshot.workflow, node))?.value
   }
 
   async #whyEnded(): Promise<string> {

@@ -22,6 +22,7 @@ import type {
   WorkflowUpdate,
 } from '../store/change.ts'
 import type { EndedState, Outcome, PauseCause, StoredWorkflowState } from '../store/records.ts'
+import { attemptsBefore, isOfThisRound } from '../store/rounds.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import { continuationEvents, continuationIn } from './continuation.ts'
 import { Counters } from './counters.ts'
@@ -111,22 +112,18 @@ export class ChangeDraft {
 
   /** The latest ended attempt of a node, as far as the facts show it. */
   latestOf(node: string): LatestEnding | null {
-    const found = this.#latest(node)
-    return found !== null && found.attempt > this.attemptsBefore(node) ? found : null
+    const found = this.lastOf(node)
+    return found !== null && isOfThisRound(this.workflow.rounds, found) ? found : null
   }
 
   /** Of any round. */
-  lastAttemptAt(node: string): number {
-    return this.#latest(node)?.attempt ?? this.attemptsBefore(node)
+  lastOf(node: string): LatestEnding | null {
+    return this.#ended.get(node) ?? this.facts.latest?.get(node) ?? this.facts.parents.get(node) ?? null
   }
 
   /** How many attempts at the node belong to earlier rounds. */
   attemptsBefore(node: string): number {
-    return this.workflow.rounds?.[node] ?? 0
-  }
-
-  #latest(node: string): LatestEnding | null {
-    return this.#ended.get(node) ?? this.facts.latest?.get(node) ?? this.facts.parents.get(node) ?? null
+    return attemptsBefore(this.workflow.rounds, node)
   }
 
   /** What the node has failed with in this change. */

@@ -63,8 +63,8 @@ async function childFrom(engine: Engine, workflow: WorkflowRecord): Promise<Chil
   const course = (await courses.of([workflow])).get(workflow.id)
   if (course === undefined) throw new WorkflowNotFoundError(workflow.id)
   const output = async (step: string | null) => {
-    if (step !== null) return (await readOutput(store, course.graph, workflow.id, step))?.value
-    const found = await store.findOutput(workflow.id, null)
+    if (step !== null) return (await readOutput(store, course.graph, workflow, step))?.value
+    const found = await store.findOutput(workflow.id, null, workflow.rounds)
     return found === null ? undefined : decodeValue(found.output)
   }
   return {

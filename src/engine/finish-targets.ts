@@ -5,6 +5,7 @@
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { WorkflowFacts } from '../store/change.ts'
 import type { WorkflowRecord } from '../store/records.ts'
+import { attemptsBefore } from '../store/rounds.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
@@ -159,11 +160,15 @@ export function mayBeUndone(
   return graph.isSaga || previous?.isSaga === true || rollback !== null
 }
 
-/** A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept. */
+/**
+ * A step that repeats itself, to poll for something, would fill history for ever: its last attempts are kept, and what earlier
+ * rounds have done.
+ */
 function outwornBy(requests: readonly FinishRequest[]): CloserLook['outworn'] {
-  return requests.flatMap(({ report, claimed: { execution } }) => {
+  return requests.flatMap(({ report, claimed: { execution, workflow } }) => {
+    const after = attemptsBefore(workflow.rounds, execution.node)
     const upTo = execution.attempt - keptAttempts
-    return report.kind === 'reattempt' && upTo > 0 ? { node: execution.node, upTo } : []
+    return report.kind === 'reattempt' && upTo > after ? { node: execution.node, after, upTo } : []
   })
 }
 

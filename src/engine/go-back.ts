@@ -3,9 +3,12 @@
  * fresh counters. What earlier rounds have done stays, and is undone too in a rollback. Pure changes to a draft.
  */
 import type { Graph } from '../definition/graph.ts'
-import type { ChangeDraft, Request } from './change-draft.ts'
+import { nextRounds } from '../store/rounds.ts'
+import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { heal } from './heal.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
+import { lateReason } from './rollback.ts'
+import { stopChild } from './wind-down.ts'
 
 export interface Return {
   /** The node that sends the workflow back, which has ended. */
@@ -18,17 +21,27 @@ export interface Return {
 export function goBack(draft: ChangeDraft, plan: Plan, { from, to, request }: Return): void {
   const target = currentName(plan, to)
   const stretch = stretchBetween(plan.graph, target, currentName(plan, from))
-  const ended = [...draft.endedNodes()].filter(node => {
+  const isDoneAgain = (node: string) => {
     const name = currentName(plan, node)
     return stretch.has(ownerOf(name) ?? name)
-  })
-  const rounds: Record<string, number> = { ...draft.workflow.rounds }
-  for (const node of ended) rounds[node] = draft.lastAttemptAt(node)
-  draft.setWorkflow({ rounds })
+  }
+  for (const row of draft.rows()) if (isDoneAgain(row.node)) leaveBehind(draft, plan, row)
+  const last = [...draft.endedNodes()].filter(isDoneAgain).flatMap(node => draft.lastOf(node) ?? [])
+  draft.setWorkflow({ rounds: nextRounds(draft.workflow.rounds, last) })
   const nodeName = nameBeside(plan.graph.node(target))
   draft.note('workflow.went_back', { node: target, nodeName, by: request.by, reason: request.reason })
   // Where every node stands is clear from what has ended in this round: the rest follows from the graph.
   heal(draft, plan)
+}
+
+/** What a join went on without may still run, and would count as begun in the new round. Its call may have happened. */
+function leaveBehind(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
+  if (row.state === 'in_progress') {
+    draft.end(row, 'skipped', 'stopped', { reason: lateReason })
+    return
+  }
+  stopChild(draft, row, { by: null, reason: null }, plan)
+  draft.end(row, 'canceled', 'superseded', { reason: 'the workflow went back' })
 }
 
 /** Every node that comes after the one and before the other, both included. */

@@ -4,6 +4,7 @@
  */
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { StandingEnd, StandingRow, WorkflowStanding } from '../store/readiness-facts.ts'
+import { isOfThisRound } from '../store/rounds.ts'
 import { isSatisfied } from './is-satisfied.ts'
 import { currentName, ownerOf } from './plan.ts'
 
@@ -37,7 +38,7 @@ class Standings {
     for (const ending of latest.values()) {
       const name = currentName(graph, ending.node)
       // What an earlier round has done is done again.
-      if (ending.attempt <= (workflow.rounds?.[ending.node] ?? 0)) continue
+      if (!isOfThisRound(workflow.rounds, ending)) continue
       // What stands under the present name is newer than what stands under a former one.
       if (ending.node === name || !this.#latest.has(name)) this.#latest.set(name, ending)
     }

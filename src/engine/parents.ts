@@ -24,6 +24,29 @@ export function parentsOf(
   })
 }
 
+/**
+ * Its place in history, behind all of these. What opens a new round comes after everything that the rounds before have done,
+ * and what follows it comes after that by its parents.
+ */
+export function ordinalBehind(
+  draft: ChangeDraft,
+  plan: Pick<Plan, 'renamed'>,
+  node: GraphNode,
+  before: readonly Pick<LatestEnding, 'ordinal'>[],
+): number {
+  const latest = before.reduce((most, { ordinal }) => Math.max(most, ordinal), 0)
+  if (draft.workflow.rounds === null) return latest + 1
+  const opensRound = namesOf(plan, node.id).some(name => earlierOrdinal(draft, name) > latest)
+  if (!opensRound) return latest + 1
+  return 1 + [...draft.endedNodes()].reduce((most, name) => Math.max(most, earlierOrdinal(draft, name)), latest)
+}
+
+/** Where the earlier rounds have left the node; zero if it has ended in this one, or never. */
+function earlierOrdinal(draft: ChangeDraft, name: string): number {
+  const last = draft.lastOf(name)
+  return last !== null && last.attempt <= draft.attemptsBefore(name) ? last.ordinal : 0
+}
+
 /** The name of a node and those that it had before. */
 export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[] {
   if (renamed.size === 0) return [id]

@@ -7,7 +7,7 @@ import type { LatestEnding } from '../store/change.ts'
 import { noProgress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
-import { latestUnder, parentsOf } from './parents.ts'
+import { latestUnder, ordinalBehind, parentsOf } from './parents.ts'
 import { nameBeside, type Plan } from './plan.ts'
 
 /** Nobody has to run it. */
@@ -52,7 +52,7 @@ function rowFor(draft: ChangeDraft, plan: Plan, node: GraphNode) {
     nodeName: nameBeside(node),
     kind: 'forward' as const,
     attempt,
-    ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), 0) + 1,
+    ordinal: ordinalBehind(draft, plan, node, parents),
     startedAt: null,
     owner: null,
     createdAt: null,

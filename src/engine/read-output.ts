@@ -4,25 +4,29 @@
  */
 import { type Graph, itemSeparator } from '../definition/graph.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
-import type { ClaimedExecution, EndedExecution } from '../store/records.ts'
+import type { ClaimedExecution, EndedExecution, WorkflowRecord } from '../store/records.ts'
+import { isOfThisRound } from '../store/rounds.ts'
 import type { Store } from '../store/store.ts'
 import { namesOf } from './parents.ts'
 import { undoneBy } from './stored-input.ts'
 
-/** `null` when the node has not completed. */
+/** Whose outputs are read, and of which round; `rounds: null` reads those of any. */
+type Source = Pick<WorkflowRecord, 'id' | 'rounds'>
+
+/** `null` when the node has not completed in this round. */
 export async function readOutput(
   store: Store,
   graph: Graph,
-  workflowId: string,
+  workflow: Source,
   node: string,
 ): Promise<{ readonly value: unknown } | null> {
   const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
   for (const name of names) {
-    const found = await store.findOutput(workflowId, name)
+    const found = await store.findOutput(workflow.id, name, workflow.rounds)
     if (found === null) continue
     // Somebody may have resolved the node by hand, with an output of its own.
     const isEach = graph.find(names[0] ?? name)?.kind === 'each' && found.output === null
-    return { value: isEach ? await itemOutputs(store, workflowId, names) : decodeValue(found.output) }
+    return { value: isEach ? await itemOutputs(store, workflow, names) : decodeValue(found.output) }
   }
   return null
 }
@@ -34,13 +38,16 @@ export async function readOutputFor(
   { execution, workflow }: ClaimedExecution,
   node: string,
 ): Promise<{ readonly value: unknown } | null> {
-  if (execution.kind === 'compensate' && workflow.rounds !== null) {
-    const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
-    const before = await findAncestor(store, workflow.id, undoneBy(execution.input), names)
-    const found = before && graph.find(before.node)?.kind !== 'each' ? await store.findEnded(before.id) : null
-    if (found !== null) return { value: decodeValue(found.output) }
-  }
-  return readOutput(store, graph, workflow.id, node)
+  if (execution.kind !== 'compensate' || workflow.rounds === null) return readOutput(store, graph, workflow, node)
+  const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
+  const undone = undoneBy(execution.input)
+  const before = await findAncestor(store, workflow.id, undone, names)
+  const found = before && graph.find(before.node)?.kind !== 'each' ? await store.findEnded(before.id) : null
+  if (found !== null) return { value: decodeValue(found.output) }
+  // What an earlier round has left is all that there may be for whoever undoes something of one.
+  const done = await store.findEnded(undone)
+  const isOfEarlier = done !== null && !isOfThisRound(workflow.rounds, done)
+  return readOutput(store, graph, isOfEarlier ? { id: workflow.id, rounds: null } : workflow, node)
 }
 
 /** So many steps back are asked for one after the other. What lies further back is looked for in all of history. */
@@ -84,11 +91,11 @@ function ancestorIn(rows: ReadonlyMap<string, Ancestor>, id: string, names: read
 }
 
 /** In the order of the items; one that was skipped has left nothing. */
-async function itemOutputs(store: Store, workflowId: string, names: readonly string[]): Promise<unknown[]> {
+async function itemOutputs(store: Store, { id, rounds }: Source, names: readonly string[]): Promise<unknown[]> {
   const values: unknown[] = []
   // Under its former names first: what was done again counts as it was done last.
   for (const name of names.toReversed()) {
-    const outputs = await store.findOutputs(workflowId, `${name}${itemSeparator}`)
+    const outputs = await store.findOutputs(id, `${name}${itemSeparator}`, rounds)
     for (const [index, output] of outputs) values[Number(index)] = decodeValue(output)
   }
   return Array.from(values)

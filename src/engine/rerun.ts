@@ -6,6 +6,7 @@ import type { Graph } from '../definition/graph.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { Ending, NewEvent, WorkflowChange } from '../store/change.ts'
 import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
+import { isOfThisRound } from '../store/rounds.ts'
 import { scheduledEvent } from '../store/scheduled-event.ts'
 import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
@@ -29,8 +30,8 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
   checkNodes(course.graph, id, from)
   const [history, outputs, items, input, tags, graphs] = await Promise.all([
     store.history(id),
-    store.findOutputs(id, ''),
-    store.findItems(id),
+    store.findOutputs(id, '', workflow.rounds),
+    store.findItems(id, workflow.rounds),
     store.input(id),
     store.tags(id),
     workflow.frozen === null ? null : store.frozenGraphs([id]),
@@ -39,7 +40,8 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
   const pool = new IdPool(engine.ids)
   const change = await withEnoughIds(engine.ids, async () => {
     pool.rewind()
-    const taken = takenOver(course.graph, history, from)
+    const current = history.filter(row => isOfThisRound(workflow.rounds, row))
+    const taken = takenOver(course.graph, current, from)
     return firstChange(workflow, course, { newId, taken, outputs, items, takeId: () => pool.take() })
   })
   const isOver = change.insertions.length === 0

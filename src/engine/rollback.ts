@@ -6,7 +6,8 @@
 import type { GraphCompensation, GraphNode } from '../definition/graph.ts'
 import { invariant } from '../primitives/invariant.ts'
 import type { NewExecution, UndoFacts, UndoRow } from '../store/change.ts'
-import { noProgress, type Rollback } from '../store/records.ts'
+import { noProgress, type Rollback, type WorkflowRecord } from '../store/records.ts'
+import { roundTeller } from '../store/rounds.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { laneIn } from './lane-for.ts'
@@ -76,35 +77,39 @@ export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
   if (!plan.graph.isSaga && !plan.previous?.isSaga) return []
   const facts = draft.undoFacts()
   const again = facts.rows.filter(row => row.state === 'compensating')
-  return [...again, ...rowsInTurn(facts, plan, draft.workflow.rollback)]
+  return [...again, ...rowsInTurn(facts, plan, draft.workflow)]
 }
 
 /** What the steps of a graph are called and undone by. */
 export type UndoPlan = Pick<Plan, 'graph' | 'previous' | 'renamed'>
 
+type UndoneWorkflow = Pick<WorkflowRecord, 'rollback' | 'rounds'>
+
 /** Newest first. Those that are being undone, or were given up and are to be undone once more, are not among them. */
-export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, rollback: Rollback | null): UndoRow[] {
+export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWorkflow): UndoRow[] {
   const { rows } = facts
+  // Attempts of a round share an idempotency key, so that its last call stands for all of them.
   const latest = new Map<string, number>()
+  const roundOf = roundTeller(workflow.rounds)
   // An attempt that has done nothing says nothing about what those before it have done, unless it was taken as done.
   const isDone = (row: UndoRow) => (row.startedAt !== null && !isUntouched(row)) || takenAsDone.has(row.outcome)
   const done = [...rows, ...facts.others].filter(isDone)
-  for (const { node, attempt } of done) latest.set(node, Math.max(attempt, latest.get(node) ?? 0))
+  for (const row of done) latest.set(roundOf(row), Math.max(row.attempt, latest.get(roundOf(row)) ?? 0))
   const tried = new Set(facts.tried.flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
-  const bound = rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))
+  const bound = workflow.rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))
   const reached = bound === -1 ? rows : rows.slice(0, bound)
-  return reached.filter(row => isUndone(row, latest) && !tried.has(row.id))
+  return reached.filter(row => isUndone(row, latest.get(roundOf(row)) === row.attempt) && !tried.has(row.id))
 }
 
 function isSavePoint(plan: UndoPlan, row: UndoRow): boolean {
   return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
 }
 
-/** What has completed, what has failed last, and what was cut off while the workflow was being stopped. */
-function isUndone(row: UndoRow, latest: ReadonlyMap<string, number>): boolean {
-  const { node, attempt, state, outcome, startedAt } = row
+/** What has completed; of each round what has failed last, and what was cut off while the workflow was being stopped. */
+function isUndone(row: UndoRow, isLast: boolean): boolean {
+  const { state, outcome, startedAt } = row
   if (state === 'completed') return true
-  if (startedAt === null || latest.get(node) !== attempt) return false
+  if (startedAt === null || !isLast) return false
   return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && !isUntouched(row))
 }
 

@@ -10,7 +10,7 @@ import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { hasFailedIn, isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { laneIn } from './lane-for.ts'
-import { latestUnder, parentsOf } from './parents.ts'
+import { latestUnder, ordinalBehind, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf } from './plan.ts'
 import { cameIn } from './stored-input.ts'
@@ -207,7 +207,7 @@ interface Forward {
 }
 
 function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExecution {
-  const { node, due, runOn, after = 0, failures, crashes, progress } = forward
+  const { node, due, runOn, after, failures, crashes, progress } = forward
   const parents = parentsOf(draft, plan, node)
   const held = draft.isHeld
   const dueNow = 'inMs' in due && due.inMs === 0
@@ -223,7 +223,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     nodeName: nameBeside(node),
     kind: 'forward',
     attempt: forward.attempt,
-    ordinal: parents.reduce((latest, parent) => Math.max(latest, parent.ordinal), after) + 1,
+    ordinal: ordinalBehind(draft, plan, node, after === undefined ? parents : [...parents, { ordinal: after }]),
     state: forward.state ?? (held ? 'paused' : owner === null ? 'scheduled' : 'in_progress'),
     queue,
     handler,

@@ -40,6 +40,6 @@ function nextStretch(
   const below = kind === 'compensate' ? undonePlace(input) : null
   if (below === null) return null
   const plan = { graph, previous, renamed: graph.renamed }
-  const isEnough = (facts: UndoFacts) => rowsInTurn(facts, plan, rollback).some(row => nodeToUndo(plan, row) !== null)
+  const isEnough = (facts: UndoFacts) => rowsInTurn(facts, plan, workflow).some(row => nodeToUndo(plan, row) !== null)
   return { undone: undoneBy(input), below, isEnough }
 }

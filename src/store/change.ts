@@ -23,6 +23,7 @@ import type {
   StoredWorkflowState,
   WorkflowRecord,
 } from './records.ts'
+import type { Rounds } from './rounds.ts'
 
 /** When a row falls due: after a delay from now, or at a time that is already known. */
 export type Due = { readonly inMs: number } | { readonly at: number }
@@ -148,7 +149,7 @@ export interface WorkflowUpdate {
   readonly finishing: boolean
   readonly rollback: Rollback | null
   readonly partial: boolean
-  readonly rounds: Readonly<Record<string, number>> | null
+  readonly rounds: Rounds
   readonly crooked: boolean
   readonly openLetters: number
   readonly generation: number

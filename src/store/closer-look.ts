@@ -16,8 +16,8 @@ export interface CloserLook {
   readonly others: boolean
   /** What the workflow has done, for a rollback: all of it, what comes next, or what is undone once more. */
   readonly undo?: boolean | UndoStretch | UndoAgain
-  /** Nodes of whose ended attempts those up to a number are not kept any longer. */
-  readonly outworn: readonly { readonly node: string; readonly upTo: number }[]
+  /** Nodes of whose ended attempts those behind one number and up to another are not kept any longer. */
+  readonly outworn: readonly { readonly node: string; readonly after: number; readonly upTo: number }[]
   /** Executions whose decisions are needed. */
   readonly decided?: readonly string[]
   /** Nodes for which signals may have been kept. */

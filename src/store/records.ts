@@ -3,6 +3,7 @@
  * strings whatever the key type. Payloads stay encoded text until someone needs their value.
  */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import type { Rounds } from './rounds.ts'
 
 /** Every state of a workflow, in the order in which people are shown them. */
 export const workflowStates = [
@@ -115,8 +116,8 @@ export interface WorkflowRecord {
   readonly rollback: Rollback | null
   /** A join went on without a branch that had failed. */
   readonly partial: boolean
-  /** Attempts at nodes, by name, up to which they belong to an earlier round: somebody has sent the workflow back. */
-  readonly rounds: Readonly<Record<string, number>> | null
+  /** Which attempts belong to an earlier round: somebody has sent the workflow back. */
+  readonly rounds: Rounds
   /** Its rows do not stand as the graph would have them, so its counters say nothing. */
   readonly crooked: boolean
   readonly parent: ParentKey | null

@@ -34,6 +34,7 @@ import type {
   WorkflowRecord,
 } from './records.ts'
 import type { RequestStore } from './request-store.ts'
+import type { Rounds } from './rounds.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { StartOrder, StoredFrozenGraph } from './start-order.ts'
 import type { ViewStore } from './view-store.ts'
@@ -320,12 +321,12 @@ export interface Store extends EventStore {
   events(workflowId: string): Promise<EventRecord[]>
   /** Several workflows at once, each with the output of what it completed last. */
   findEnds(ids: readonly string[]): Promise<Map<string, EndOfWorkflow>>
-  /** The latest completed attempt of the node, or of whatever node completed last. */
-  findOutput(workflowId: string, node: string | null): Promise<{ output: string | null } | null>
+  /** The latest completed attempt of the node, or of whatever node completed last: in this round; with `null`, in any. */
+  findOutput(workflowId: string, node: string | null, rounds: Rounds): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
-  findOutputs(workflowId: string, prefix: string): Promise<Map<string, string | null>>
+  findOutputs(workflowId: string, prefix: string, rounds: Rounds): Promise<Map<string, string | null>>
   /** What the items of `each` nodes have worked on, of their latest completed attempts, by their names. */
-  findItems(workflowId: string): Promise<Map<string, string | null>>
+  findItems(workflowId: string, rounds: Rounds): Promise<Map<string, string | null>>
   /** Ended executions by their ids, each with what it came from. */
   findAncestors(ids: readonly string[]): Promise<{ id: string; node: string; parents: readonly string[] }[]>
   /** An ended execution by its id, for whoever undoes it. */

@@ -1,6 +1,6 @@
 /** Steps that reattempt themselves, to poll for something: what stays of them in history. */
 import { beforeAll, expect, it } from 'vitest'
-import { Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { type Compensation, type Decision, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -33,8 +33,27 @@ class Branches extends Workflow {
   async other() {}
 }
 
+/** Finds what it looks for at once, is sent back, and looks for it long. */
+class Rounds extends Workflow {
+  static {
+    this.named('polling rounds')
+    this.step('look', { compensate: 'forget' })
+    this.human('accept', { onReject: { backTo: 'look' } })
+  }
+  async look() {
+    const { attempt } = this.execution
+    if (attempt > 1 && attempt < 106) this.reattempt()
+    return attempt
+  }
+  async forget({ output }: Compensation<Rounds['look']>) {
+    forgotten.push(output)
+  }
+  async accept(_: Decision) {}
+}
+const forgotten: unknown[] = []
+
 forEachDatabase('a step that reattempts itself', database => {
-  const under = useGeneva(database, { workflows: [Poll, Branches] })
+  const under = useGeneva(database, { workflows: [Poll, Branches, Rounds] })
   const started: Record<'many' | 'failing' | 'few' | 'graph', WorkflowHandle> = {} as never
 
   // Side by side: each attempt is a transaction, and they share those.
@@ -74,6 +93,22 @@ forEachDatabase('a step that reattempts itself', database => {
 
   it('does so beside other branches', async () => {
     expect(await looks(started.graph)).toHaveLength(101)
+  })
+
+  it('keeps what rounds before this one have done, which a rollback undoes', async () => {
+    const wf = await under.geneva.start(Rounds)
+    await under.runDue()
+    await wf.decide('accept', { by: 'ann', decision: 'rejected' })
+    await under.runDue()
+    const attempts = (await wf.history()).filter(row => row.step === 'look')
+    // 104 reattempts in the second round, of which 100 stay.
+    expect(attempts.map(row => row.attempt)).toEqual([1, ...Array.from({ length: 101 }, (_, index) => index + 6)])
+    expect(attempts.map(row => row.dropped).filter(count => count > 0)).toEqual([4])
+    expect(await wf.verifyHistory()).toBeNull()
+    forgotten.length = 0
+    await wf.cancel()
+    await under.runDue()
+    expect(forgotten).toEqual([106, 1])
   })
 
   it('leaves everything as its events say', async () => {

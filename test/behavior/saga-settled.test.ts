@@ -45,6 +45,32 @@ class Draft extends Workflow {
   }
 }
 
+/** Each attempt at `charge` succeeds or not as the input says; it is tried twice in a round. */
+class Payment extends Workflow<null, { charges: boolean[] }> {
+  static {
+    this.named('settled payment')
+    this.step('prepare')
+    this.fork(
+      'settle',
+      {
+        a: b => b.step('charge', { compensate: 'refund', retry: { attempts: 2, backoff: 'fixed', delay: 0 } }),
+        b: b => b.step('note'),
+      },
+      { join: 'settled' },
+    )
+    this.human('accept', { onReject: { backTo: 'prepare' } })
+  }
+  async prepare() {}
+  async charge() {
+    if (!this.input.charges[this.execution.attempt - 1]) throw new Error('no answer')
+  }
+  async refund(_: Compensation) {
+    calls.push('refund')
+  }
+  async note() {}
+  async accept(_: Decision) {}
+}
+
 const write = defineJob('settled write', async () => `version ${++version}`)
 const proof = defineJob('settled proof', { onException: 'rollback' }, async ({ text }: { text: string }, job) => {
   if (job.node.name === 'print') throw new Error('no paper')
@@ -146,7 +172,7 @@ class Paperwork extends Workflow {
 }
 
 forEachDatabase('it is settled that', database => {
-  const workflows = [Draft, Asking, Undoing, Contest, Paperwork]
+  const workflows = [Draft, Payment, Asking, Undoing, Contest, Paperwork]
   const under = useGeneva(database, { workflows, jobs: [write, proof, undo] })
   const statesOf = async (wf: WorkflowHandle) =>
     (await wf.nodesWithState()).map(({ name, state, attempt }) => `${name} ${state} ${attempt}`)
@@ -195,6 +221,41 @@ forEachDatabase('it is settled that', database => {
         : ['proof: version 2, proof of version 2', 'proof: version 1, proof of version 1'],
     )
     expect(await wf.verifyHistory()).toBeNull()
+  })
+
+  it.each([
+    ['in its last attempt', [false, false, true], [3, 2]],
+    ['in every attempt', [false, false, false, false], [4, 2]],
+    ['in some, and not in its last', [false, true, false, true], [4, 2]],
+  ])(
+    'a call that failed in an earlier round may have happened, and is undone (it fails %s)',
+    async (_, charges, undone) => {
+      const wf = await under.geneva.start(Payment, { input: { charges } })
+      await under.runDue()
+      await wf.decide('accept', { by: 'ann', decision: 'rejected' })
+      await under.runDue()
+      const refunds = (await wf.previewRollback()).filter(({ compensation }) => compensation === 'refund')
+      expect(refunds.map(({ attempt }) => attempt)).toEqual(undone)
+      await wf.cancel()
+      await under.runDue()
+      expect((await wf.refresh()).state).toBe('canceled')
+      expect(calls).toEqual(['refund', 'refund'])
+      expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+    },
+  )
+
+  it('of several rounds that failed each is undone once, by its last call', async () => {
+    const wf = await under.geneva.start(Payment, { input: { charges: [false, false, false, false, false, true] } })
+    for (const decision of ['rejected', 'rejected'] as const) {
+      await under.runDue()
+      await wf.decide('accept', { by: 'ann', decision })
+    }
+    await under.runDue()
+    const refunds = (await wf.previewRollback()).filter(({ compensation }) => compensation === 'refund')
+    expect(refunds.map(({ attempt }) => attempt)).toEqual([6, 4, 2])
+    await wf.cancel()
+    await under.runDue()
+    expect(calls).toEqual(['refund', 'refund', 'refund'])
   })
 
   it.each(asks)('who decides second is told that it is decided, also when that has ended it (%s, %s)', async (a, b) => {

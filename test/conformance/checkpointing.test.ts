@@ -93,6 +93,7 @@ forEachDatabase('checkpointing', database => {
     const execution = await claimOne()
     await store.checkpoint(execution, at(1))
     expect(await store.checkpoint({ ...execution, fence: execution.fence + 1 }, at(2))).toBe(false)
+    expect(await store.checkpoint({ ...execution, id: (await claimOne()).id }, at(2))).toBe(false)
     await suspend(execution, at(2))
     expect(await store.checkpoint(execution, at(3))).toBe(false)
     const again = await claim(execution.workflowId)

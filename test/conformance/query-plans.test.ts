@@ -110,7 +110,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
         await store.findWorkflow(id)
         await store.history(id)
         await store.activeExecutions(id)
-        await store.findOutput(id, 'one')
+        await store.findOutput(id, 'one', null)
         await store.workflowStates([id])
         await store.start([await order('Mine', 'm1', 0)])
         await store.listWorkflows({ limit: 10, states: ['paused'] })

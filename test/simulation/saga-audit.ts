@@ -18,6 +18,7 @@ export interface EndedRow {
 
 export interface SagaEvent {
   readonly type: string
+  readonly node: string | null
   readonly executionId: string | null
 }
 
@@ -51,7 +52,13 @@ export function auditSaga(saga: EndedSaga): string[] {
   const twice = retaken.map(row => `${nameOf(row)} is called once, and was taken over.`)
   const undone = rows.some(row => row.kind === 'compensate' || row.state === 'rolled_back')
   if (state === 'finished')
-    return [...halfway, ...twice, ...joins, ...(undone ? ['It is finished, but was undone.'] : [])]
+    return [
+      ...halfway,
+      ...twice,
+      ...joins,
+      ...auditWaysBack(saga),
+      ...(undone ? ['It is finished, but was undone.'] : []),
+    ]
   if (state !== 'failed' && state !== 'canceled') return [...halfway, ...twice, ...joins]
   return [...halfway, ...twice, ...joins, ...(graph.isSaga ? auditRollback(saga) : [])]
 }
@@ -61,6 +68,16 @@ function auditJoin({ rows, events }: EndedSaga, id: string): string[] {
   const rounds = 1 + events.filter(({ type }) => type === 'workflow.went_back').length
   const decided = rows.filter(({ node, kind }) => node === id && kind === 'forward').length
   return decided <= rounds ? [] : [`${id} was decided ${decided} times in ${rounds} rounds.`]
+}
+
+/** Where somebody sent it back to, it was done again, whatever still ran of the round before. */
+function auditWaysBack({ rows, events }: EndedSaga): string[] {
+  return events.flatMap(({ type, node }, place) => {
+    if (type !== 'workflow.went_back') return []
+    const later = new Set(events.slice(place).flatMap(event => (endings.includes(event.type) ? event.executionId : [])))
+    const again = rows.some(row => row.node === node && row.outcome !== 'not_taken' && later.has(row.id))
+    return again ? [] : [`It went back to ${node}, which was not done again.`]
+  })
 }
 
 function auditRollback(saga: EndedSaga): string[] {

@@ -76,7 +76,7 @@ export async function auditEnded(access: PlainAccess, graph: Graph, id: string):
     access.query(`select ${columns} from ${access.table(`geneva_drive_${table}`)} where ${key} = ? order by 1`, [id])
   const [workflow] = await of('workflows', 'id, state, rollback', 'id')
   const history = await of('step_executions', 'id, node, kind, attempt, state, outcome, input')
-  const events = await of('events', 'id, type, execution_id')
+  const events = await of('events', 'id, type, node, execution_id')
   const decisions = await of('decisions', 'id, execution_id, decision')
   const left = await of('fan_ins', 'node')
   const rollback = typeof workflow?.rollback === 'string' ? JSON.parse(workflow.rollback) : workflow?.rollback
@@ -85,7 +85,7 @@ export async function auditEnded(access: PlainAccess, graph: Graph, id: string):
     state: String(workflow?.state),
     rollback: rollback?.kind ?? null,
     rows: history.map(endedRow),
-    events: events.map((row): SagaEvent => ({ type: String(row.type), executionId: textOf(row.execution_id) })),
+    events: events.map(sagaEvent),
   }
   return [
     ...auditSaga(saga),
@@ -105,6 +105,10 @@ function auditDecisions(graph: Graph, rows: readonly EndedRow[], decisions: read
     const isRight = confirmed <= quorum && rejected <= 1 && (row.outcome !== 'rejected' || rejected === 1)
     return isRight ? [] : [`${row.node} is ${row.outcome} after ${confirmed} yes and ${rejected} no of ${quorum}.`]
   })
+}
+
+function sagaEvent({ type, node, execution_id }: PlainRow): SagaEvent {
+  return { type: String(type), node: textOf(node), executionId: textOf(execution_id) }
 }
 
 function endedRow(row: PlainRow): EndedRow {

@@ -7,8 +7,9 @@ import { type Box, foldPicture } from '../../drawing/fold.ts'
 import { pictureOf } from '../../drawing/picture.ts'
 import type { NodeState } from '../../engine/node-state.ts'
 import { refuseUnknownOptions } from '../../primitives/refuse-unknown-options.ts'
+import type { Rounds } from '../../store/rounds.ts'
 import type { DrawnExecution } from '../execution.ts'
-import { type NodeWithState, nodesWithState, type Rounds } from '../nodes-with-state.ts'
+import { type NodeWithState, nodesWithState } from '../nodes-with-state.ts'
 
 export interface GraphViewNode {
   /** The id of the node; of a fold, that of its first member. */

@@ -63,7 +63,7 @@ export async function workflowDetail(engine: Engine, id: string): Promise<Workfl
     summariesOf(store, [snapshot]),
     store.input(id),
     store.tags(id),
-    workflow.state === 'finished' ? store.findOutput(id, resultNode) : null,
+    workflow.state === 'finished' ? store.findOutput(id, resultNode, workflow.rounds) : null,
     store.listLetters({ workflowId: id, state: 'open', limit: lettersShown }),
     store.decisions({ workflowId: id }),
     childrenOf(store, id),

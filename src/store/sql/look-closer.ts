@@ -97,11 +97,17 @@ function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLoo
 
 /** No more than one change can remove; the rest is found the next time. */
 function selectOutworn(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
-  const keys = [...looks].flatMap(([workflowId, look]) => look.outworn.map(each => [workflowId, each.node, each.upTo]))
+  const keys = [...looks].flatMap(([workflowId, look]) =>
+    look.outworn.map(({ node, after, upTo }) => [workflowId, node, after, upTo]),
+  )
   if (keys.length === 0) return null
-  const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text', up_to: 'int' }, rows: keys })
+  const rows = context.rows('r', {
+    columns: { workflow_id: 'id', node: 'text', behind: 'int', up_to: 'int' },
+    rows: keys,
+  })
   return sql`select e.workflow_id, e.id from ${rows} ${context.dialect.keyedJoin} ${context.tables.history} e
-    on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward' and e.attempt <= r.up_to
+    on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward'
+      and e.attempt > r.behind and e.attempt <= r.up_to
     limit ${maxOutworn}`
 }
 

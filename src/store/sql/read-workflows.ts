@@ -10,6 +10,7 @@ import type {
   WorkflowRecord,
   WorkflowState,
 } from '../records.ts'
+import { attemptsBefore, isOfThisRound, type Rounds } from '../rounds.ts'
 import type { EndOfWorkflow, Store, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
 import { activeColumns, endedColumns, eventColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
@@ -154,9 +155,10 @@ export async function events(context: SqlContext, workflowId: string): Promise<E
 /** Told by the outcome: a rollback moves the state of what has completed. */
 const successes = "('success', 'resolved', 'confirmed')"
 
-/** What completed last, of one workflow. Items of an `each` node are parts of one; forks and joins never start. */
-const lastCompleted = raw(`e.kind = 'forward' and e.outcome in ${successes} and e.node not like '%/%'
-  and (e.started_at is not null or e.outcome = 'resolved') order by e.ordinal desc, e.ended_at desc limit 1`)
+/** What has completed, last first, of one workflow. Items of an `each` node are parts of one; forks and joins never start. */
+const completed = `e.kind = 'forward' and e.outcome in ${successes} and e.node not like '%/%'
+  and (e.started_at is not null or e.outcome = 'resolved') order by e.ordinal desc, e.ended_at desc`
+const lastCompleted = raw(`${completed} limit 1`)
 
 /** Workflows that have ended, each with what it completed last. */
 export async function findEnds(context: SqlContext, ids: readonly string[]): Promise<Map<string, EndOfWorkflow>> {
@@ -166,23 +168,49 @@ export async function findEnds(context: SqlContext, ids: readonly string[]): Pro
       (select e.output from ${history} e where e.workflow_id = w.id and ${lastCompleted}) as output
       from ${workflows} w where ${context.among(raw('w.id'), ids)}`,
   )
-  return new Map(rows.map(row => [text(row, 'w_id'), { workflow: workflowRecord(row), output: json(row, 'output') }]))
+  const ends = await Promise.all(rows.map(row => endOf(context, row)))
+  return new Map(ends.map(end => [end.workflow.id, end]))
+}
+
+async function endOf(context: SqlContext, row: Row): Promise<EndOfWorkflow> {
+  const workflow = workflowRecord(row)
+  if (workflow.rounds === null) return { workflow, output: json(row, 'output') }
+  const found = await findOutput(context, workflow.id, null, workflow.rounds)
+  return { workflow, output: found?.output ?? null }
 }
 
 export async function findOutput(
   context: SqlContext,
   workflowId: string,
   node: string | null,
+  rounds: Rounds,
 ): Promise<{ output: string | null } | null> {
   const only =
-    node === null
-      ? lastCompleted
-      : sql`e.kind = 'forward' and e.outcome in ${raw(successes)} and e.node = ${node}
-          order by e.ordinal desc, e.ended_at desc limit 1`
+    node !== null
+      ? sql`e.kind = 'forward' and e.outcome in ${raw(successes)} and e.node = ${node}
+          and e.attempt > ${attemptsBefore(rounds, node)} order by e.attempt desc limit 1`
+      : rounds === null
+        ? lastCompleted
+        : await lastOfRound(context, workflowId, rounds)
+  if (only === null) return null
   const rows = await context.read(
     sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)} and ${only}`,
   )
   return rows[0] ? { output: json(rows[0], 'output') } : null
+}
+
+/** Few workflows are sent back, so that they need no statement that is cheap for those that are not. */
+async function lastOfRound(context: SqlContext, workflowId: string, rounds: Rounds): Promise<Sql | null> {
+  const rows = await context.read(
+    sql`select e.id, e.node, e.attempt from ${context.tables.history} e
+      where e.workflow_id = ${context.id(workflowId)} and ${raw(completed)}`,
+  )
+  const last = rows.find(row => isOfThisRound(rounds, attemptIn(row)))
+  return last === undefined ? null : sql`e.id = ${context.id(text(last, 'id'))}`
+}
+
+function attemptIn(row: Row): { readonly node: string; readonly attempt: number } {
+  return { node: text(row, 'node'), attempt: int(row, 'attempt') }
 }
 
 /** Active rows are few, and are not looked up by id but by people: no index is kept for it. */
@@ -221,22 +249,29 @@ export async function findOutputs(
   context: SqlContext,
   workflowId: string,
   prefix: string,
+  rounds: Rounds,
 ): Promise<Map<string, string | null>> {
   const rows = await context.read(
-    sql`select e.node, e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
+    sql`select e.node, e.attempt, e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
       and e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`} and e.kind = 'forward'
       and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
   )
-  return new Map(rows.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))
+  const current = rows.filter(row => isOfThisRound(rounds, attemptIn(row)))
+  return new Map(current.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))
 }
 
 /** Only the names of items have a slash. */
-export async function findItems(context: SqlContext, workflowId: string): Promise<Map<string, string | null>> {
+export async function findItems(
+  context: SqlContext,
+  workflowId: string,
+  rounds: Rounds,
+): Promise<Map<string, string | null>> {
   const rows = await context.read(
-    sql`select e.node, e.input from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
+    sql`select e.node, e.attempt, e.input from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
       and e.node like '%/%' and e.kind = 'forward' and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
   )
-  return new Map(rows.map(row => [text(row, 'node'), json(row, 'input')]))
+  const current = rows.filter(row => isOfThisRound(rounds, attemptIn(row)))
+  return new Map(current.map(row => [text(row, 'node'), json(row, 'input')]))
 }
 
 export async function workflowInput(context: SqlContext, workflowId: string): Promise<string | null> {

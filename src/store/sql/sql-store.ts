@@ -7,6 +7,7 @@ import type { DatabaseOptions } from '../database-options.ts'
 import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
 import type { Hints } from '../hints.ts'
 import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
+import type { Rounds } from '../rounds.ts'
 import type {
   AssumedCall,
   ChangeCall,
@@ -263,8 +264,8 @@ export class SqlStore implements Store {
     return reads.findEnds(this.#context, ids)
   }
 
-  findOutput(workflowId: string, node: string | null) {
-    return reads.findOutput(this.#context, workflowId, node)
+  findOutput(workflowId: string, node: string | null, rounds: Rounds) {
+    return reads.findOutput(this.#context, workflowId, node, rounds)
   }
   findActive(executionId: string) {
     return reads.findActive(this.#context, executionId)
@@ -286,11 +287,11 @@ export class SqlStore implements Store {
   findEnded(executionId: string) {
     return reads.findEnded(this.#context, executionId)
   }
-  findOutputs(workflowId: string, prefix: string) {
-    return reads.findOutputs(this.#context, workflowId, prefix)
+  findOutputs(workflowId: string, prefix: string, rounds: Rounds) {
+    return reads.findOutputs(this.#context, workflowId, prefix, rounds)
   }
-  findItems(workflowId: string) {
-    return reads.findItems(this.#context, workflowId)
+  findItems(workflowId: string, rounds: Rounds) {
+    return reads.findItems(this.#context, workflowId, rounds)
   }
   input(workflowId: string) {
     return reads.workflowInput(this.#context, workflowId)

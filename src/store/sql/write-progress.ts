@@ -9,6 +9,6 @@ export function writeProgress(context: SqlContext, execution: ActiveExecution, p
   return sql`update ${context.tables.active} set cursor_value = ${cursor},
       completed_iterations = ${progress.completedIterations}, total_iterations = ${progress.total}, crashes = 0
     where workflow_id = ${context.id(execution.workflowId)} and slot = ${execution.slot}
-      and fence = ${execution.fence} and state = 'in_progress'
+      and id = ${context.id(execution.id)} and fence = ${execution.fence} and state = 'in_progress'
       and completed_iterations <= ${progress.completedIterations}`
 }

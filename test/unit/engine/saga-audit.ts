@@ -120,7 +120,7 @@ function endedSaga({ graph, workflow, history, record }: PlayedWorkflow): EndedS
       undoes: kind === 'compensate' ? (ancestry.parents[0] ?? null) : null,
     }
   })
-  const events = record.map(({ type, executionId = null }) => ({ type, executionId }))
+  const events = record.map(({ type, node = null, executionId = null }) => ({ type, node, executionId }))
   return { graph, state: workflow.state, rollback: workflow.rollback?.kind ?? null, rows, events }
 }
 

@@ -101,6 +101,7 @@ export class StepRunner {
 
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
   run(workerId: string, claimed: ClaimedExecution): Promise<void> {
+    if (this.#parts.running.wasAdopted(claimed.execution)) return Promise.resolve()
     const step = this.#parts.running.add(claimed)
     // Timers end what keeps others waiting, so they never stand in line.
     if (claimed.execution.kind === 'timer') return this.#perform(workerId, step)
@@ -206,7 +207,7 @@ export class StepRunner {
     if (report === run.report) for (const error of run.errors) onError.report(error, claimed)
     if (result.kind === 'refused') return false
     for (const also of result.also) this.#begin(step, also)
-    if (result.next === null) return false
+    if (result.next === null || running.wasAdopted(result.next.execution)) return false
     running.goOn(step, result.next)
     return true
   }

@@ -22,7 +22,7 @@ export function decideCompensated(
 ): NewExecution | null {
   switch (report.kind) {
     case 'released':
-      if (!mayHaveHappened(plan, row)) {
+      if (report.unbegun || !mayHaveHappened(plan, row)) {
         draft.move(row, 'scheduled')
         return null
       }

@@ -119,7 +119,7 @@ class Applying {
         draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: report.waitMs }, reason: report.reason })
         return []
       case 'released':
-        return this.#released(row)
+        return this.#released(row, report)
     }
   }
 
@@ -136,8 +136,8 @@ class Applying {
   }
 
   /** What is called once cannot be given back in mid-call. */
-  #released(row: ActiveExecution): readonly NewExecution[] {
-    if (row.startMark && isCalledOnce(this.#plan.graph, row)) {
+  #released(row: ActiveExecution, { unbegun }: Extract<StepReport, { kind: 'released' }>): readonly NewExecution[] {
+    if (row.startMark && !unbegun && isCalledOnce(this.#plan.graph, row)) {
       return endUnknown(this.#draft, this.#plan, row, { reason: 'its worker was shut down in mid-call' })
     }
     this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')

@@ -49,5 +49,5 @@ export type StepReport =
       /** Code that must not be called twice was cut off: nobody knows what it has done. */
       readonly unknown?: boolean
     }
-  /** Given back unfinished: the worker shuts down. */
-  | { readonly kind: 'released' }
+  /** Given back unfinished: the worker shuts down. `unbegun`: its code was not called, whatever its mark says. */
+  | { readonly kind: 'released'; readonly unbegun?: boolean }

@@ -25,6 +25,7 @@ import { InvariantError } from '../errors.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
+import { patiently } from './patiently.ts'
 import type { RunningStep } from './running-step.ts'
 import type { Strategies } from './strategies.ts'
 
@@ -132,7 +133,23 @@ export class StepCall implements CompensationJob, ChildExecution {
   mayBegin(): boolean | Promise<boolean> {
     const { execution } = this.claimed
     if (!isCalledOnce(this.graph, execution)) return this.#holds()
-    return Promise.resolve(this.#holds()).then(may => may && this.parts.engine.store.markStarted(execution))
+    return Promise.resolve(this.#holds()).then(may => may && this.#mark())
+  }
+
+  /** A database that is away is no failure of a call that has not begun. */
+  async #mark(): Promise<boolean> {
+    const { store } = this.parts.engine
+    const isMine = await patiently(
+      this.#step,
+      store,
+      () => this.#isOverTime || store.markStarted(this.claimed.execution),
+    )
+    return isMine === true && !this.#isOverTime
+  }
+
+  /** Then it has been reported on, and must not be called any more. */
+  get #isOverTime(): boolean {
+    return this.#step.stopReason === 'timed out'
   }
 
   #holds(): boolean | Promise<boolean> {

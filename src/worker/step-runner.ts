@@ -297,8 +297,8 @@ export function isOnLastChance({ execution }: ClaimedExecution): boolean {
 
 /** A step that gave up because it was told to has not failed: it is given back, if it is still ours to give. */
 function reportOf(step: RunningStep, run: StepRun): StepReport {
-  if (run.report === null || (run.report.kind === 'threw' && isInterrupted(step))) return { kind: 'released' }
-  return run.report
+  if (run.report === null) return { kind: 'released', unbegun: true }
+  return run.report.kind === 'threw' && isInterrupted(step) ? { kind: 'released' } : run.report
 }
 
 /** What threw, or was given back, has not done what it has begun. */

@@ -48,7 +48,23 @@ forEachDatabaseSideBySide('a worker whose connections break', database => {
     }
   }
 
-  const under = useGeneva(database, { workflows: [Graph, Chain] })
+  class Pair extends Workflow<null, { throws: boolean }> {
+    static {
+      this.named('pair')
+      this.step('a')
+      this.step('b')
+    }
+    async a() {
+      calls.push('a')
+      await over.passed
+      if (this.input.throws) throw new Error('broken')
+    }
+    async b() {
+      calls.push('b')
+    }
+  }
+
+  const under = useGeneva(database, { workflows: [Graph, Chain, Pair] })
   beforeEach(() => {
     calls.length = 0
     over = gate()
@@ -116,5 +132,34 @@ forEachDatabaseSideBySide('a worker whose connections break', database => {
     await worker.stop()
     broken.mend()
     expect(calls).toEqual(['a', 'b'])
+  })
+  it('goes on with what its report has begun where another of the same group is never taken', async () => {
+    const store = await under.geneva.openedStore()
+    const { change } = store
+    const poisonous = new Set<string>()
+    // Reports on a step that throws are decided on after those that need no look are written.
+    store.change = async (...args) => {
+      if (args[0].some(({ workflowId }) => poisonous.has(workflowId))) {
+        poisonous.clear()
+        throw new Error('The value does not fit.')
+      }
+      return change.apply(store, args)
+    }
+    const worker = await under.geneva.startWorker({ ...quickly, poll: 20 })
+    const good = await under.geneva.start(Pair, { input: { throws: false } })
+    const bad = await under.geneva.start(Pair, { input: { throws: true } })
+    await waitFor(() => calls.length === 2)
+    poisonous.add(bad.id)
+    over.open()
+    await waitFor(async () => (await good.refresh()).state === 'finished')
+    await waitFor(async () => (await bad.refresh()).state === 'paused')
+    await worker.stop()
+    store.change = change
+    expect(calls.toSorted()).toEqual(['a', 'a', 'b'])
+    expect((await good.history()).map(({ step, outcome }) => [step, outcome])).toEqual([
+      ['a', 'success'],
+      ['b', 'success'],
+    ])
+    await bad.cancel()
   })
 })

@@ -17,7 +17,7 @@ import { currentName, type Plan, type RunOn } from './plan.ts'
 import { rollbackOf } from './rollback.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
-import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { endUnknown, isInCall } from './unknown-outcome.ts'
 import { type WaitingAction, waitingReason } from './waiting-policy.ts'
 import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
@@ -137,7 +137,7 @@ class Applying {
 
   /** What is called once cannot be given back in mid-call. */
   #released(row: ActiveExecution, { unbegun }: Extract<StepReport, { kind: 'released' }>): readonly NewExecution[] {
-    if (row.startMark && !unbegun && isCalledOnce(this.#plan.graph, row)) {
+    if (!unbegun && isInCall(this.#plan.graph, row)) {
       return endUnknown(this.#draft, this.#plan, row, { reason: 'its worker was shut down in mid-call' })
     }
     this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')

@@ -136,7 +136,7 @@ export class StepRunner {
   async #runMarked(workerId: string, step: RunningStep): Promise<void> {
     const { execution } = step.claimed
     const begin = async () => {
-      const mine = await this.#parts.engine.store.markStarted(execution)
+      const mine = await this.#parts.engine.store.markStarted(execution, 'turn')
       return mine && this.#runStep(workerId, step, true)
     }
     const alone = isOnLastChance(step.claimed)

@@ -123,6 +123,22 @@ export class Killer extends Workflow {
   }
 }
 
+/** A step that is called once and never gets that far: what is asked before its call ends the process. */
+export class EarlyKiller extends Workflow {
+  static {
+    this.step('shoot', {
+      idempotent: false,
+      if: () => {
+        process.kill(process.pid, 'SIGKILL')
+        return pause(60_000, true)
+      },
+    })
+  }
+  async shoot() {
+    await around.begin(this)
+  }
+}
+
 /** A step that keeps the event loop from turning, as a long computation does. */
 export class Blocker extends Workflow<null, { ms: number }> {
   static {
@@ -157,4 +173,4 @@ export function beatEvery(everyMs: number): Schedule {
   })
 }
 
-export const loadWorkflows = [FiveSteps, TwoBranches, LongStep, Killer, Blocker, Beat] as const
+export const loadWorkflows = [FiveSteps, TwoBranches, LongStep, Killer, EarlyKiller, Blocker, Beat] as const

@@ -9,10 +9,11 @@ import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, EndingDetails } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { isEnd } from './end-watch.ts'
-import { currentName, type Plan, type RunOn } from './plan.ts'
+import type { Plan, RunOn } from './plan.ts'
 import { givenBackReason, insertCompensation, lostReason, nodeToUndo, undoNext } from './rollback.ts'
 import type { StepReport } from './step-report.ts'
 import { undoneBy, undonePlace } from './stored-input.ts'
+import { isInCall } from './unknown-outcome.ts'
 
 export function decideCompensated(
   draft: ChangeDraft,
@@ -22,7 +23,7 @@ export function decideCompensated(
 ): NewExecution | null {
   switch (report.kind) {
     case 'released':
-      if (!mayHaveHappened(plan, row)) {
+      if (report.called === false || !isInCall(plan.graph, row)) {
         draft.move(row, 'scheduled')
         return null
       }
@@ -69,11 +70,6 @@ class Failed {
   }
 }
 
-/** It must not be called twice, and was about to be called. */
-function mayHaveHappened(plan: Plan, row: ActiveExecution): boolean {
-  return row.startMark && plan.graph.find(currentName(plan, row.node))?.compensation?.once === true
-}
-
 function leaveUnknown(
   draft: ChangeDraft,
   row: ActiveExecution,
@@ -88,7 +84,7 @@ function leaveUnknown(
 export function decideLostCompensation(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
   const crashes = crashesAfter(row)
   const reason = lostReason(row.owner)
-  if (mayHaveHappened(plan, row)) {
+  if (isInCall(plan.graph, row)) {
     leaveUnknown(draft, row, `${reason} in mid-call`, { plan, runOn: null })
   } else if (crashes >= crashLimit) {
     const error = { ...describeError(new CrashLimitError(row.workflowId, row.node, crashes)), stack: null }

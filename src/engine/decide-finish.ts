@@ -17,7 +17,7 @@ import { currentName, type Plan, type RunOn } from './plan.ts'
 import { givenBackReason, rollbackOf } from './rollback.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
-import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { endUnknown, isInCall } from './unknown-outcome.ts'
 import { type WaitingAction, waitingReason } from './waiting-policy.ts'
 import { beginWait } from './waits.ts'
 import { cancelWorkflow, endIfNothingRuns, finishWorkflow, holdRows, pauseIfStuck, rollBack } from './wind-down.ts'
@@ -120,7 +120,7 @@ class Applying {
         draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: report.waitMs }, reason: report.reason })
         return []
       case 'released':
-        return this.#released(row)
+        return this.#released(row, report)
     }
   }
 
@@ -137,8 +137,8 @@ class Applying {
   }
 
   /** What is called once cannot be given back in mid-call. */
-  #released(row: ActiveExecution): readonly NewExecution[] {
-    if (row.startMark && isCalledOnce(this.#plan.graph, row)) {
+  #released(row: ActiveExecution, { called }: Extract<StepReport, { kind: 'released' }>): readonly NewExecution[] {
+    if (called !== false && isInCall(this.#plan.graph, row)) {
       return endUnknown(this.#draft, this.#plan, row, { reason: givenBackReason })
     }
     this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')

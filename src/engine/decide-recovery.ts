@@ -12,7 +12,7 @@ import { isSelective, SelectiveJoins } from './joins.ts'
 import { currentName, type Plan } from './plan.ts'
 import { lateReason, lostReason } from './rollback.ts'
 import { passReadyJoins, repeat } from './schedule.ts'
-import { endUnknown, isCalledOnce } from './unknown-outcome.ts'
+import { endUnknown, isCalledOnce, isInCall } from './unknown-outcome.ts'
 import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
 
 /** The row's worker is dead: the attempt failed, the next one begins. A timer simply fires elsewhere. */
@@ -39,17 +39,20 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     pauseIfStuck(draft)
     return
   }
-  if (isCalledOnce(plan.graph, row)) {
-    // Before the mark nothing was called, so it is as if nobody had claimed it.
-    if (row.startMark) endUnknown(draft, plan, row, { reason: `${reason} in mid-call` })
-    else draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { reason })
+  const crashes = crashesAfter(row)
+  if (isInCall(plan.graph, row)) {
+    endUnknown(draft, plan, row, { reason: `${reason} in mid-call`, crashes })
     pauseIfStuck(draft)
     return
   }
-  const crashes = crashesAfter(row)
   const limit = crashes >= crashLimit ? new CrashLimitError(row.workflowId, row.node, crashes) : null
   if (limit !== null) {
     deadLetter(draft, plan, row, { error: { ...describeError(limit), stack: null }, reason: 'crash_limit' })
+    return
+  }
+  if (isCalledOnce(plan.graph, row)) {
+    // Before the call nothing was called, so the attempt goes on. But what is asked before that may have ended the process.
+    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { reason, crashes })
     return
   }
   draft.end(row, 'failed', 'recovered', { reason })

@@ -22,4 +22,5 @@ export interface MoveDetails {
   readonly due?: Due
   readonly input?: string
   readonly reason?: string | null
+  readonly crashes?: number
 }

@@ -271,7 +271,9 @@ function decideGroup(
     const plan = planOf(course, request.ids, heals)
     const isCurrent = revision !== null && (request.runOn?.revision ?? 0) === revision
     const runOn = isCurrent && course.isOwn && request.runOn ? { workerId, serves: inTurn(request.runOn) } : null
-    decided.push({ request, begun: decideFinish(draft, row, request.report, { plan, runOn }) })
+    const begun = decideFinish(draft, row, request.report, { plan, runOn })
+    request.ids.begun = begun
+    decided.push({ request, begun })
   }
   if (decided.length === 0) return null
   const change = draft.build()
@@ -322,7 +324,7 @@ function byWorkflow<Request extends Pick<FinishRequest, 'claimed'>>(
 
 /**
  * The claim does not hold any more. If this worker itself has ended the row, or items stand there under the ids that they were to
- * have, the answer to that was lost.
+ * have, the answer to that was lost. What it has claimed since is known to it already.
  */
 function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string): FinishResult {
   const rowWith = finderOf(facts.active)
@@ -330,7 +332,9 @@ function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string):
   const written = request.ids.ids.flatMap(id => rowWith(id) ?? [])
   const isEnded = facts.endedBy.get(request.claimed.execution.id) === workerId
   if (!isEnded && written.length === 0) return { kind: 'refused' }
-  const mine = written.filter(row => row.state === 'in_progress' && row.owner === workerId)
+  const isBegun = ({ id, fence }: ActiveExecution) =>
+    request.ids.begun.some(row => row.id === id && row.fence === fence)
+  const mine = written.filter(row => row.state === 'in_progress' && row.owner === workerId && isBegun(row))
   const [next, ...also] = mine.map(execution => ({ ...request.claimed, workflow: facts.workflow, execution }))
   return { kind: 'recorded', next: next ?? null, also }
 }

@@ -33,6 +33,8 @@ export class IdReserve {
   }
 }
 
+const nothing: readonly never[] = []
+
 /** The ids of one decision. They stay the same however often it is made, and when it is made again after a lost answer. */
 export class IdPool {
   readonly ids: string[] = []
@@ -56,6 +58,9 @@ export class IdPool {
       else this.ids.push(id)
     }
   }
+
+  /** What the decision has begun at once when it was last made, so that a claim by that is told from one that came later. */
+  begun: readonly { readonly id: string; readonly fence: number }[] = nothing
 
   /** It has run out, and was made again. */
   ranOut = false

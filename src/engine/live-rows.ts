@@ -61,7 +61,8 @@ export class LiveRows {
     const progress = details.progress ?? before?.progress ?? null
     const input = details.input ?? before?.input ?? null
     const due = details.due ?? before?.due ?? null
-    this.#moves.set(slot, { slot, state, fence, heldFrom, progress, due, input })
+    const crashes = details.crashes ?? before?.crashes
+    this.#moves.set(slot, { slot, state, fence, heldFrom, progress, due, input, crashes })
     const changed = { progress: progress ?? row.progress, input: input ?? row.input }
     this.#rows.set(slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
   }

@@ -49,5 +49,8 @@ export type StepReport =
       /** Code that must not be called twice was cut off: nobody knows what it has done. */
       readonly unknown?: boolean
     }
-  /** Given back unfinished: the worker shuts down. `called`: its code was under way, and may have done what it is for. */
+  /**
+   * Given back unfinished: the worker shuts down. `called`: its code was under way, and may have done what it is for; `false`: it
+   * was not, whatever its mark says.
+   */
   | { readonly kind: 'released'; readonly called?: boolean }

@@ -7,6 +7,7 @@ import type { ErrorRecord } from '../primitives/describe-error.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { crashLimit } from './crash-limit.ts'
 import { leavePlace } from './each-items.ts'
 import { currentName, type Plan } from './plan.ts'
 import { repeat } from './schedule.ts'
@@ -18,20 +19,32 @@ export function isCalledOnce(graph: Graph, { node, kind }: Pick<ActiveExecution,
   return kind === 'compensate' ? known?.compensation?.once === true : kind === 'forward' && known?.once !== undefined
 }
 
+/** Its call may have begun. Before that nothing was called, whatever else of its code has run. */
+export function isInCall(graph: Graph, row: Pick<ActiveExecution, 'node' | 'kind' | 'startMark'>): boolean {
+  return row.startMark === true && isCalledOnce(graph, row)
+}
+
 export interface Unknown {
   readonly error?: ErrorRecord
   readonly reason?: string
+  /** How often in a row its worker has died by now. */
+  readonly crashes?: number
 }
 
-/** The call may have happened. */
-export function endUnknown(draft: ChangeDraft, plan: Plan, row: ActiveExecution, why: Unknown): NewExecution[] {
+/** The call may have happened. At the limit it is not asked any more whether it has, lest it is called once more. */
+export function endUnknown(
+  draft: ChangeDraft,
+  plan: Plan,
+  row: ActiveExecution,
+  { crashes = 0, ...why }: Unknown,
+): NewExecution[] {
   draft.end(row, 'failed', 'unknown', why)
   const node = plan.graph.find(currentName(plan, row.node))
-  if (node?.once?.reconciles) {
+  if (node?.once?.reconciles && crashes < crashLimit) {
     const { failures } = row
     // Its own code is asked first whether the lost call happened.
     const input = markReconcile(row.input)
-    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes: 0, input })]
+    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes, input })]
   }
   draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
   leavePlace(draft, plan, row.node)

@@ -101,6 +101,8 @@ export interface RowMove {
   readonly progress: Progress | null
   /** `null` keeps the due time. */
   readonly due: Due | null
+  /** How many takeovers in a row there are by now; without it they stay what they are. */
+  readonly crashes?: number | undefined
 }
 
 /** How many parents of a node are still open. Only kept for nodes with several parents. */

@@ -161,6 +161,12 @@ export interface Ancestry {
   readonly parents: readonly string[]
 }
 
+/**
+ * `true`: user code that is called once is about to be called. `turn`: a row that was taken over is about to run; what is asked
+ * before the call is code, too.
+ */
+export type StartMark = boolean | 'turn'
+
 /** An execution that has not ended. */
 export interface ActiveExecution {
   readonly workflowId: string
@@ -192,8 +198,8 @@ export interface ActiveExecution {
   readonly failures: number
   /** Takeovers in a row. */
   readonly crashes: number
-  /** The worker wrote down that it is about to call user code. */
-  readonly startMark: boolean
+  /** What its worker wrote down before it began. */
+  readonly startMark: StartMark
   /** What a held row goes back to. `stopping`: the row runs, and its worker is told to stop. */
   readonly heldFrom: 'scheduled' | 'suspended' | 'stopping' | null
   readonly progress: Progress

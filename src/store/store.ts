@@ -30,6 +30,7 @@ import type {
   ParentKey,
   Progress,
   SignalRecord,
+  StartMark,
   WorkerRecord,
   WorkflowRecord,
 } from './records.ts'
@@ -245,8 +246,8 @@ export interface Store extends EventStore {
   ): Promise<Result>
   /** Whether an error, be it one of the application's library, says that its transaction may be run again. */
   isTransient(error: unknown): boolean
-  /** Writes down that user code is about to be called; false if the claim is no longer ours. */
-  markStarted(execution: ActiveExecution): Promise<boolean>
+  /** Writes down that user code is about to be called, or that its turn has come; false if the claim is no longer ours. */
+  markStarted(execution: ActiveExecution, mark?: Exclude<StartMark, false>): Promise<boolean>
   /**
    * Writes what was decided on facts that the caller knows without a look: workflows with their versions, and rows that it
    * owns. Answers the time of it, or `null`, and nothing is written, when one of them is not as the caller has it.

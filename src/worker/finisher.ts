@@ -13,7 +13,8 @@ export type Report = Omit<FinishRequest, 'ids' | 'repeated'>
 
 interface Item {
   readonly workerId: string
-  readonly report: Report
+  /** Its ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
+  readonly request: FinishRequest
 }
 
 /** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
@@ -36,51 +37,42 @@ export class Finisher {
     this.#engine = engine
     this.#rest = rest
     this.#batcher = new Batcher<Item, FinishResult>({
-      write: items => this.#write(items),
+      write: (items, again) => this.#write(items, again),
       maxGroup,
       maxItems,
       crowd,
       mostWrites,
-      kinOf: item => item.report.claimed.workflow.id,
-      keyOf: item => item.report.claimed.execution.id,
-      sizeOf: ({ report }) => bytesOf(report),
+      kinOf: item => item.request.claimed.workflow.id,
+      keyOf: item => item.request.claimed.execution.id,
+      sizeOf: ({ request }) => bytesOf(request),
       maxBytes,
     })
   }
 
   /** Resolves once the report is durable, or refused. Rejects only for a report that the database will never take. */
   finish(workerId: string, report: Report): Promise<FinishResult> {
-    return this.#batcher.add({ workerId, report })
+    return this.#batcher.add({ workerId, request: requestFor(report, new IdPool(this.#engine.ids)) })
   }
 
-  /** Two ids meet in a group only when the worker has just begun a new life. */
-  async #write(items: readonly Item[]): Promise<FinishResult[]> {
+  /** Two ids meet in a group only when the worker has just begun a new life. `again`: a part of it may have been recorded. */
+  async #write(items: readonly Item[], again: boolean): Promise<FinishResult[]> {
     const [first] = items
     if (first !== undefined && items.every(item => item.workerId === first.workerId)) {
-      const { workerId } = first
-      return this.#record(
-        workerId,
-        items.map(item => item.report),
-      )
+      return this.#record(first.workerId, requestsOf(items), again)
     }
     const results = new Map<Item, FinishResult>()
     for (const workerId of new Set(items.map(item => item.workerId))) {
       const own = items.filter(item => item.workerId === workerId)
-      const answers = await this.#record(
-        workerId,
-        own.map(item => item.report),
-      )
+      const answers = await this.#record(workerId, requestsOf(own), again)
       own.forEach((item, index) => results.set(item, answers[index] ?? { kind: 'refused' }))
     }
     return items.map(item => results.get(item) ?? { kind: 'refused' })
   }
 
-  /** The ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
-  async #record(workerId: string, reports: readonly Report[]): Promise<FinishResult[]> {
-    await this.#persist(() => reserveIds(this.#engine, reports))
-    const first = reports.map(report => requestFor(report, new IdPool(this.#engine.ids)))
+  async #record(workerId: string, first: readonly FinishRequest[], again: boolean): Promise<FinishResult[]> {
+    await this.#persist(() => reserveIds(this.#engine, first))
     return this.#persist(repeated => {
-      const requests = repeated ? first.map(request => ({ ...request, repeated })) : first
+      const requests = repeated || again ? first.map(request => ({ ...request, repeated: true })) : first
       return finishSteps(this.#engine, workerId, requests)
     })
   }
@@ -95,6 +87,10 @@ export class Finisher {
       }
     }
   }
+}
+
+function requestsOf(items: readonly Item[]): FinishRequest[] {
+  return items.map(item => item.request)
 }
 
 /** Named one by one: every step comes through here. */

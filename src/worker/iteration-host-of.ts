@@ -3,11 +3,8 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import type { IterationHost } from '../engine/iteration/iteration-host.ts'
-import { jittered, pauseFor } from '../primitives/pause-for.ts'
-import type { Store } from '../store/store.ts'
+import { patiently } from './patiently.ts'
 import type { RunningStep } from './running-step.ts'
-
-const longestPauseMs = 5000
 
 export function iterationHost(
   { store, transactions }: Pick<Engine, 'store' | 'transactions'>,
@@ -22,7 +19,8 @@ export function iterationHost(
       return `stopped after ${doneNow} items`
     },
     async write(progress) {
-      const mine = await patiently(step, store, () => store.checkpoint(execution, progress))
+      // Where it should stop, the next run does the rest again.
+      const mine = (await patiently(step, store, () => store.checkpoint(execution, progress))) ?? true
       step.prove()
       return mine
     },
@@ -31,18 +29,5 @@ export function iterationHost(
       step.prove()
       return done
     },
-  }
-}
-
-/** While the database is away the step waits with it, unless it should stop: then the next run does the rest again. */
-async function patiently(step: RunningStep, store: Store, write: () => Promise<boolean>): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await write()
-    } catch (error) {
-      if (store.isLasting(error)) throw error
-      if (step.interruption !== null) return true
-      await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.signal)
-    }
   }
 }

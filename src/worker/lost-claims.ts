@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import { takeOver } from '../engine/take-over.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
-import { placeOf, type RunningSteps } from './running-steps.ts'
+import type { RunningSteps } from './running-steps.ts'
 
 export interface LostClaimsParts {
   readonly engine: Engine
@@ -24,18 +24,16 @@ export class LostClaims {
   }
 
   /**
-   * A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. No claim is under
-   * way meanwhile. Past half a lease this is left to the heartbeat, which takes over what it finds.
+   * A claim whose answer was lost may have been committed: what is ours and does not run yet runs now. Past half a lease this
+   * is left to the heartbeat, which takes over what it finds.
    */
   async adopt(workerId: string, since: number): Promise<void> {
     const { engine, running, leaseMs, perform } = this.#parts
-    const before = running.places()
-    const held = await engine.store.heldBy(workerId)
-    if (performance.now() - since > leaseMs / 2) return
-    for (const claimed of held) {
-      const place = placeOf(claimed.execution)
-      if (!before.has(place) && !running.places().has(place)) perform(claimed)
+    const look = async () => {
+      const held = await engine.store.heldBy(workerId)
+      return performance.now() - since > leaseMs / 2 ? [] : held
     }
+    await running.adopt(look, perform)
   }
 
   /** A claim or a timer whose answer was lost: the row is ours and nobody runs it. */

@@ -5,10 +5,17 @@ import type { ActiveExecution, ClaimedExecution } from '../store/records.ts'
 import type { HeldExecution } from '../store/store.ts'
 import { RunningStep, type StopReason } from './running-step.ts'
 
+/** An answer is not on the way for longer than it takes to lose so many others. */
+const mostAdopted = 10_000
+
 export class RunningSteps {
   readonly #steps = new Set<RunningStep>()
   readonly #perQueue = new Map<string, number>()
   readonly #perWorkflow = new Map<string, number>()
+  /** Claims that were taken up without their answer, which may still come. The oldest first. */
+  readonly #adopted = new Map<string, number>()
+  /** What is here since somebody began to look at what the worker holds. */
+  #met: Set<string> | null = null
   /** Why all should stop, also those that begin only now. */
   #interruption: StopReason | null = null
   #onFree: ((queue: string) => void) | null = null
@@ -46,9 +53,32 @@ export class RunningSteps {
     return new Set([...this.#steps].map(step => step.claimed.execution.id))
   }
 
-  /** A step that runs on keeps its place, so a row is known here also while the answer to its claim is on the way. */
-  places(): Set<string> {
-    return new Set([...this.#steps].map(step => placeOf(step.claimed.execution)))
+  /**
+   * Takes up what a look at the worker's rows has found and what was not here at any time since the look began: what came
+   * and ended meanwhile may be among them. The answer to its claim may still come, and is known then.
+   */
+  async adopt(look: () => Promise<readonly ClaimedExecution[]>, perform: (claimed: ClaimedExecution) => void) {
+    const met = this.ids()
+    this.#met = met
+    try {
+      for (const claimed of await look()) {
+        const { id, fence } = claimed.execution
+        if (met.has(id)) continue
+        perform(claimed)
+        this.#adopted.set(id, fence)
+      }
+    } finally {
+      this.#met = null
+    }
+    for (const id of this.#adopted.keys()) {
+      if (this.#adopted.size <= mostAdopted) break
+      this.#adopted.delete(id)
+    }
+  }
+
+  /** This very claim was taken up without its answer: whoever gets that answer need not run it. */
+  wasAdopted({ id, fence }: ActiveExecution): boolean {
+    return this.#adopted.size > 0 && this.#adopted.get(id) === fence
   }
 
   all(): readonly RunningStep[] {
@@ -58,6 +88,7 @@ export class RunningSteps {
   add(claimed: ClaimedExecution): RunningStep {
     const step = new RunningStep(claimed, this.#interruption)
     this.#steps.add(step)
+    this.#met?.add(claimed.execution.id)
     this.#count(claimed.execution.queue, 1)
     addTo(this.#perWorkflow, claimed.workflow.id, 1)
     return step
@@ -68,6 +99,7 @@ export class RunningSteps {
     this.#giveUpRoom(step)
     this.#count(step.claimed.execution.queue, -1)
     this.#count(next.execution.queue, 1)
+    this.#met?.add(next.execution.id)
     step.claimed = next
     step.interruption = this.#interruption
     step.reporting = false
@@ -154,11 +186,6 @@ function addTo(counts: Map<string, number>, key: string, by: number): void {
   const count = (counts.get(key) ?? 0) + by
   if (count === 0) counts.delete(key)
   else counts.set(key, count)
-}
-
-/** Where an execution stands: the key of its active row. */
-export function placeOf(execution: Pick<ActiveExecution, 'workflowId' | 'slot'>): string {
-  return JSON.stringify([execution.workflowId, execution.slot])
 }
 
 function stop(step: RunningStep, reason: StopReason): void {

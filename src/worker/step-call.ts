@@ -25,6 +25,7 @@ import { InvariantError } from '../errors.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import { iterationHost } from './iteration-host-of.ts'
 import type { Lease } from './lease.ts'
+import { patiently } from './patiently.ts'
 import type { RunningStep } from './running-step.ts'
 import type { Strategies } from './strategies.ts'
 
@@ -132,15 +133,30 @@ export class StepCall implements CompensationJob, ChildExecution {
   mayBegin(): boolean | Promise<boolean> {
     const { execution } = this.claimed
     if (!isCalledOnce(this.graph, execution)) return this.#noteCall(this.#holds())
-    const marked = Promise.resolve(this.#holds()).then(may => may && this.parts.engine.store.markStarted(execution))
-    return this.#noteCall(marked)
+    return this.#noteCall(Promise.resolve(this.#holds()).then(may => may && this.#mark()))
   }
 
-  /** From here on the code may be under way. */
+  /** A database that is away is no failure of a call that has not begun. */
+  async #mark(): Promise<boolean> {
+    const { store } = this.parts.engine
+    const isMine = await patiently(
+      this.#step,
+      store,
+      () => this.#isOverTime || store.markStarted(this.claimed.execution),
+    )
+    return isMine === true && !this.#isOverTime
+  }
+
+  /** Then it has been reported on, and must not be called any more. */
+  get #isOverTime(): boolean {
+    return this.#step.stopReason === 'timed out'
+  }
+
+  /** From here on the code may be under way, unless the step was given back while its mark was on its way. */
   #noteCall(may: boolean | Promise<boolean>): boolean | Promise<boolean> {
     if (typeof may !== 'boolean') return may.then(answer => this.#noteCall(answer))
-    this.#step.called = may
-    return may
+    this.#step.called = may && !this.#step.reporting
+    return this.#step.called
   }
 
   #holds(): boolean | Promise<boolean> {

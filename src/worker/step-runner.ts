@@ -101,6 +101,7 @@ export class StepRunner {
 
   /** Never rejects: work that is left behind here is found by the next heartbeats and taken over. */
   run(workerId: string, claimed: ClaimedExecution): Promise<void> {
+    if (this.#parts.running.wasAdopted(claimed.execution)) return Promise.resolve()
     const step = this.#parts.running.add(claimed)
     // Timers end what keeps others waiting, so they never stand in line.
     if (claimed.execution.kind === 'timer') return this.#perform(workerId, step)
@@ -135,7 +136,7 @@ export class StepRunner {
   async #runMarked(workerId: string, step: RunningStep): Promise<void> {
     const { execution } = step.claimed
     const begin = async () => {
-      const mine = await this.#parts.engine.store.markStarted(execution)
+      const mine = await this.#parts.engine.store.markStarted(execution, 'turn')
       return mine && this.#runStep(workerId, step, true)
     }
     const alone = isOnLastChance(step.claimed)
@@ -206,7 +207,7 @@ export class StepRunner {
     if (report === run.report) for (const error of run.errors) onError.report(error, claimed)
     if (result.kind === 'refused') return false
     for (const also of result.also) this.#begin(step, also)
-    if (result.next === null) return false
+    if (result.next === null || running.wasAdopted(result.next.execution)) return false
     running.goOn(step, result.next)
     return true
   }
@@ -296,8 +297,8 @@ export function isOnLastChance({ execution }: ClaimedExecution): boolean {
 
 /** A step that gave up because it was told to has not failed: it is given back, if it is still ours to give. */
 function reportOf(step: RunningStep, run: StepRun): StepReport {
-  if (run.report === null || (run.report.kind === 'threw' && isInterrupted(step))) return givenBack(step)
-  return run.report
+  if (run.report === null) return { kind: 'released', called: false }
+  return run.report.kind === 'threw' && isInterrupted(step) ? givenBack(step) : run.report
 }
 
 function givenBack({ called }: RunningStep): StepReport {

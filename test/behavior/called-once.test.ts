@@ -69,6 +69,16 @@ class Reconciled extends Workflow<null, Place> {
   }
 }
 
+class Hurried extends Workflow<null, Place> {
+  static {
+    this.named('hurried')
+    this.step('charge', { idempotent: false, timeout: 200 })
+  }
+  charge() {
+    return sceneOf(this).pay('charge')
+  }
+}
+
 class Throwing extends Workflow<null, Place> {
   static {
     this.named('throwing')
@@ -128,7 +138,7 @@ const afterJob = defineJob('afterJob', async ({ on }: Place) => {
 
 forEachDatabaseSideBySide('a step that is called once', database => {
   const jobs = [chargeJob, findJob, afterJob]
-  const under = useGeneva(database, { workflows: [Payment, Reconciled, Throwing, Sides, Beside], jobs })
+  const under = useGeneva(database, { workflows: [Payment, Reconciled, Hurried, Throwing, Sides, Beside], jobs })
 
   const input: Place = { on: database.name }
   const scene = scenes[database.name]
@@ -219,6 +229,65 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('paused')
     expect(calls).toEqual(['charge'])
+  })
+
+  /** Until it is told that the database is back, no mark is answered; `arrives`: they are made all the same. */
+  async function awayForMarks({ arrives = false } = {}) {
+    const store = await under.geneva.openedStore()
+    const { markStarted } = store
+    let tries = 0
+    store.markStarted = async execution => {
+      if (arrives) await markStarted.call(store, execution)
+      tries++
+      throw Object.assign(new Error('away'), { code: database.name === 'sqlite' ? 'SQLITE_BUSY' : 'ECONNRESET' })
+    }
+    const back = () => {
+      store.markStarted = markStarted
+    }
+    return { tries: () => tries, back }
+  }
+
+  it('and meets a database that is away before the call waits for it, and has not failed', async () => {
+    scene.hangs = false
+    const away = await awayForMarks()
+    const wf = await under.geneva.start(Payment, { input })
+    const worker = await under.geneva.startWorker({ poll: 20 })
+    await waitFor(() => away.tries() > 2)
+    expect(calls).toEqual([])
+    away.back()
+    await waitFor(async () => (await wf.refresh()).state === 'finished')
+    await worker.stop()
+    expect(calls).toEqual(['charge', 'receipt'])
+    expect((await wf.history()).map(({ outcome }) => outcome)).toEqual(['success', 'success'])
+  })
+
+  it.each([false, true])(
+    'and is told to stop while the database is away before the call is given back (its mark arrives: %s)',
+    async arrives => {
+      scene.hangs = false
+      const away = await awayForMarks({ arrives })
+      const wf = await under.geneva.start(Payment, { input })
+      const worker = await under.geneva.startWorker({ poll: 20 })
+      await waitFor(() => away.tries() > 0)
+      await worker.stop()
+      away.back()
+      expect(calls).toEqual([])
+      expect(await wf.currentExecutions()).toMatchObject([{ step: 'charge', attempt: 1, state: 'scheduled' }])
+      await under.runDue()
+      expect(calls).toEqual(['charge', 'receipt'])
+    },
+  )
+
+  it('and is over its time while the database is away is not called afterwards', async () => {
+    scene.hangs = false
+    const away = await awayForMarks()
+    const wf = await under.geneva.start(Hurried, { input })
+    const worker = await under.geneva.startWorker({ poll: 20 })
+    await waitFor(async () => (await wf.refresh()).state === 'paused')
+    away.back()
+    await worker.stop()
+    expect(calls).toEqual([])
+    await wf.cancel()
   })
 
   it('is called by whoever takes it over when its worker died before the call', async () => {

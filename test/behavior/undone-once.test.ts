@@ -88,4 +88,22 @@ forEachDatabaseSideBySide('a compensation that is called once', database => {
     await worker.stop()
     await expectUnknown(id)
   })
+
+  it('and meets a database that is away before the call waits for it, and is not given up', async () => {
+    hangs = false
+    const store = await under.geneva.openedStore()
+    const { markStarted } = store
+    let tries = 0
+    store.markStarted = async execution => {
+      if (++tries > 2) return markStarted.call(store, execution)
+      throw Object.assign(new Error('away'), { code: database.name === 'sqlite' ? 'SQLITE_BUSY' : 'ECONNRESET' })
+    }
+    const wf = await under.geneva.start(Trip)
+    await under.runDue()
+    store.markStarted = markStarted
+    expect(tries).toBeGreaterThan(2)
+    expect((await wf.refresh()).state).toBe('failed')
+    expect(calls).toEqual(['refund', 'leaveHotel'])
+    expect((await wf.compensations()).map(({ outcome }) => outcome)).toEqual(['compensated', 'compensated'])
+  })
 })

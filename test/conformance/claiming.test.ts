@@ -153,6 +153,8 @@ forEachDatabase('claiming', database => {
     const execution = claimed?.execution
     if (!execution) throw new Error('nothing was claimed')
     expect(await store.markStarted({ ...execution, fence: execution.fence - 1 })).toBe(false)
+    expect(await store.markStarted(execution, 'turn')).toBe(true)
+    expect((await store.activeExecutions(execution.workflowId))[0]?.startMark).toBe('turn')
     expect(await store.markStarted(execution)).toBe(true)
     expect((await store.activeExecutions(execution.workflowId))[0]?.startMark).toBe(true)
   })

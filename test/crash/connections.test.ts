@@ -4,6 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { auditEvents, auditJournal } from '../programs/harness/crash-audit.ts'
+import { TwoBranches } from '../programs/harness/load-workflows.ts'
 import type { PlainAccess } from '../programs/harness/plain-access.ts'
 import { forEachServerAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -38,6 +40,26 @@ forEachServerAtOnce('cut connections', database => {
     await world.allEnded(50_000)
     every = 0
     expect(await world.findings()).toEqual([])
+    expect(proxy.lost).toBeGreaterThan(5)
+    worker.kill('SIGTERM')
+    expect(await worker.exited).toEqual({ code: 0, signal: null })
+    await proxy.close()
+  })
+
+  it('run nothing twice in a graph either, where each step has a place of its own', slow, async () => {
+    await using world = await CrashWorld.open(database)
+    let every = 3
+    const proxy = await startLossyProxy(world.url, () => every)
+    const graphs = Array.from({ length: 40 }, () => ({}))
+    await world.geneva.startMany(TwoBranches, graphs)
+    const options = { lease: '20s', heartbeat: 100, poll: 5, concurrency: 20 } as const
+    const worker = await world.worker({ url: proxy.url, journalUrl: world.url, options, bodyMs: [50, 300] })
+    await world.allEnded(50_000)
+    every = 0
+    const rows = await world.rows()
+    expect([...auditJournal(rows), ...auditEvents(rows)]).toEqual([])
+    expect((await world.geneva.doctor()).findings).toEqual([])
+    expect(rows.history.filter(row => row.outcome === 'success')).toHaveLength(graphs.length * 5)
     expect(proxy.lost).toBeGreaterThan(5)
     worker.kill('SIGTERM')
     expect(await worker.exited).toEqual({ code: 0, signal: null })

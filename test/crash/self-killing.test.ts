@@ -1,14 +1,16 @@
 /** A step that ends its own process: it is given up after three crashes, and its neighbours are spared. */
 import { expect, it } from 'vitest'
-import { FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
+import { EarlyKiller, FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
 import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { CrashWorld, shortLease } from './crash-world.ts'
 
 const neighbours = 8
+/** Each crash costs a lease and a new process. */
+const slow = { timeout: 120_000 }
 
 forEachDatabaseAtOnce('a step that kills its process', database => {
-  it('is given up after three crashes, while what was claimed with it finishes', { timeout: 60_000 }, async () => {
+  it('is given up after three crashes, while what was claimed with it finishes', slow, async () => {
     await using world = await CrashWorld.open(database)
     const killer = await world.geneva.start(Killer)
     await world.startLoad(neighbours)
@@ -44,5 +46,30 @@ forEachDatabaseAtOnce('a step that kills its process', database => {
     expect(suffered.length).toBeGreaterThan(0)
     expect(journal.filter(entry => entry.tooLate)).toEqual([])
     expect(await world.geneva.doctor()).toMatchObject({ findings: [], workflows: neighbours + 1 })
+  })
+  it('before a call that is made once is given up as well, and was never called', slow, async () => {
+    await using world = await CrashWorld.open(database)
+    const killer = await world.geneva.start(EarlyKiller)
+    await world.startLoad(neighbours)
+    let crashes = 0
+    for (; (await killer.refresh()).state !== 'dlq'; crashes++) {
+      expect(crashes).toBeLessThan(5)
+      const worker = await world.worker({ options: { ...shortLease, lease: 1500 }, bodyMs: [5, 20] })
+      const givenUp = waitFor(async () => (await killer.refresh()).state === 'dlq', 20_000)
+      await Promise.race([worker.exited, givenUp])
+      if (killer.state === 'dlq') break
+      expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' })
+    }
+    expect(crashes).toBe(3)
+    expect((await killer.history()).map(row => [row.attempt, row.outcome, row.error?.className])).toEqual([
+      [1, 'dead_lettered', 'CrashLimitError'],
+      [2, null, undefined],
+    ])
+    expect(await world.geneva.deadLetters()).toMatchObject([{ step: 'shoot', attempt: 1, reason: 'crash_limit' }])
+    await waitFor(async () => (await world.geneva.list(FiveSteps, { state: 'active' })).items.length === 0)
+    expect((await world.geneva.list(FiveSteps, { state: 'finished' })).items).toHaveLength(neighbours)
+    const { journal } = await world.rows()
+    expect(journal.filter(entry => entry.step === 'shoot')).toEqual([])
+    expect((await world.geneva.doctor()).findings).toEqual([])
   })
 })

@@ -2,13 +2,13 @@
  * Claiming: the due rows that a worker has code for, in order of their sort key, many in one transaction. A claim
  * never waits for a row that another process holds, and it never locks a workflow.
  */
-import type { ActiveExecution, ClaimedExecution } from '../records.ts'
+import type { ActiveExecution, ClaimedExecution, StartMark } from '../records.ts'
 import type { ClaimRequest, ClaimSource } from '../store.ts'
 import { highestPriority } from './aging.ts'
 import { beginning, type ClaimFloors, type Look } from './claim-floors.ts'
 import { claimLimited } from './claim-limited.ts'
 import type { SqlContext } from './context.ts'
-import { int } from './decode.ts'
+import { callMark, int, turnMark } from './decode.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { claimTries, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
@@ -70,9 +70,13 @@ function lockDue(context: SqlContext, request: ClaimRequest, floor: number): Sql
 }
 
 /** True while the claim is still ours. */
-export async function markStarted(context: SqlContext, execution: ActiveExecution): Promise<boolean> {
+export async function markStarted(
+  context: SqlContext,
+  execution: ActiveExecution,
+  mark: Exclude<StartMark, false>,
+): Promise<boolean> {
   const touched = await context.write(
-    sql`update ${context.tables.active} set start_mark = 1 where workflow_id = ${context.id(execution.workflowId)}
+    sql`update ${context.tables.active} set start_mark = ${mark === 'turn' ? turnMark : callMark} where workflow_id = ${context.id(execution.workflowId)}
       and slot = ${execution.slot} and id = ${context.id(execution.id)} and owner = ${execution.owner}
       and fence = ${execution.fence} and state = 'in_progress'`,
   )

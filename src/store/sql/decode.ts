@@ -11,12 +11,22 @@ import type {
   EventRecord,
   HeroKey,
   Progress,
+  StartMark,
   WorkflowRecord,
 } from '../records.ts'
 import type { Row } from './dialect.ts'
 
+/** How marks are stored. Code that knows of the first alone takes the second for none, and does no harm by that. */
+export const callMark = 1
+export const turnMark = 2
+
 export function text(row: Row, column: string): string {
   return String(row[column])
+}
+
+export function startMark(row: Row): StartMark {
+  const mark = int(row, 'start_mark')
+  return mark === turnMark ? 'turn' : mark === callMark
 }
 
 export function optionalText(row: Row, column: string): string | null {
@@ -105,7 +115,7 @@ export function activeExecution(row: Row): ActiveExecution {
     fence: int(row, 'fence'),
     failures: int(row, 'failures'),
     crashes: int(row, 'crashes'),
-    startMark: int(row, 'start_mark') === 1,
+    startMark: startMark(row),
     heldFrom: optionalText(row, 'held_from') as ActiveExecution['heldFrom'],
     progress: progress(row),
     input: json(row, 'a_input'),

@@ -5,7 +5,7 @@
 import type { ActiveExecution } from '../records.ts'
 import type { ChangeTarget } from '../store.ts'
 import type { SqlContext } from './context.ts'
-import { int, optionalText, text } from './decode.ts'
+import { int, optionalText, startMark, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { type Sql, sql } from './sql.ts'
@@ -62,8 +62,8 @@ export class HeldRows {
 /** Whoever holds a row is told through it to stop; the mark is its own. */
 function asItStands(held: ActiveExecution, row: Row): ActiveExecution {
   const heldFrom = optionalText(row, 'held_from') as ActiveExecution['heldFrom']
-  const startMark = int(row, 'start_mark') === 1
-  return heldFrom === held.heldFrom && startMark === held.startMark ? held : { ...held, heldFrom, startMark }
+  const mark = startMark(row)
+  return heldFrom === held.heldFrom && mark === held.startMark ? held : { ...held, heldFrom, startMark: mark }
 }
 
 function keyOf(workflowId: string, slot: string): string {

@@ -6,7 +6,7 @@ import type { AssumedFacts, WorkflowChange } from '../change.ts'
 import type { DatabaseOptions } from '../database-options.ts'
 import type { EventObserver, EventRead, NumberWindow } from '../event-store.ts'
 import type { Hints } from '../hints.ts'
-import type { ActiveExecution, HeroKey, ParentKey, Progress, WorkerRecord } from '../records.ts'
+import type { ActiveExecution, HeroKey, ParentKey, Progress, StartMark, WorkerRecord } from '../records.ts'
 import type { Rounds } from '../rounds.ts'
 import type {
   AssumedCall,
@@ -149,8 +149,8 @@ export class SqlStore implements Store {
   isTransient(error: unknown) {
     return isTransient(this.#context.dialect, error)
   }
-  markStarted(execution: ActiveExecution) {
-    return markStarted(this.#context, execution)
+  markStarted(execution: ActiveExecution, mark: Exclude<StartMark, false> = true) {
+    return markStarted(this.#context, execution, mark)
   }
   changeAssumed(facts: readonly AssumedFacts[], changes: readonly WorkflowChange[], call: AssumedCall) {
     return changeAssumed(this.#context, facts, changes, call)

@@ -136,6 +136,7 @@ const moveColumns: Columns<RowMove & Key> = {
   completed_iterations: ['int', move => move.progress?.completedIterations ?? null],
   total_iterations: ['int', move => move.progress?.total ?? null],
   runs: ['int', move => move.progress?.runs ?? null],
+  crashes: ['int', move => move.crashes ?? null],
 }
 
 /** The row stays what it is. One that was never begun, or is released, counts as not started. */
@@ -161,7 +162,7 @@ export function moveActive(context: SqlContext, moves: readonly (RowMove & Key)[
       ['total_iterations', ifMoved('total_iterations')],
       ['runs', ifMoved('runs')],
       // Whoever brings progress has not crashed.
-      ['crashes', raw('case when r.moved = 1 then 0 else a.crashes end')],
+      ['crashes', raw('case when r.moved = 1 then 0 else coalesce(r.crashes, a.crashes) end')],
     ],
   )
 }

@@ -57,6 +57,32 @@ export class FiveSteps extends Workflow {
 
 export const stepsOfLoad = ['reserve', 'charge', 'pack', 'ship', 'close'] as const
 
+/** The same as a graph: two branches that begin together, and what waits for both. */
+export class TwoBranches extends Workflow {
+  static {
+    this.task('order')
+    this.task('pick', { dependsOn: 'order' })
+    this.task('wrap', { dependsOn: 'pick' })
+    this.task('bill', { dependsOn: 'order' })
+    this.task('send', { dependsOn: ['wrap', 'bill'] })
+  }
+  async order() {
+    await work(this)
+  }
+  async pick() {
+    await work(this)
+  }
+  async wrap() {
+    await work(this)
+  }
+  async bill() {
+    await work(this)
+  }
+  async send() {
+    await work(this)
+  }
+}
+
 /** One step that takes as long as it is told, and tells when it begins and what its signal says at the end. */
 export class LongStep extends Workflow<null, { ms: number; onAbort: 'throw' | 'ignore' }> {
   static {
@@ -97,6 +123,22 @@ export class Killer extends Workflow {
   }
 }
 
+/** A step that is called once and never gets that far: what is asked before its call ends the process. */
+export class EarlyKiller extends Workflow {
+  static {
+    this.step('shoot', {
+      idempotent: false,
+      if: () => {
+        process.kill(process.pid, 'SIGKILL')
+        return pause(60_000, true)
+      },
+    })
+  }
+  async shoot() {
+    await around.begin(this)
+  }
+}
+
 /** A step that keeps the event loop from turning, as a long computation does. */
 export class Blocker extends Workflow<null, { ms: number }> {
   static {
@@ -131,4 +173,4 @@ export function beatEvery(everyMs: number): Schedule {
   })
 }
 
-export const loadWorkflows = [FiveSteps, LongStep, Killer, Blocker, Beat] as const
+export const loadWorkflows = [FiveSteps, TwoBranches, LongStep, Killer, EarlyKiller, Blocker, Beat] as const

@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { crashesAfter } from '../../../src/engine/crash-limit.ts'
 import { decideStopTimer, decideTakeover } from '../../../src/engine/decide-recovery.ts'
+import type { StepReport } from '../../../src/engine/step-report.ts'
 import type { WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
-import { chain, decided, diamond, facts, graphOf, halfway, planFor, row, stopTimer, threw } from './facts.ts'
+import { chain, decided, diamond, facts, finished, graphOf, halfway, planFor, row, stopTimer, threw } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
 const graph = chain('a', 'b')
@@ -125,6 +126,59 @@ describe('a takeover in a graph', () => {
   })
 })
 
+describe('a takeover of a step that is called once', () => {
+  const once = (more: Partial<ActiveExecution>, reconciles = false) => {
+    const called = graphOf({ a: '', b: 'a' }, { a: { once: { reconciles } } })
+    const lost = row(more)
+    return decided(facts({ active: [lost] }), draft => decideTakeover(draft, lost, planFor(called)))
+  }
+
+  it('before its call lets the same attempt go on, and counts the crash once at most while nothing says that its turn had come', () => {
+    expect(once({ crashes: 0 }).moves).toMatchObject([{ state: 'scheduled', fence: 6, crashes: 1 }])
+    expect(once({ crashes: 1 }).moves).toMatchObject([{ state: 'scheduled', crashes: 1 }])
+    expect(once({ crashes: 1, startMark: 'turn' }).moves).toMatchObject([{ state: 'scheduled', crashes: 2 }])
+    expect(once({ crashes: 1, startMark: 'turn' }).endings).toEqual([])
+  })
+
+  it('gives it up at the third crash in a row before its call', () => {
+    const change = once({ crashes: 2, startMark: 'turn' })
+    expect(change.endings).toMatchObject([{ outcome: 'dead_lettered', error: { className: 'CrashLimitError' } }])
+    expect(change.letters.opened).toMatchObject([{ node: 'a', reason: 'crash_limit' }])
+    expect(change.replacements).toMatchObject([{ node: 'a', attempt: 2, state: 'paused', crashes: 0 }])
+    expect(change.update).toMatchObject({ state: 'dlq' })
+  })
+
+  it('in its call leaves it to a person, whether its turn was marked before or not', () => {
+    const change = once({ crashes: 1, startMark: true })
+    expect(change.endings).toMatchObject([{ outcome: 'unknown', reason: 'worker worker was lost in mid-call' }])
+    expect(change.update).toMatchObject({ state: 'paused' })
+  })
+
+  it('in its call asks whether it happened, but not again and again where each call ends the process', () => {
+    const asked = once({ crashes: 1, startMark: true }, true)
+    expect(asked.replacements).toMatchObject([{ node: 'a', attempt: 2, state: 'scheduled', crashes: 2 }])
+    const last = once({ crashes: 2, startMark: true }, true)
+    expect(last.endings).toMatchObject([{ outcome: 'unknown' }])
+    expect(last.update).toMatchObject({ state: 'paused' })
+  })
+})
+
+describe('a step that is called once and whose worker shuts down', () => {
+  const called = graphOf({ a: '', b: 'a' }, { a: { once: { reconciles: false } } })
+  const givenBack = (startMark: ActiveExecution['startMark'], report: StepReport = { kind: 'released' }) => {
+    const running = row({ crashes: 1, startMark })
+    return finished(facts({ active: [running] }), running, report, { plan: planFor(called) }).change
+  }
+
+  it('is given back before its call, also when its turn had come or its worker knows that nothing was called', () => {
+    for (const change of [givenBack(false), givenBack('turn'), givenBack(true, { kind: 'released', called: false })]) {
+      expect(change.moves).toMatchObject([{ state: 'scheduled' }])
+      expect(change.endings).toEqual([])
+    }
+    expect(givenBack(true).endings).toMatchObject([{ outcome: 'unknown' }])
+  })
+})
+
 describe('the crashes of a step', () => {
   it.each([
     [0, false, 1],
@@ -133,7 +187,8 @@ describe('the crashes of a step', () => {
     [0, true, 1],
     [1, true, 2],
     [2, true, 3],
-  ])('after %i and with a start mark %s are %i', (crashes, startMark, after) => {
+    [1, 'turn', 2],
+  ] as const)('after %i and with a start mark %s are %i', (crashes, startMark, after) => {
     expect(crashesAfter({ crashes, startMark })).toBe(after)
   })
 })

@@ -1,0 +1,77 @@
+/** Reports that are made again after a group was rejected: what the first try has recorded is recognised. */
+import { expect, it } from 'vitest'
+import type { Course } from '../../../src/engine/courses.ts'
+import type { Engine } from '../../../src/engine/engine.ts'
+import { IdReserve } from '../../../src/engine/id-pool.ts'
+import type { AssumedFacts, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
+import type { ActiveExecution, WorkflowRecord } from '../../../src/store/records.ts'
+import { Finisher, type Report } from '../../../src/worker/finisher.ts'
+import { chain, completed, facts, row, threw } from '../engine/facts.ts'
+
+const { workflow } = facts({})
+const good: WorkflowRecord = { ...workflow, id: '1' }
+const poisonous: WorkflowRecord = { ...workflow, id: '2' }
+const graph = chain('a', 'b')
+
+function reportOn(of: WorkflowRecord, report: Report['report']): Report {
+  const execution = row({ workflowId: of.id, id: `a of ${of.id}` })
+  const runOn = { serves: () => true, revision: 0 }
+  return { claimed: { workflow: of, execution, input: null }, report, progress: null, emitted: [], runOn }
+}
+
+/** A database that records what is known without a look, and never takes what is about the poisonous workflow. */
+class PickyStore {
+  readonly written: WorkflowChange[] = []
+  readonly looks: (readonly { readonly workflowId: string; readonly repeated?: boolean }[])[] = []
+
+  readonly isLasting = () => true
+
+  readonly changeAssumed = async (_: readonly AssumedFacts[], changes: readonly WorkflowChange[]) => {
+    // The claim does not hold any more.
+    if (this.written.length > 0) return null
+    this.written.push(...changes)
+    return 77
+  }
+
+  readonly change = async (
+    targets: readonly { readonly workflowId: string; readonly repeated?: boolean }[],
+    decide: (facts: WorkflowFacts, revision: number | null) => WorkflowChange | null,
+  ) => {
+    this.looks.push(targets)
+    if (targets.some(({ workflowId }) => workflowId === poisonous.id)) throw new Error('The value does not fit.')
+    return targets.flatMap(target => decide(this.#factsOf(target), 0) ?? [])
+  }
+
+  #factsOf({ repeated = false }: { readonly repeated?: boolean }): WorkflowFacts {
+    const active = this.written.flatMap(({ replacements }) => replacements) as unknown as ActiveExecution[]
+    const endedBy = new Map(repeated ? [[`a of ${good.id}`, 'worker']] : [])
+    return { ...facts({ active }), workflow: good, endedBy }
+  }
+}
+
+it('a report that was recorded goes on with what it has begun, where another of its group is never taken', async () => {
+  const store = new PickyStore()
+  const ids = new IdReserve({
+    takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)),
+  })
+  const course = (of: WorkflowRecord): Course => {
+    return { graph, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow: of }
+  }
+  const courses = new Map([good, poisonous].map(of => [of.id, course(of)]))
+  const ends = { noteAll: () => {} }
+  const engine = { ids, courses: { of: async () => courses }, ends, store } as unknown as Engine
+  const finisher = new Finisher(engine)
+  const [recorded, rejected] = await Promise.allSettled([
+    finisher.finish('worker', reportOn(good, completed)),
+    finisher.finish('worker', reportOn(poisonous, threw({ action: 'pause' }))),
+  ])
+  expect(rejected).toMatchObject({ status: 'rejected', reason: { message: 'The value does not fit.' } })
+  const [begun] = store.written[0]?.replacements ?? []
+  expect(recorded).toMatchObject({
+    status: 'fulfilled',
+    value: { kind: 'recorded', next: { execution: { node: 'b', id: begun?.id } } },
+  })
+  // Made again once, with the word that it may have been recorded, and not written a second time.
+  expect(store.written).toHaveLength(1)
+  expect(store.looks[1]).toMatchObject([{ workflowId: good.id, repeated: true }])
+})

@@ -1,0 +1,66 @@
+/** What a worker takes up of the rows that are its own, when the answer to a claim was lost. */
+import { expect, it } from 'vitest'
+import type { Engine } from '../../../src/engine/engine.ts'
+import type { ClaimedExecution } from '../../../src/store/records.ts'
+import { ErrorListener } from '../../../src/worker/error-listener.ts'
+import { LostClaims } from '../../../src/worker/lost-claims.ts'
+import { RunningSteps } from '../../../src/worker/running-steps.ts'
+import { facts, row } from '../engine/facts.ts'
+
+const claimed = (id: string, fence = 1): ClaimedExecution => ({
+  execution: row({ id, slot: id, workflowId: '7', fence }),
+  workflow: facts({}).workflow,
+  input: null,
+})
+
+/** A worker that finds `held` to be its own; `meanwhile` happens before it has read that. */
+function lookAt(held: readonly ClaimedExecution[], leaseMs = 60_000) {
+  const running = new RunningSteps()
+  const performed: string[] = []
+  const perform = (item: ClaimedExecution) => {
+    performed.push(item.execution.id)
+    running.add(item)
+  }
+  let meanwhile = () => {}
+  const heldBy = async () => {
+    meanwhile()
+    return held
+  }
+  const engine = { store: { heldBy } } as unknown as Engine
+  const lost = new LostClaims({ engine, running, leaseMs, perform, onError: new ErrorListener(() => {}) })
+  const adopt = async (happens = () => {}) => {
+    meanwhile = happens
+    await lost.adopt('worker', performance.now())
+    return performed
+  }
+  return { running, adopt }
+}
+
+it('runs what is its own and not here', async () => {
+  const { running, adopt } = lookAt([claimed('a'), claimed('b')])
+  running.add(claimed('a'))
+  expect(await adopt()).toEqual(['b'])
+})
+
+it('leaves alone what has come and ended while it looked', async () => {
+  const { running, adopt } = lookAt([claimed('started'), claimed('next')])
+  const before = running.add(claimed('before'))
+  const performed = await adopt(() => {
+    running.remove(running.add(claimed('started')))
+    running.goOn(before, claimed('next'))
+    running.remove(before)
+  })
+  expect(performed).toEqual([])
+})
+
+it('knows the answer to a claim that it has taken up, however late it comes, and no later claim of the same row', async () => {
+  const { running, adopt } = lookAt([claimed('a')])
+  await adopt()
+  expect(running.wasAdopted(claimed('a').execution)).toBe(true)
+  expect(running.wasAdopted(claimed('a', 2).execution)).toBe(false)
+  expect(running.wasAdopted(claimed('b').execution)).toBe(false)
+})
+
+it('leaves everything to the heartbeat when half a lease is over', async () => {
+  expect(await lookAt([claimed('a')], 0).adopt()).toEqual([])
+})

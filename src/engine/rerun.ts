@@ -155,6 +155,7 @@ function take(
   const node = currentName(plan, row.node)
   const known = plan.graph.find(node)
   const parents = known === null ? [] : parentsOf(draft, plan, known)
+  const why = `taken over from workflow ${from}`
   draft.insertEnded(
     {
       ...row,
@@ -175,6 +176,7 @@ function take(
     },
     row.state,
     row.outcome,
-    { output, reason: `taken over from workflow ${from}` },
+    // The branches of a condition go by its answer, which is its reason.
+    { output, reason: known?.kind === 'condition' ? row.reason : why, eventReason: why },
   )
 }

@@ -244,4 +244,34 @@ forEachDatabase('a workflow with branches', database => {
     expect(calls.at(-1)).toBe('choose')
     expect(calls).not.toContain('c')
   })
+
+  it('that is run again from inside a branch runs that branch, by what its condition had answered', async () => {
+    const old = await under.geneva.start(SmartOrder, { input: { stock: 0 } })
+    await under.runDue()
+    calls.length = 0
+    const wf = await under.geneva.rerun(old.id, { from: 'restock' })
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls.toSorted()).toEqual(['invoice', 'notify', 'pack', 'pay', 'restock', 'ship'])
+    calls.length = 0
+    const nested = await under.geneva.rerun(wf.id, { from: 'ship' })
+    await under.runDue()
+    expect((await nested.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['ship', 'notify'])
+    expect(await statesOf(nested.id)).toMatchObject({ download: 'not_taken', ship: 'completed' })
+    expect(await nested.output('isDigital')).toBe(false)
+    expect(await nested.verifyHistory()).toBeNull()
+  })
+
+  it('says of a condition that a rerun has taken over where it comes from', async () => {
+    const old = await under.geneva.start(SmartOrder, { input: { stock: 1 } })
+    await under.runDue()
+    const wf = await under.geneva.rerun(old.id, { from: 'notify' })
+    const told: (string | null)[] = []
+    const asked = { workflow: wf.id, types: ['step.completed'] as const, follow: false }
+    for await (const event of under.geneva.events(asked)) if (event.step === 'inStock') told.push(event.reason)
+    expect(told).toEqual([`taken over from workflow ${old.id}`])
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+  })
 })

@@ -1,6 +1,6 @@
 /** Branches of a class: conditions, forks and joins run only what was taken, and a rollback undoes only that. */
 import { beforeEach, expect, it } from 'vitest'
-import { type Compensation, Workflow } from '../../src/index.ts'
+import { type Compensation, InvalidArgumentError, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -273,5 +273,36 @@ forEachDatabase('a workflow with branches', database => {
     expect(told).toEqual([`taken over from workflow ${old.id}`])
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
+  })
+
+  it('takes the branch that a person answers for its condition', async () => {
+    for (const [answer, taken] of [
+      [false, ['restock']],
+      [true, []],
+    ] as const) {
+      calls.length = 0
+      const wf = await under.geneva.start(SmartOrder, { input: { stock: 1, digital: true } })
+      await wf.resolve('validate')
+      await expect(wf.resolve('inStock', { reason: 'counted' })).rejects.toThrow(InvalidArgumentError)
+      await wf.resolve('inStock', { output: answer, reason: 'counted' })
+      await under.runDue()
+      expect((await wf.refresh()).state).toBe('finished')
+      expect(calls.toSorted()).toEqual(['download', 'invoice', 'notify', 'pay', ...taken])
+      expect(await wf.output('inStock')).toBe(answer)
+    }
+  })
+
+  it('that many are asked for refuses an answer that is none, and the others are resolved', async () => {
+    const [asked, other] = await under.geneva.startMany(SmartOrder, [{ input: { stock: 1 } }, { input: { stock: 1 } }])
+    if (!asked || !other) throw new Error('They were not started.')
+    await asked.resolve('validate')
+    await other.resolve('validate')
+    await other.resolve('inStock', { output: true })
+    const none = await under.geneva.all({ workflow: SmartOrder }).resolve({ step: 'inStock', output: 7 })
+    expect(none).toMatchObject({ found: 2, changed: 0 })
+    expect(none.refused.find(({ id }) => id === asked.id)?.message).toContain('`true` or `false`')
+    const all = await under.geneva.all({ workflow: SmartOrder }).resolve({ step: 'inStock', output: true })
+    expect(all).toMatchObject({ found: 2, changed: 1 })
+    await under.runDue()
   })
 })

@@ -96,9 +96,17 @@ function takenOver(graph: Graph, history: readonly EndedExecution[], from: reado
     const known = latest.get(row.node)
     if (row.kind === 'forward' && (!known || known.attempt < row.attempt)) latest.set(row.node, row)
   }
-  return [...latest.values()]
-    .filter(row => isSatisfied(row) && stands(graph, row.node, again))
-    .toSorted((a, b) => a.ordinal - b.ordinal)
+  const standing = [...latest.values()].filter(row => isSatisfied(row) && stands(graph, row.node, again))
+  return withoutLoneItems(graph, standing).toSorted((a, b) => a.ordinal - b.ordinal)
+}
+
+/** An `each` node that is not taken over asks for its items again, and runs them all. */
+function withoutLoneItems(graph: Graph, rows: readonly EndedExecution[]): EndedExecution[] {
+  const names = new Set(rows.map(row => currentName(graph, row.node)))
+  return rows.filter(row => {
+    const each = graph.eachOf(currentName(graph, row.node))
+    return each === null || names.has(each.id)
+  })
 }
 
 function stands(graph: Graph, node: string, again: ReadonlySet<string>): boolean {

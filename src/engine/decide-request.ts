@@ -7,7 +7,7 @@ import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, EndingDetails, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, closeAllLetters, goOnFromLetters, letGo } from './dead-letters.ts'
+import { cancelFromLetters, closeStepLetters, goOnFromLetters, letGo } from './dead-letters.ts'
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { endIfOver } from './end-if-over.ts'
@@ -53,7 +53,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
   if (draft.workflow.pauseCause === 'finishing') {
     // A step had declared it finished while it was held.
-    closeAllLetters(draft, request)
+    closeStepLetters(draft, request)
     draft.moveWorkflow('ready', request)
     finishWorkflow(draft, plan)
     return
@@ -99,7 +99,7 @@ function cancelRollback(draft: ChangeDraft, rollback: Rollback | null, { by, rea
 /** At once, whatever runs: nothing is undone, and nothing is waited for. */
 export function decideAbort(draft: ChangeDraft, request: Request, plan: Plan): void {
   if (isEnd(draft.state)) throw refusal(draft.facts, 'abort', 'It has ended.')
-  closeAllLetters(draft, request)
+  closeStepLetters(draft, request)
   abortWorkflow(draft, request, plan)
 }
 

@@ -290,7 +290,14 @@ async function changeOne(
 async function inTurns(ids: readonly string[], act: (id: string) => Promise<void>): Promise<void> {
   const left = [...ids]
   const work = async () => {
-    for (let id = left.shift(); id !== undefined; id = left.shift()) await act(id)
+    try {
+      for (let id = left.shift(); id !== undefined; id = left.shift()) await act(id)
+    } catch (error) {
+      left.length = 0
+      throw error
+    }
   }
-  await Promise.all(Array.from({ length: width }, work))
+  const ends = await Promise.allSettled(Array.from({ length: width }, work))
+  const broken = ends.find(end => end.status === 'rejected')
+  if (broken !== undefined) throw broken.reason
 }

@@ -167,4 +167,13 @@ forEachDatabase('a request to many workflows', database => {
     expect(await under.geneva.all({ workflow: Other }).cancel()).toMatchObject({ refused: [] })
     expect(await left()).toBe(0)
   })
+
+  it('by names and ids finds them without their classes, and ends them at once', async () => {
+    const payments = await start(1, 2)
+    const other = await under.geneva.start(Other)
+    const report = await under.geneva.all({ where: { type: 'Payment', tag: 'batch' } }).abort({ by: 'ann' })
+    expect(report).toEqual({ found: 2, changed: 2, refused: [] })
+    expect(await states(payments)).toEqual(['aborted', 'aborted'])
+    expect((await other.refresh()).state).toBe('ready')
+  })
 })

@@ -4,7 +4,7 @@
 
 export type { Bulk, BulkFilter, BulkOptions, BulkReport } from './client/bulk.ts'
 export type { GenevaOptions } from './client/connection.ts'
-export type { DeadLetter, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
+export type { DeadLetter, DeadLetterDetail, DeadLetterOptions, DiscardOptions } from './client/dead-letters-list.ts'
 export type { Execution, WorkflowEvent } from './client/execution.ts'
 export type { ExecutionsOfOptions, ExecutionsOptions, ListedExecution } from './client/executions-list.ts'
 export type { ExplainFilter } from './client/explain-many.ts'

@@ -279,8 +279,8 @@ async function changeOne(
     await act()
     report.changed++
   } catch (error) {
-    // It has moved on since it was found, or was removed. Anything else concerns all of them.
-    const codes = ['INVALID_STATE', 'WORKFLOW_NOT_FOUND', 'LETTER_NOT_FOUND'] as const
+    // It has moved on since it was found, was removed, or cannot take what is given. Anything else concerns all of them.
+    const codes = ['INVALID_STATE', 'WORKFLOW_NOT_FOUND', 'LETTER_NOT_FOUND', 'INVALID_ARGUMENT'] as const
     if (!codes.some(code => isGenevaError(error, code))) throw error
     if (report.refused.length < maxRefused) report.refused.push({ id, message: (error as Error).message })
   }
@@ -290,7 +290,14 @@ async function changeOne(
 async function inTurns(ids: readonly string[], act: (id: string) => Promise<void>): Promise<void> {
   const left = [...ids]
   const work = async () => {
-    for (let id = left.shift(); id !== undefined; id = left.shift()) await act(id)
+    try {
+      for (let id = left.shift(); id !== undefined; id = left.shift()) await act(id)
+    } catch (error) {
+      left.length = 0
+      throw error
+    }
   }
-  await Promise.all(Array.from({ length: width }, work))
+  const ends = await Promise.allSettled(Array.from({ length: width }, work))
+  const broken = ends.find(end => end.status === 'rejected')
+  if (broken !== undefined) throw broken.reason
 }

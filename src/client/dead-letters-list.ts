@@ -1,8 +1,10 @@
 /** Dead letters as people see them: work that was given up, with why, and what became of it. */
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { typesOf } from '../engine/courses.ts'
+import { givenIn } from '../engine/stored-input.ts'
 import { InvalidArgumentError } from '../errors.ts'
 import type { ErrorRecord } from '../primitives/describe-error.ts'
+import { decodeValue } from '../primitives/json-codec.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
 import { toDate, toOptionalDate } from '../primitives/to-date.ts'
 import type { LetterReason, LetterRecord, LetterState } from '../store/records.ts'
@@ -29,6 +31,15 @@ export interface DeadLetter {
   readonly handledAt: Date | null
   readonly handledBy: string | null
   readonly handledReason: string | null
+}
+
+/** One letter that was asked for by its id. */
+export interface DeadLetterDetail extends DeadLetter {
+  /**
+   * What its execution worked on: the item of an `each` node, or what it was requeued with; `undefined` where that was what its
+   * workflow or its node says, and for compensations.
+   */
+  readonly input: unknown
 }
 
 export interface DeadLetterOptions {
@@ -81,7 +92,12 @@ export async function listDeadLetters(
   return letters.map(deadLetterFrom)
 }
 
-export function deadLetterFrom({ node, nodeName, kind, ...letter }: LetterRecord): DeadLetter {
+export async function deadLetterDetail(store: Store, letter: LetterRecord): Promise<DeadLetterDetail> {
+  const ended = await store.findEnded(letter.executionId)
+  return { ...deadLetterFrom(letter), input: decodeValue(givenIn(ended?.input ?? null)) }
+}
+
+function deadLetterFrom({ node, nodeName, kind, ...letter }: LetterRecord): DeadLetter {
   return {
     ...letter,
     step: nodeName ?? node,

@@ -390,8 +390,8 @@ export class Geneva extends Steering {
     const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()
-    const { maxOutputBytes, retention, telemetry: watch, database } = this.#connection
-    const shared = { engine, ticks, maxOutputBytes, retention, watch, database }
+    const { maxInputBytes, maxOutputBytes, retention, telemetry: watch, database } = this.#connection
+    const shared = { engine, ticks, maxInputBytes, maxOutputBytes, retention, watch, database }
     const worker = new Worker({ ...shared, settings, onError: this.#onError })
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))

@@ -7,9 +7,10 @@ import type { Engine } from '../engine/engine.ts'
 import { previewRollback, type RollbackStep } from '../engine/preview-rollback.ts'
 import {
   type DeadLetter,
+  type DeadLetterDetail,
   type DeadLetterOptions,
   type DiscardOptions,
-  deadLetterFrom,
+  deadLetterDetail,
   listDeadLetters,
 } from './dead-letters-list.ts'
 import {
@@ -96,9 +97,10 @@ export abstract class Steering {
     return listDeadLetters(engine.store, definition, typeof first === 'function' ? second : first)
   }
 
-  /** One dead letter, open or handled. Throws `LetterNotFoundError`. */
-  async deadLetter(id: string): Promise<DeadLetter> {
-    return deadLetterFrom(await (await this.engine()).findLetter(id))
+  /** One dead letter, open or handled, with what its execution worked on. Throws `LetterNotFoundError`. */
+  async deadLetter(id: string): Promise<DeadLetterDetail> {
+    const engine = await this.engine()
+    return deadLetterDetail(engine.store, await engine.findLetter(id))
   }
 
   /** Lets the work of a dead letter go on, as it is or with another input, and everything that was held with it. */

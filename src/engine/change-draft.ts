@@ -142,17 +142,17 @@ export class ChangeDraft {
     this.#live.forget(row)
     const timer = row.state === 'waiting' ? this.waitTimerOf(row) : null
     if (timer !== null) this.dropTimer(timer.slot)
-    this.#record(row, row.state, endingOf(row, state, outcome, details), details.by)
+    this.#record(row, row.state, endingOf(row, state, outcome, details), details)
   }
 
   /** A new attempt that is over as soon as it exists: a failed step that a person skips. */
   insertEnded(row: EndingRow, state: EndedState, outcome: Outcome, details: EndingDetails = {}): void {
     checkExecutionTransition(row.id, 'new', state)
-    this.#record(row, null, endingOf(row, state, outcome, details), details.by)
+    this.#record(row, null, endingOf(row, state, outcome, details), details)
   }
 
-  #record(row: EndingRow, from: string | null, ending: Ending, by: string | null = null): void {
-    const { state, outcome, reason, error } = ending
+  #record(row: EndingRow, from: string | null, ending: Ending, { by = null, eventReason }: EndingDetails): void {
+    const { state, outcome, error } = ending
     this.#endings.push(ending)
     if (row.kind === 'forward') this.#ended.set(row.node, latestFrom(ending))
     const payload = errorFacts(error)
@@ -160,7 +160,7 @@ export class ChangeDraft {
       from,
       to: state,
       by,
-      reason,
+      reason: eventReason === undefined ? ending.reason : eventReason,
       outcome,
       since: row.startedAt,
       payload,

@@ -77,20 +77,21 @@ export function discardLetter(draft: ChangeDraft, letterId: string, request: Req
   draft.closeLetter(openLetter(draft, letterId, 'discard'), 'discarded', request)
 }
 
-/** With the end of a workflow nothing is left to be handled. */
-export function closeAllLetters(draft: ChangeDraft, request: Request): void {
-  for (const letter of draft.letters()) draft.closeLetter(letter, 'discarded', request)
+/** With the end of a workflow none of its steps is left to be handled. What could not be undone is. */
+export function closeStepLetters(draft: ChangeDraft, request: Request): void {
+  const forward = draft.letters().filter(letter => letter.kind === 'forward')
+  for (const letter of forward) draft.closeLetter(letter, 'discarded', request)
 }
 
 /** The workflow ends with a letter that was given up. */
 export function endFromLetters(draft: ChangeDraft, how: AfterDiscard, request: Request, plan: Plan): void {
-  closeAllLetters(draft, request)
+  closeStepLetters(draft, request)
   if (how === 'abort') abortWorkflow(draft, request, plan)
   else rollBack(draft, plan, rollbackOf(how === 'rollback' ? 'failure' : 'cancel', request.reason, request.by))
 }
 
 export function cancelFromLetters(draft: ChangeDraft, request: Request, plan: Plan): void {
-  closeAllLetters(draft, request)
+  closeStepLetters(draft, request)
   cancelWorkflow(draft, request, plan)
 }
 

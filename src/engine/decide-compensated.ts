@@ -9,6 +9,7 @@ import type { ActiveExecution, LetterReason } from '../store/records.ts'
 import type { ChangeDraft, EndingDetails } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
 import { isEnd } from './end-watch.ts'
+import { openAgain } from './open-again.ts'
 import type { Plan, RunOn } from './plan.ts'
 import { givenBackReason, insertCompensation, lostReason, nodeToUndo, undoNext } from './rollback.ts'
 import type { StepReport } from './step-report.ts'
@@ -123,27 +124,8 @@ function goOn(draft: ChangeDraft, plan: Plan, runOn: RunOn | null): NewExecution
 
 /** The code has lost what undoes it since it was requeued: that is for a person again. */
 function giveBack(draft: ChangeDraft, plan: Plan, row: UndoRow): void {
-  draft.moveEnded(row, 'failed')
-  const tried = draft.triedUndos().filter(undo => undo.undoes === row.id)
-  const { id: executionId, attempt } = tried.reduce((last, undo) => (undo.attempt > last.attempt ? undo : last), {
-    id: row.id,
-    attempt: 0,
-  })
-  const { node, nodeName = null } = row
-  const error = {
-    ...describeError(new StepMissingError(draft.workflowId, draft.facts.workflow.type, `${node}, to undo it`)),
-    stack: null,
-  }
-  draft.openLetter({
-    id: plan.takeId(),
-    executionId,
-    node,
-    nodeName,
-    kind: 'compensate',
-    attempt,
-    reason: 'compensation_exhausted',
-    error,
-  })
+  const lost = new StepMissingError(draft.workflowId, draft.facts.workflow.type, `${row.node}, to undo it`)
+  openAgain(draft, plan, row, { error: { ...describeError(lost), stack: null } })
 }
 
 function again(

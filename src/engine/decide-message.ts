@@ -5,7 +5,7 @@
 import { AlreadyDecidedError, InvalidStateError } from '../errors.ts'
 import type { LatestEnding, NewDecision } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { closeAllLetters } from './dead-letters.ts'
+import { closeStepLetters } from './dead-letters.ts'
 import { decidedOutput } from './decided-output.ts'
 import { goBack } from './go-back.ts'
 import { latestUnder } from './parents.ts'
@@ -63,10 +63,10 @@ function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: G
   const { onReject = 'abort' } = plan.graph.find(currentName(plan, row.node))?.human ?? {}
   draft.end(row, 'canceled', 'rejected', { ...request })
   if (onReject === 'abort') {
-    closeAllLetters(draft, request)
+    closeStepLetters(draft, request)
     abortWorkflow(draft, request, plan)
   } else if (onReject === 'rollback') {
-    closeAllLetters(draft, request)
+    closeStepLetters(draft, request)
     rollBack(draft, plan, rollbackOf('failure', request.reason, by))
   } else {
     goBack(draft, plan, { from: row.node, to: onReject.backTo, request })

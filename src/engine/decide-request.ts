@@ -2,12 +2,12 @@
  * What becomes of a workflow when someone outside asks: pause, resume, cancel, skip, resolve, reattempt. Pure; a request
  * that the state does not allow throws, and nothing changes.
  */
-import { InvalidStateError } from '../errors.ts'
+import { InvalidArgumentError, InvalidStateError } from '../errors.ts'
 import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
-import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, closeAllLetters, goOnFromLetters, letGo } from './dead-letters.ts'
+import type { ChangeDraft, EndingDetails, LiveRow, Request } from './change-draft.ts'
+import { cancelFromLetters, closeStepLetters, goOnFromLetters, letGo } from './dead-letters.ts'
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { endIfOver } from './end-if-over.ts'
@@ -53,7 +53,7 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   if (draft.state !== 'paused') throw refusal(draft.facts, 'resume', 'Only a paused workflow can be resumed.')
   if (draft.workflow.pauseCause === 'finishing') {
     // A step had declared it finished while it was held.
-    closeAllLetters(draft, request)
+    closeStepLetters(draft, request)
     draft.moveWorkflow('ready', request)
     finishWorkflow(draft, plan)
     return
@@ -99,7 +99,7 @@ function cancelRollback(draft: ChangeDraft, rollback: Rollback | null, { by, rea
 /** At once, whatever runs: nothing is undone, and nothing is waited for. */
 export function decideAbort(draft: ChangeDraft, request: Request, plan: Plan): void {
   if (isEnd(draft.state)) throw refusal(draft.facts, 'abort', 'It has ended.')
-  closeAllLetters(draft, request)
+  closeStepLetters(draft, request)
   abortWorkflow(draft, request, plan)
 }
 
@@ -134,7 +134,7 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
   refuseUnlessOpen(draft, what)
   const row = rowOf(draft, plan, hand.node)
   const failed = row === null ? failedNode(draft, plan, hand.node, hand.verb) : null
-  const details = { ...hand.request, output: hand.output ?? null }
+  const details = detailsOf(draft, plan, hand)
   const name = currentName(plan, hand.node)
   const running = [row, ...itemsIn(draft, plan, name)].find(part => part?.state === 'in_progress')
   if (running) {
@@ -158,6 +158,17 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     goOnBehind(draft, plan, name, row?.fence ?? 0)
   }
   endOrStick(draft, plan, hand.request)
+}
+
+/** The branches of a condition go by its answer, so nobody can take it as done without one. Why it was given is told by the event. */
+function detailsOf(draft: ChangeDraft, plan: Plan, { node, request, verb, output = null }: ByHand): EndingDetails {
+  const known = plan.graph.find(currentName(plan, node))
+  if (verb === 'skip' || known?.kind !== 'condition') return { ...request, output }
+  if (output === 'true' || output === 'false')
+    return { ...request, output, reason: output, eventReason: request.reason }
+  throw new InvalidArgumentError(
+    `${known.name} is a condition of workflow ${draft.workflowId}: resolve it with its answer as the output, \`true\` or \`false\`, or skip it, so that neither branch is taken.`,
+  )
 }
 
 function isOpen({ state, isHeld }: ChangeDraft): boolean {

@@ -12,6 +12,8 @@ export interface Request {
 export interface EndingDetails {
   readonly error?: ErrorRecord | null
   readonly reason?: string | null
+  /** What the event says where the reason is the answer of a condition, by which decisions go. */
+  readonly eventReason?: string | null
   readonly output?: string | null
   readonly by?: string | null
 }

@@ -47,6 +47,8 @@ export interface StepJob extends ContextSource {
   readonly definition: WorkflowDefinition
   /** What the workflow goes by: the newest code that it has met, which may be newer than this. */
   readonly graph: Graph
+  /** Of a workflow that it goes on as. */
+  readonly maxInputBytes: number
   readonly maxOutputBytes: number
   /** Aborts the signal because the time is over. */
   timeOut(): void
@@ -148,8 +150,8 @@ class Attempt extends StepPolicies implements OutcomeRules {
   }
 
   restartInput(value: unknown): Promise<{ readonly input: string | null; readonly lane: string }> {
-    const { definition, claimed, maxOutputBytes } = this.job
-    return encodeInput(definition, claimed.workflow.hero, value, maxOutputBytes)
+    const { definition, claimed, maxInputBytes } = this.job
+    return encodeInput(definition, claimed.workflow.hero, value, maxInputBytes)
   }
 }
 

@@ -98,9 +98,17 @@ function takenOver(graph: Graph, history: readonly EndedExecution[], from: reado
     const known = latest.get(row.node)
     if (row.kind === 'forward' && (!known || known.attempt < row.attempt)) latest.set(row.node, row)
   }
-  return [...latest.values()]
-    .filter(row => isSatisfied(row) && stands(graph, row.node, again))
-    .toSorted((a, b) => a.ordinal - b.ordinal)
+  const standing = [...latest.values()].filter(row => isSatisfied(row) && stands(graph, row.node, again))
+  return withoutLoneItems(graph, standing).toSorted((a, b) => a.ordinal - b.ordinal)
+}
+
+/** An `each` node that is not taken over asks for its items again, and runs them all. */
+function withoutLoneItems(graph: Graph, rows: readonly EndedExecution[]): EndedExecution[] {
+  const names = new Set(rows.map(row => currentName(graph, row.node)))
+  return rows.filter(row => {
+    const each = graph.eachOf(currentName(graph, row.node))
+    return each === null || names.has(each.id)
+  })
 }
 
 function stands(graph: Graph, node: string, again: ReadonlySet<string>): boolean {
@@ -157,6 +165,7 @@ function take(
   const node = currentName(plan, row.node)
   const known = plan.graph.find(node)
   const parents = known === null ? [] : parentsOf(draft, plan, known)
+  const why = `taken over from workflow ${from}`
   draft.insertEnded(
     {
       ...row,
@@ -177,6 +186,7 @@ function take(
     },
     row.state,
     row.outcome,
-    { output, reason: `taken over from workflow ${from}` },
+    // The branches of a condition go by its answer, which is its reason.
+    { output, reason: known?.kind === 'condition' ? row.reason : why, eventReason: why },
   )
 }

@@ -68,7 +68,6 @@ async function call(execution: UndoExecution, { job, node, context }: Undoing): 
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   if (job.transactional) context.transaction = await execution.transaction.begin()
   failpoint?.('compensation.before')
-  execution.beforeCall()
   const undo = { ...compensationFor(claimed, undone, context, { isItem: false }), node: node.name }
   const run = async () => job.body(args, new JobRun(context, jobNode(claimed, node), Object.freeze(undo)))
   await (job.transactional ? execution.transaction.inside(run) : run())

@@ -5,9 +5,10 @@
 import type { Rollback } from '../store/records.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
+import { openAgain } from './open-again.ts'
 import { cascadeSlotPrefix, deadlineSlot, type Plan } from './plan.ts'
 import { rollbackOf, rowsToUndo, undoNext } from './rollback.ts'
-import { type ChildKey, childIn, undoneBy } from './stored-input.ts'
+import { type ChildKey, childIn } from './stored-input.ts'
 
 /** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
 const defaultGraceMs = 30_000
@@ -69,18 +70,21 @@ export function stopIdle(draft: ChangeDraft, request: Request): readonly LiveRow
 /** Right now, whatever runs: nothing is undone or waited for. What a lost claim still reports is refused. */
 export function abortWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
   for (const row of draft.rows()) {
-    if (row.kind === 'compensate') cutOff(draft, row)
     stopChild(draft, row, { ...request, how: 'abort' }, plan)
     const begun = wasBegun(row) || row.state === 'in_progress'
     draft.end(row, begun ? 'skipped' : 'canceled', 'stopped', { ...request })
   }
+  cutOff(draft, plan)
   draft.dropTimers()
   draft.moveWorkflow('aborted', request)
 }
 
-function cutOff(draft: ChangeDraft, row: LiveRow): void {
-  const undone = draft.undoRows().find(candidate => candidate.id === undoneBy(row.input))
-  if (undone?.state === 'compensating') draft.moveEnded(undone, 'failed', { reason: 'the workflow was aborted' })
+/** What is being undone, and what was to be undone once more, which has no row before its turn. */
+function cutOff(draft: ChangeDraft, plan: Plan): void {
+  if (draft.facts.undo === null) return
+  for (const row of draft.undoRows()) {
+    if (row.state === 'compensating') openAgain(draft, plan, row, { why: 'the workflow was aborted', error: null })
+  }
 }
 
 /** The rest is left out. What still runs is told to stop, and waited for. */

@@ -34,6 +34,7 @@ export interface CallParts {
   readonly engine: Engine
   readonly lease: Lease
   readonly strategies: Strategies
+  readonly maxInputBytes: number
   readonly maxOutputBytes: number
   /** No run of a resumable step gets further than so many items. */
   readonly maxItems: number | null
@@ -76,6 +77,10 @@ export class StepCall implements CompensationJob, ChildExecution {
     return this.parts.engine.registry.definitionFor(this.claimed.execution.handler)
   }
 
+  get maxInputBytes(): number {
+    return this.parts.maxInputBytes
+  }
+
   get maxOutputBytes(): number {
     return this.parts.maxOutputBytes
   }
@@ -86,7 +91,7 @@ export class StepCall implements CompensationJob, ChildExecution {
 
   get children(): ChildHost {
     const { workflow, execution } = this.claimed
-    return childHost(this.parts.engine, { workflowId: workflow.id, node: execution.node }, this.maxOutputBytes)
+    return childHost(this.parts.engine, { workflowId: workflow.id, node: execution.node }, this.maxInputBytes)
   }
 
   get messages(): MessageReader {

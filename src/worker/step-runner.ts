@@ -31,6 +31,7 @@ export interface RunnerParts {
   readonly running: RunningSteps
   readonly finisher: Finisher
   readonly onError: ErrorListener
+  readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly lease: Lease
   readonly watch?: WorkerWatch | null
@@ -79,8 +80,8 @@ export class StepRunner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
-    const { engine, lease, strategies, maxOutputBytes } = parts
-    this.#callParts = { engine, lease, strategies, maxOutputBytes, maxItems: null }
+    const { engine, lease, strategies, maxInputBytes, maxOutputBytes } = parts
+    this.#callParts = { engine, lease, strategies, maxInputBytes, maxOutputBytes, maxItems: null }
   }
 
   /** From now on every workflow stops after the step that it is in. */

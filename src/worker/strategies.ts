@@ -18,7 +18,7 @@ export interface ReenqueueStrategy {
 }
 
 export interface Strategies extends DispatchStrategy, ReenqueueStrategy {
-  /** Asked right before the code of a step is called; what it throws counts as thrown by the code. */
+  /** Asked right before the code of a step is called, and not of what undoes it; what it throws counts as thrown by the code. */
   beforeCall(claimed: ClaimedExecution, graph: Graph): void
 }
 

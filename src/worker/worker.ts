@@ -34,6 +34,7 @@ export interface WorkerParts {
   readonly ticks: Ticks
   readonly settings: WorkerSettings
   readonly onError: ErrorListener
+  readonly maxInputBytes: number
   readonly maxOutputBytes: number
   readonly retention: RetentionAges
   readonly watch?: WorkerWatch | null

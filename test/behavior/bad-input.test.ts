@@ -1,6 +1,6 @@
 /** What callers may get wrong when they start a workflow: a typed error each time, and not a row is written. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { defineHero, Geneva, isGenevaError, Workflow } from '../../src/index.ts'
+import { type Decision, defineHero, Geneva, isGenevaError, type Signal, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly, countRows, type PlainConnection } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -16,6 +16,20 @@ class Sample extends Workflow<{ id: string }, { value?: unknown }> {
   only() {
     return this.input.value as null
   }
+}
+
+/** Its step is given up, however often it is called. */
+class Asking extends Workflow {
+  static {
+    this.step('only', { onException: 'dlq' })
+    this.human('approve')
+    this.waitFor('sent')
+  }
+  only(): string {
+    throw new Error('never')
+  }
+  async approve(_: Decision) {}
+  async sent(_: Signal<string>) {}
 }
 
 class Emoji extends Workflow<null, { value: string }> {
@@ -74,7 +88,10 @@ const badStarts: readonly (readonly [string, unknown, unknown, string])[] = [
 ]
 
 forEachDatabase('a start that is given', database => {
-  const under = useGeneva(database, { workflows: [Sample, Emoji], limits: { inputBytes: 10_000, outputBytes: 10_000 } })
+  const under = useGeneva(database, {
+    workflows: [Sample, Asking, Emoji],
+    limits: { inputBytes: 10_000, outputBytes: 10_000 },
+  })
   let connection: PlainConnection
   beforeAll(async () => {
     connection = await connectPlainly(database.name, under.url)
@@ -144,6 +161,24 @@ forEachDatabase('a start that is given', database => {
     expect((await wf.history())[0]?.step).toBe('шагВперёд')
     expect((await under.geneva.find(wf.id))?.type).toBe('🚀 lançamento')
     expect((await under.geneva.list({ tag: '🏷️' })).items).toHaveLength(1)
+  })
+
+  it('a request may carry a mebibyte and no more, whatever the limits of inputs and outputs are', async () => {
+    const wf = await under.geneva.start(Asking)
+    await under.runDue()
+    const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+    const carriers = [
+      (value: string) => under.geneva.requeue(letter?.id ?? '', { input: value }),
+      (value: string) => under.geneva.resolve(wf.id, 'only', { output: value }),
+      (value: string) => wf.decide('approve', { decision: 'confirmed', by: 'ann', data: value as never }),
+      (value: string) => wf.signal('sent', value),
+    ]
+    for (const carry of carriers) {
+      await expect(carry('x'.repeat(1024 * 1024))).rejects.toMatchObject({ code: 'VALUE_TOO_LARGE' })
+      await carry('x'.repeat(20_000))
+      await under.runDue()
+    }
+    expect((await wf.refresh()).state).toBe('finished')
   })
 
   it('a request with a long, broken text keeps what can be kept', async () => {

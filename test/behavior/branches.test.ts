@@ -1,6 +1,6 @@
 /** Branches of a class: conditions, forks and joins run only what was taken, and a rollback undoes only that. */
 import { beforeEach, expect, it } from 'vitest'
-import { type Compensation, Workflow } from '../../src/index.ts'
+import { type Compensation, InvalidArgumentError, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -243,5 +243,66 @@ forEachDatabase('a workflow with branches', database => {
     expect(calls).toContain('inform')
     expect(calls.at(-1)).toBe('choose')
     expect(calls).not.toContain('c')
+  })
+
+  it('that is run again from inside a branch runs that branch, by what its condition had answered', async () => {
+    const old = await under.geneva.start(SmartOrder, { input: { stock: 0 } })
+    await under.runDue()
+    calls.length = 0
+    const wf = await under.geneva.rerun(old.id, { from: 'restock' })
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls.toSorted()).toEqual(['invoice', 'notify', 'pack', 'pay', 'restock', 'ship'])
+    calls.length = 0
+    const nested = await under.geneva.rerun(wf.id, { from: 'ship' })
+    await under.runDue()
+    expect((await nested.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['ship', 'notify'])
+    expect(await statesOf(nested.id)).toMatchObject({ download: 'not_taken', ship: 'completed' })
+    expect(await nested.output('isDigital')).toBe(false)
+    expect(await nested.verifyHistory()).toBeNull()
+  })
+
+  it('says of a condition that a rerun has taken over where it comes from', async () => {
+    const old = await under.geneva.start(SmartOrder, { input: { stock: 1 } })
+    await under.runDue()
+    const wf = await under.geneva.rerun(old.id, { from: 'notify' })
+    const told: (string | null)[] = []
+    const asked = { workflow: wf.id, types: ['step.completed'] as const, follow: false }
+    for await (const event of under.geneva.events(asked)) if (event.step === 'inStock') told.push(event.reason)
+    expect(told).toEqual([`taken over from workflow ${old.id}`])
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+  })
+
+  it('takes the branch that a person answers for its condition', async () => {
+    for (const [answer, taken] of [
+      [false, ['restock']],
+      [true, []],
+    ] as const) {
+      calls.length = 0
+      const wf = await under.geneva.start(SmartOrder, { input: { stock: 1, digital: true } })
+      await wf.resolve('validate')
+      await expect(wf.resolve('inStock', { reason: 'counted' })).rejects.toThrow(InvalidArgumentError)
+      await wf.resolve('inStock', { output: answer, reason: 'counted' })
+      await under.runDue()
+      expect((await wf.refresh()).state).toBe('finished')
+      expect(calls.toSorted()).toEqual(['download', 'invoice', 'notify', 'pay', ...taken])
+      expect(await wf.output('inStock')).toBe(answer)
+    }
+  })
+
+  it('that many are asked for refuses an answer that is none, and the others are resolved', async () => {
+    const [asked, other] = await under.geneva.startMany(SmartOrder, [{ input: { stock: 1 } }, { input: { stock: 1 } }])
+    if (!asked || !other) throw new Error('They were not started.')
+    await asked.resolve('validate')
+    await other.resolve('validate')
+    await other.resolve('inStock', { output: true })
+    const none = await under.geneva.all({ workflow: SmartOrder }).resolve({ step: 'inStock', output: 7 })
+    expect(none).toMatchObject({ found: 2, changed: 0 })
+    expect(none.refused.find(({ id }) => id === asked.id)?.message).toContain('`true` or `false`')
+    const all = await under.geneva.all({ workflow: SmartOrder }).resolve({ step: 'inStock', output: true })
+    expect(all).toMatchObject({ found: 2, changed: 1 })
+    await under.runDue()
   })
 })

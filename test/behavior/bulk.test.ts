@@ -1,5 +1,5 @@
 /** Requests to many workflows at once, by filter. */
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -141,5 +141,39 @@ forEachDatabase('a request to many workflows', database => {
       expect((await wf.refresh()).state).toBe('ready')
     }
     expect(await under.geneva.deadLetters({ workflowId: all[0]?.id ?? '' })).toEqual([])
+  })
+
+  it('that breaks off has come to rest by then: nothing is changed any more', async () => {
+    await under.geneva.startMany(
+      Other,
+      Array.from({ length: 50 }, () => ({})),
+    )
+    const store = await under.geneva.openedStore()
+    const change = store.change.bind(store)
+    let asked = 0
+    const broken = vi.spyOn(store, 'change').mockImplementation(async (...given) => {
+      if (++asked === 6) throw new TypeError('the disk is full')
+      return change(...given)
+    })
+    const left = () => under.geneva.all({ workflow: Other }).count()
+    try {
+      await expect(under.geneva.all({ workflow: Other }).cancel()).rejects.toThrow('the disk is full')
+      const before = [asked, await left()]
+      expect(before[1]).toBeGreaterThanOrEqual(41)
+      for (let look = 0; look < 10; look++) expect([asked, await left()]).toEqual(before)
+    } finally {
+      broken.mockRestore()
+    }
+    expect(await under.geneva.all({ workflow: Other }).cancel()).toMatchObject({ refused: [] })
+    expect(await left()).toBe(0)
+  })
+
+  it('by names and ids finds them without their classes, and ends them at once', async () => {
+    const payments = await start(1, 2)
+    const other = await under.geneva.start(Other)
+    const report = await under.geneva.all({ where: { type: 'Payment', tag: 'batch' } }).abort({ by: 'ann' })
+    expect(report).toEqual({ found: 2, changed: 2, refused: [] })
+    expect(await states(payments)).toEqual(['aborted', 'aborted'])
+    expect((await other.refresh()).state).toBe('ready')
   })
 })

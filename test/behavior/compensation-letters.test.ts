@@ -32,6 +32,26 @@ class Booking extends Workflow {
   }
 }
 
+/** What undoes its meal is given up at once, what undoes its seat is tried again for long. */
+class Cruise extends Workflow {
+  static {
+    this.step('seat', { compensate: { step: 'free', retry: { attempts: 9, backoff: 'fixed', delay: '1 hour' } } })
+    this.step('meal', { compensate: { step: 'cancelMeal', retry: 1 } })
+    this.step('board', { onException: 'rollback' })
+  }
+  async seat() {}
+  async free() {
+    if (broken) throw new Error('the seat is stuck')
+  }
+  async meal() {}
+  async cancelMeal() {
+    if (broken) throw new Error('the meal is cooked')
+  }
+  async board() {
+    throw new Error('no ship')
+  }
+}
+
 class Parcel extends Workflow {
   static {
     this.step('weigh', { onException: 'dlq' })
@@ -42,7 +62,7 @@ class Parcel extends Workflow {
 }
 
 forEachDatabase('a dead letter of a compensation', database => {
-  const under = useGeneva(database, { workflows: [Booking, Parcel] })
+  const under = useGeneva(database, { workflows: [Booking, Cruise, Parcel] })
 
   beforeEach(() => {
     broken = true
@@ -181,5 +201,60 @@ forEachDatabase('a dead letter of a compensation', database => {
     expect((await under.geneva.prune({ olderThan: '30 days' })).workflows).toBeGreaterThan(0)
     expect(await under.geneva.find(wf.id)).toBeNull()
     await under.setClock(0)
+  })
+
+  async function rollingBack() {
+    const wf = await under.geneva.start(Cruise)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('rolling_back')
+    const [letter, ...others] = await under.geneva.deadLetters({ workflowId: wf.id })
+    if (letter === undefined) throw new Error('The compensation of meal was not given up.')
+    expect(others).toEqual([])
+    return { wf, letter }
+  }
+
+  async function undoneAfterAll(workflowId: string, seat = 'failed') {
+    const open = await under.geneva.deadLetters({ workflowId })
+    expect(open).toMatchObject([
+      { step: 'meal', kind: 'compensate', reason: 'compensation_exhausted', error: { message: 'the meal is cooked' } },
+    ])
+    broken = false
+    await under.geneva.requeue(open[0]?.id ?? '')
+    await under.runDue()
+    const wf = await under.geneva.find(workflowId)
+    const states = (await wf?.history())?.map(row => `${row.step} ${row.state}`)
+    expect(states).toEqual([`seat ${seat}`, 'meal rolled_back', 'board rolled_back'])
+    expect(wf?.state).toBe('aborted')
+    expect(await under.geneva.deadLetters({ workflowId })).toEqual([])
+    expect((await under.geneva.doctor({ workflow: workflowId })).findings).toEqual([])
+  }
+
+  it('stays open when its workflow is aborted during the rollback, and can be requeued', async () => {
+    const { wf, letter } = await rollingBack()
+    await wf.abort({ by: 'ann' })
+    expect(await under.geneva.deadLetter(letter.id)).toMatchObject({ state: 'open' })
+    await undoneAfterAll(wf.id)
+  })
+
+  it('that was requeued is open again when its workflow is aborted before its turn has come', async () => {
+    const { wf, letter } = await rollingBack()
+    await under.geneva.requeue(letter.id)
+    expect((await wf.history()).map(({ state }) => state)).toContain('compensating')
+    await wf.abort({ by: 'ann' })
+    expect((await wf.history()).map(({ state }) => state)).not.toContain('compensating')
+    await undoneAfterAll(wf.id)
+  })
+
+  it('that was requeued is open again when its workflow is aborted while it is tried once more', async () => {
+    const { wf, letter } = await rollingBack()
+    await under.geneva.requeue(letter.id)
+    await under.setClock(7_200_000)
+    broken = false
+    await under.runDue({ maxSteps: 1, workflowId: wf.id })
+    await under.setClock(0)
+    const states = (await wf.history()).map(({ state }) => state)
+    expect(states.slice(0, 2)).toEqual(['rolled_back', 'compensating'])
+    await wf.abort({ by: 'ann' })
+    await undoneAfterAll(wf.id, 'rolled_back')
   })
 })

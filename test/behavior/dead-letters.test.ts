@@ -1,6 +1,6 @@
 /** Dead letters: work that is given up stands still at once, and goes on when somebody handles it. */
 import { beforeEach, expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { PermanentError, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate } from '../support/wait-for.ts'
@@ -57,8 +57,17 @@ class Shipping extends Workflow {
   }
 }
 
+class Weighing extends Workflow {
+  static {
+    this.each('weigh', { items: () => [{ grams: 5n }], onException: 'dlq', retry: 3 })
+  }
+  async weigh(_: { grams: bigint }) {
+    throw new PermanentError('too heavy')
+  }
+}
+
 forEachDatabase('a dead letter', database => {
-  const under = useGeneva(database, { workflows: [Shipping] })
+  const under = useGeneva(database, { workflows: [Shipping, Weighing] })
 
   beforeEach(async () => {
     ran.length = 0
@@ -209,6 +218,29 @@ forEachDatabase('a dead letter', database => {
     expect(closed).toMatchObject({ step: 'label', handledReason: 'the workflow has ended' })
     expect((await wf.events()).filter(({ type }) => type === 'letter.discarded')).toHaveLength(1)
     expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+  })
+
+  it('of a step that is given up at its first failure has the reason policy, also where retries were declared', async () => {
+    const wf = await under.geneva.start(Weighing)
+    await under.runDue()
+    expect(await under.geneva.deadLetters({ workflowId: wf.id })).toMatchObject([{ attempt: 1, reason: 'policy' }])
+  })
+
+  it('that is asked for by its id tells what its execution worked on', async () => {
+    const wf = await under.geneva.start(Weighing)
+    await under.runDue()
+    const [listed] = await under.geneva.deadLetters({ workflowId: wf.id })
+    const letter = await under.geneva.deadLetter(listed?.id ?? '')
+    expect(letter).toEqual({ ...listed, input: { grams: 5n } })
+    await under.geneva.requeue(letter.id, { input: { grams: 7n } })
+    await under.runDue()
+    const [again] = await under.geneva.deadLetters({ workflowId: wf.id })
+    expect((await under.geneva.deadLetter(again?.id ?? '')).input).toEqual({ grams: 7n })
+    failing.add('label')
+    const plain = await under.geneva.start(Shipping)
+    await under.runDue()
+    const [step] = await under.geneva.deadLetters({ workflowId: plain.id })
+    expect((await under.geneva.deadLetter(step?.id ?? '')).input).toBeUndefined()
   })
 
   it('that does not exist is refused', async () => {

@@ -236,3 +236,38 @@ forEachDatabase('a workflow that restarts', database => {
     expect((await under.geneva.doctor()).findings).toEqual([])
   })
 })
+
+/** Goes on with an input of so many characters, or starts a child with it. */
+class Growing extends Workflow<null, { text?: string; by: 'restart' | 'child' }> {
+  static {
+    this.named('growing')
+    this.step('grow')
+    this.child('passOn', {
+      workflow: Growing,
+      if: wf => wf.input.by === 'child' && wf.input.text === undefined,
+      start: wf => ({ input: { ...wf.input, text: 'x'.repeat(500) } }),
+    })
+  }
+  async grow() {
+    if (this.input.by === 'restart' && this.input.text === undefined)
+      this.restart({ ...this.input, text: 'x'.repeat(500) })
+  }
+  async passOn(_: Child<Growing>) {}
+}
+
+forEachDatabase('what a workflow goes on with, or gives to a child,', database => {
+  const narrow = useGeneva(database, { workflows: [Growing], limits: { inputBytes: 300 } })
+  const wide = useGeneva(database, { workflows: [Growing], limits: { outputBytes: 300 } })
+
+  it.each(['restart', 'child'] as const)('is an input: its limit is that of inputs (%s)', async by => {
+    const large = await narrow.geneva.start(Growing, { input: { by } })
+    await narrow.runDue()
+    expect((await large.refresh()).state).toBe('paused')
+    expect((await large.history()).at(-1)?.error).toMatchObject({
+      message: expect.stringContaining('input for growing'),
+    })
+    const fits = await wide.geneva.start(Growing, { input: { by } })
+    await wide.runDue()
+    expect((await fits.refresh()).state).toBe('finished')
+  })
+})

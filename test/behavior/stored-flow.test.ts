@@ -1,7 +1,14 @@
 /** Control flow in graphs that were built at run time: conditions, forks, joins, people and signals, without any class. */
 import { beforeEach, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Decided, defineForm, defineJob, type GraphBuilder, type WorkflowHandle } from '../../src/index.ts'
+import {
+  type Decided,
+  defineForm,
+  defineJob,
+  type GraphBuilder,
+  InvalidArgumentError,
+  type WorkflowHandle,
+} from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
@@ -104,7 +111,7 @@ forEachDatabase('a graph without a class', database => {
     expect(await wf.verifyHistory()).toBeNull()
   })
 
-  it('stops at a comparison that has no answer, as its policy says, and goes on once it is resolved', async () => {
+  it('stops at a comparison that has no answer, as its policy says, and goes on once it is skipped or resolved', async () => {
     const describe = (onException?: 'skip') => (w: GraphBuilder) => {
       w.node('sum', { job: work, args: { returns: { total: 'a lot' } } })
       w.condition('large', '{{ gt .total 100 }}', {
@@ -121,6 +128,18 @@ forEachDatabase('a graph without a class', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
     expect(calls).toEqual(['sum', 'end'])
+    calls.length = 0
+    const answered = await start(describe())
+    await expect(answered.resolve('large')).rejects.toThrow(/large is a condition .* `true` or `false`/)
+    await expect(answered.resolve('large', { output: 'yes' })).rejects.toThrow(InvalidArgumentError)
+    await answered.resolve('large', { output: true, by: 'ann', reason: 'it is a lot' })
+    await under.runDue()
+    expect((await answered.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['sum', 'review', 'end'])
+    expect(await answered.output('large')).toBe(true)
+    const told = (await answered.events()).find(event => event.outcome === 'resolved')
+    expect(told).toMatchObject({ type: 'step.completed', by: 'ann', reason: 'it is a lot' })
+    expect(await answered.verifyHistory()).toBeNull()
     calls.length = 0
     expect((await start(describe('skip'))).state).toBe('finished')
     expect(calls).toEqual(['sum', 'end'])

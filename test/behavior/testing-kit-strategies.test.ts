@@ -56,6 +56,20 @@ class Limited extends Workflow {
   }
 }
 
+class Trip extends Workflow {
+  static {
+    this.step('book', { compensate: 'free' })
+    this.step('travel', { wait: '1 day' })
+  }
+  async book() {
+    ran.push('book')
+  }
+  async free() {
+    ran.push('free')
+  }
+  async travel() {}
+}
+
 it('a planned failure takes the way of any other: retries, their waits, and their end', async () => {
   await using kit = await testGeneva({ workflows: [Order] })
   const declined = new Error('declined')
@@ -95,6 +109,34 @@ it('failures can be planned for one workflow, one item, a job', async () => {
   kit.failNext('report')
   await kit.runDue()
   await kit.assertState(graph, 'paused')
+})
+
+it('a planned failure waits for an attempt at the step, and is not used up by what undoes it', async () => {
+  const book = defineJob('book', async () => {
+    ran.push('book')
+  })
+  const free = defineJob('free', async () => {
+    ran.push('free')
+  })
+  await using kit = await testGeneva({ workflows: [Trip], jobs: [book, free] })
+  const graph = kit.geneva.build(w => {
+    w.node('book', { job: book, args: {}, compensate: free })
+    w.node('travel', { job: book, args: {}, wait: '1 day' })
+  })
+  const starts = [() => kit.start(Trip), () => kit.geneva.startGraph(graph)]
+  for (const start of starts) {
+    ran.length = 0
+    const first = await start()
+    await kit.runDue()
+    kit.failNext('book', new PermanentError('full'))
+    await first.cancel()
+    await kit.runDue()
+    await kit.assertState(first, 'canceled')
+    expect(ran).toEqual(['book', 'free'])
+    const second = await start()
+    await kit.runDue()
+    await kit.assertState(second, 'paused')
+  }
 })
 
 it('without backoff retries and reattempts follow at once, each an attempt of its own', async () => {

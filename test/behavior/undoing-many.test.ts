@@ -144,7 +144,8 @@ forEachDatabase('undoing much', database => {
     const ticks = new Ticks(engine, new ScheduleRegistry([]), 1000)
     const onError = new ErrorListener(() => {})
     const settings = workerSettings(quickly)
-    const worker = new Worker({ engine, ticks, settings, onError, maxOutputBytes: 1000, retention: new Map() })
+    const limits = { maxInputBytes: 1000, maxOutputBytes: 1000 }
+    const worker = new Worker({ engine, ticks, settings, onError, ...limits, retention: new Map() })
     calls = []
     const read: number[] = []
     const count = () => void read.push(recording.answered())

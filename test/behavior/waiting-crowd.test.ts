@@ -52,7 +52,8 @@ forEachDatabase('workflows that wait for people', database => {
     const ticks = new Ticks(engine, new ScheduleRegistry([]), 1000)
     const onError = new ErrorListener(error => errors.push(error))
     const settings = workerSettings(quickly)
-    const worker = new Worker({ engine, ticks, settings, onError, maxOutputBytes: 1000, retention: new Map() })
+    const limits = { maxInputBytes: 1000, maxOutputBytes: 1000 }
+    const worker = new Worker({ engine, ticks, settings, onError, ...limits, retention: new Map() })
     recording.take()
     expect(await worker.drain()).toBe(0)
     return { texts: recording.take().map(statement => statement.parts.join('?')) }

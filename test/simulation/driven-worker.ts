@@ -150,6 +150,7 @@ export class DrivenWorker {
       // A connection breaks once, so there is nothing to wait for.
       finisher: new Finisher(engine, async () => {}),
       onError: new ErrorListener(error => this.#heard(error)),
+      maxInputBytes: 1000,
       maxOutputBytes: 1000,
       lease: this.#lease,
       strategies: productionStrategies,

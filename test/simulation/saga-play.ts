@@ -238,6 +238,8 @@ class SagaPlay {
           )
           if (letters.length > 0) await geneva.requeue(String(this.#random.pick(letters).id))
         } else if (kind === 'signal') await geneva.signal(this.id, node, null)
+        else if (kind === 'resolve' && node.startsWith('condition'))
+          await geneva.resolve(this.id, node, { output: this.#random.pick([true, false]) })
         else if (kind === 'skip' || kind === 'resolve' || kind === 'reattempt') await geneva[kind](this.id, node)
         else await geneva[kind](this.id, { by: 'ann', reason: 'because' })
       }),

@@ -76,7 +76,7 @@ export function NodeActions({ workflowId, node }: Props) {
           {asked.payload && (
             <JsonField
               label={asked.payload === 'output' ? 'Output' : 'Payload'}
-              hint="JSON, or nothing."
+              hint={node.kind === 'condition' ? 'Its answer: true or false.' : 'JSON, or nothing.'}
               text={payload}
               change={setPayload}
               rows={4}

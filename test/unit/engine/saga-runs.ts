@@ -160,6 +160,8 @@ export class SagaRun {
     const letter = pick([...wf.letters.keys()], which) ?? ''
     const by = which % 2 === 0 ? 'ann' : 'bob'
     const decision = { by, comment: null, data: null }
+    // Nobody can take a condition as done without its answer.
+    const answer = wf.graph.find(node)?.kind === 'condition' ? String(which % 2 === 1) : null
     let granted = true
     this.#do(`${kind} ${node}${letter && ` letter ${letter}`} by ${by}`, () => {
       try {
@@ -169,7 +171,7 @@ export class SagaRun {
           if (kind === 'cancel') decideCancel(draft, asked, plan)
           if (kind === 'abort') decideAbort(draft, asked, plan)
           if (kind === 'skip') decideSkip(draft, node, asked, plan)
-          if (kind === 'resolve') decideResolve(draft, { node, request: asked, output: null }, plan)
+          if (kind === 'resolve') decideResolve(draft, { node, request: asked, output: answer }, plan)
           if (kind === 'reattempt') decideReattempt(draft, node, asked, plan)
           if (kind === 'signal') decideSignal(draft, plan, node, { payload: null, by, key: null })
           if (kind === 'confirm') decideDecision(draft, plan, node, { ...decision, decision: 'confirmed' })

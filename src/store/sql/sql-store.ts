@@ -36,7 +36,7 @@ import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
-import { isTransient } from './is-transient.ts'
+import { isTransient, OpenedAgain } from './is-transient.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate, planMigrations } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
@@ -101,7 +101,7 @@ export class SqlStore implements Store {
   }
 
   isLasting(error: unknown) {
-    return this.#context.dialect.classify(error) === 'lasting'
+    return !(error instanceof OpenedAgain) && this.#context.dialect.classify(error) === 'lasting'
   }
 
   async now() {

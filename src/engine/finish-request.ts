@@ -4,11 +4,13 @@ import type { ClaimedExecution, Progress } from '../store/records.ts'
 import type { IdPool } from './id-pool.ts'
 import type { StepReport } from './step-report.ts'
 
+/** How far a resumable step has come; `as written`: what its row says counts; `null` for any other step. */
+export type ReportedProgress = Progress | 'as written' | null
+
 export interface FinishRequest {
   readonly claimed: ClaimedExecution
   readonly report: StepReport
-  /** How far a resumable step has come; `null` for any other. */
-  readonly progress: Progress | null
+  readonly progress: ReportedProgress
   /** What the step has emitted, to be written with its outcome. */
   readonly emitted: readonly EmittedEvent[]
   /** The worker may go on at once with the next step of a queue it serves. */

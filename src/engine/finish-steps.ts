@@ -10,7 +10,7 @@ import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds, isSameClaim } from './engine.ts'
-import type { FinishRequest, FinishResult } from './finish-request.ts'
+import type { FinishRequest, FinishResult, ReportedProgress } from './finish-request.ts'
 import { closerLook, needsHealing, targetFor, usualFollowers } from './finish-targets.ts'
 import { type IdPool, withEnoughIds } from './id-pool.ts'
 import type { RunOn } from './plan.ts'
@@ -265,7 +265,7 @@ function decideGroup(
       results.set(request, settle(facts, request, workerId))
       continue
     }
-    const row = request.progress === null ? found : { ...found, progress: request.progress }
+    const row = withProgress(found, request.progress)
     request.ids.rewind()
     noteEmitted(draft, request)
     const plan = planOf(course, request.ids, heals)
@@ -281,6 +281,10 @@ function decideGroup(
     results.set(request, { kind: 'recorded', next: next ?? null, also })
   }
   return change
+}
+
+function withProgress(row: ActiveExecution, progress: ReportedProgress): ActiveExecution {
+  return progress === null || progress === 'as written' ? row : { ...row, progress }
 }
 
 /** What begins goes by the workflow as it is then, or all that it reports would be taken for known and found to be otherwise. */

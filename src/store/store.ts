@@ -218,6 +218,9 @@ export interface OpenedTransaction {
   committed(): void
 }
 
+/** Code of the application in its transaction. `abandon`: that of the transaction, for code that is not waited for any longer. */
+export type WorkInTransaction<Result> = (transaction: any, abandon: OpenedTransaction['abandon']) => Promise<Result>
+
 /** A transaction of ours that the application may use. */
 export interface UserTransaction {
   query(text: string, values?: readonly unknown[]): Promise<Readonly<Record<string, any>>[]>
@@ -272,7 +275,7 @@ export interface Store extends EventStore {
   checkpointWith<Result>(
     execution: ActiveExecution,
     progress: Progress,
-    work: (transaction: any) => Promise<Result>,
+    work: WorkInTransaction<Result>,
     open?: OpenApplicationTransaction | null,
   ): Promise<{ readonly result: Result } | 'lost'>
   /** One attempt: commits when `work` resolves, rolls back when it rejects. `null`: on a connection of ours. */

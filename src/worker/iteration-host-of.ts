@@ -24,24 +24,40 @@ export function iterationHost(
     async write(progress) {
       const mine = await patiently(step, store, () => store.checkpoint(execution, progress))
       step.prove()
-      return mine
+      return mine !== false
     },
     async transact(progress, work) {
-      const done = await store.checkpointWith(execution, progress, work, transactions)
-      step.prove()
+      const call = { waits: true }
+      const inside: typeof work = (transaction, abandon) => {
+        // What its code meets is the step's own.
+        call.waits = false
+        return work(transaction, abandon)
+      }
+      const done = await patiently(
+        step,
+        store,
+        () => store.checkpointWith(execution, progress, inside, transactions),
+        call,
+      )
+      if (done !== 'stopped') step.prove()
       return done
     },
   }
 }
 
 /** While the database is away the step waits with it, unless it should stop: then the next run does the rest again. */
-async function patiently(step: RunningStep, store: Store, write: () => Promise<boolean>): Promise<boolean> {
+async function patiently<Answer>(
+  step: RunningStep,
+  store: Store,
+  write: () => Promise<Answer>,
+  call: { readonly waits: boolean } = { waits: true },
+): Promise<Answer | 'stopped'> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write()
     } catch (error) {
-      if (store.isLasting(error)) throw error
-      if (step.interruption !== null) return true
+      if (!call.waits || store.isLasting(error)) throw error
+      if (step.interruption !== null) return 'stopped'
       await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.signal)
     }
   }

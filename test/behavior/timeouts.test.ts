@@ -1,11 +1,11 @@
 /** Step timeouts: the signal is aborted, the attempt has failed, and what the code still does is ignored. */
 import { expect, it } from 'vitest'
-import { defineJob, Workflow } from '../../src/index.ts'
+import { defineJob, type Iteration, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate } from '../support/wait-for.ts'
 
-const seen = { calls: 0, reasons: [] as unknown[], slowFor: 1 }
+const seen = { calls: 0, reasons: [] as unknown[], slowFor: 1, items: [] as number[] }
 let late = gate()
 
 async function slow(signal: AbortSignal): Promise<string> {
@@ -44,10 +44,26 @@ class ByDefault extends Workflow {
   async patient() {}
 }
 
+const hang = () => new Promise<never>(() => {})
+let hangs = true
+
+class Stuck extends Workflow {
+  static {
+    this.named('stuck')
+    this.resumableStep('copy', { timeout: '200ms', checkpoint: { items: 100 } })
+  }
+  async copy(iter: Iteration<number>) {
+    for await (const item of iter.over([1, 2, 3])) {
+      seen.items.push(item)
+      if (item === 2) await iter.transaction(() => (hangs ? hang() : Promise.resolve()))
+    }
+  }
+}
+
 const slowJob = defineJob('slow', { timeout: '30ms', onException: 'skip' }, (_args, job) => slow(job.signal))
 
 forEachDatabase('a timeout', database => {
-  const under = useGeneva(database, { workflows: [Timed, ByDefault], jobs: [slowJob] })
+  const under = useGeneva(database, { workflows: [Timed, ByDefault, Stuck], jobs: [slowJob] })
 
   function begin(slowFor: number): void {
     Object.assign(seen, { calls: 0, reasons: [], slowFor })
@@ -76,6 +92,22 @@ forEachDatabase('a timeout', database => {
     late.open()
     expect((await wf.refresh()).state).toBe('paused')
     expect((await wf.history()).at(-1)).toMatchObject({ step: 'work', outcome: 'timed_out' })
+  })
+
+  it('ends a resumable step in the transaction of an item, which is undone, and the next attempt goes on with that item', async () => {
+    hangs = true
+    seen.items = []
+    const wf = await under.geneva.start(Stuck)
+    const began = performance.now()
+    await under.runDue()
+    expect(performance.now() - began).toBeLessThan(3000)
+    expect((await wf.refresh()).state).toBe('paused')
+    expect((await wf.history()).at(-1)).toMatchObject({ step: 'copy', outcome: 'timed_out' })
+    hangs = false
+    await wf.resume()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(seen.items).toEqual([1, 2, 2, 3])
   })
 
   it('of a job counts for its nodes', async () => {

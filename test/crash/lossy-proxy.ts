@@ -1,6 +1,6 @@
 /**
  * Stands between a worker and its server and loses the answers to commits: the commit is carried out, and the connection
- * breaks before anyone hears of it.
+ * breaks before anyone hears of it. The server may be away for a while, too.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -10,23 +10,31 @@ export interface LossyProxy {
   readonly url: string
   /** How many answers were lost so far. */
   readonly lost: number
+  /** Cuts every connection, and lets none through for so long. */
+  away(ms: number): void
   close(): Promise<void>
 }
 
 /** The server has answered in full when it was silent for so long. */
 const quietMs = 15
 
-/** Loses the answer to every nth commit; `every` may change its mind by returning 0. */
-export async function startLossyProxy(target: string, every: () => number): Promise<LossyProxy> {
+/** Loses the answer to every nth commit, and is away then for so long; `every` may change its mind by returning 0. */
+export async function startLossyProxy(target: string, every: () => number, awayMs = 0): Promise<LossyProxy> {
   const address = new URL(target)
   const sockets = new Set<Socket>()
   let commits = 0
   let lost = 0
+  let awayUntil = 0
+  const away = (ms: number) => {
+    awayUntil = performance.now() + ms
+    for (const socket of sockets) socket.destroy()
+  }
   const mustLose = (chunk: Buffer) => {
     const nth = every()
     return /commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0
   }
   const server = createServer(client => {
+    if (performance.now() < awayUntil) return void client.destroy()
     const upstream = connect(Number(address.port), address.hostname)
     const end = () => {
       client.destroy()
@@ -44,7 +52,7 @@ export async function startLossyProxy(target: string, every: () => number): Prom
       if (!losing && mustLose(chunk)) {
         losing = true
         lost++
-        upstream.once('data', () => setTimeout(end, quietMs))
+        upstream.once('data', () => setTimeout(awayMs > 0 ? () => away(awayMs) : end, quietMs))
       }
       upstream.write(chunk)
     })
@@ -61,6 +69,7 @@ export async function startLossyProxy(target: string, every: () => number): Prom
     get lost() {
       return lost
     },
+    away,
     async close() {
       for (const socket of sockets) socket.destroy()
       server.close()

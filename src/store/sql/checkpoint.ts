@@ -4,7 +4,7 @@
  */
 import { jittered, pauseFor } from '../../primitives/pause-for.ts'
 import type { ActiveExecution, Progress } from '../records.ts'
-import type { OpenApplicationTransaction } from '../store.ts'
+import type { OpenApplicationTransaction, WorkInTransaction } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { isTransient, OpenedAgain } from './is-transient.ts'
@@ -33,15 +33,13 @@ export async function checkpointWith<Result>(
 ): Promise<{ readonly result: Result } | 'lost'> {
   let calls = 0
   for (let attempt = 1; ; attempt++) {
-    const call: { isThrough: boolean; written: { readonly result: Result } | null } = {
-      isThrough: false,
-      written: null,
-    }
+    const call: { isAtWork: boolean; written: { readonly result: Result } | null } = { isAtWork: false, written: null }
     try {
       return await transact(context, open, async opened => {
         calls++
-        const result = await work(opened.handle)
-        call.isThrough = true
+        call.isAtWork = true
+        const result = await work(opened.handle, opened.abandon)
+        call.isAtWork = false
         if (!(await opened.checkpoint(execution, progress))) throw lost
         call.written = { result }
         return call.written
@@ -51,20 +49,20 @@ export async function checkpointWith<Result>(
       const isConflict = isTransient(context.dialect, error)
       if (call.written !== null && !isConflict && (await wasCommitted(context, execution, progress)))
         return call.written
-      const mayPass = isConflict || (call.isThrough && passes(context, error))
+      const mayPass = isConflict || (calls > 0 && !call.isAtWork && passes(context, error))
       if (!mayPass || calls >= maxCalls || attempt - calls >= maxOpenings) throw error
       await pauseFor(jittered(Math.min(5 * 2 ** attempt, 250), 1))
     }
   }
 }
 
-/** Said of what our own writes, or the commit, have met. */
+/** Said of what our own writes, or the commit, have met. Whoever was not called yet is not waited for here. */
 function passes({ dialect }: SqlContext, error: unknown): boolean {
   return error instanceof OpenedAgain || dialect.classify(error) === 'connection'
 }
 
 export interface CheckpointWork<Result> {
-  work(transaction: any): Promise<Result>
+  readonly work: WorkInTransaction<Result>
   readonly open: OpenApplicationTransaction | null
 }
 

@@ -22,6 +22,7 @@ import type {
   Store,
   TransactionHandle,
   WorkflowFilter,
+  WorkInTransaction,
 } from '../store.ts'
 import { changeAssumed } from './change-assumed.ts'
 import { changeWorkflows, type Decide } from './change-workflows.ts'
@@ -137,7 +138,7 @@ export class SqlStore implements Store {
   checkpointWith<Result>(
     execution: ActiveExecution,
     progress: Progress,
-    work: (transaction: any) => Promise<Result>,
+    work: WorkInTransaction<Result>,
     open: OpenApplicationTransaction | null = null,
   ) {
     return checkpointWith(this.#context, execution, progress, { work, open })

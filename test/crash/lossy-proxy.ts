@@ -10,6 +10,8 @@ export interface LossyProxy {
   readonly url: string
   /** How many answers were lost so far. */
   readonly lost: number
+  /** From now on nothing goes through the connections that there are. Nobody tells anybody. */
+  fallSilent(): void
   /** Cuts every connection, and lets none through for so long. */
   away(ms: number): void
   close(): Promise<void>
@@ -29,6 +31,7 @@ export async function startLossyProxy(target: string, every: () => number, awayM
     awayUntil = performance.now() + ms
     for (const socket of sockets) socket.destroy()
   }
+  const silent = new WeakSet<Socket>()
   const mustLose = (chunk: Buffer) => {
     const nth = every()
     return /commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0
@@ -49,6 +52,7 @@ export async function startLossyProxy(target: string, every: () => number, awayM
     }
     let losing = false
     client.on('data', chunk => {
+      if (silent.has(client)) return
       if (!losing && mustLose(chunk)) {
         losing = true
         lost++
@@ -56,7 +60,7 @@ export async function startLossyProxy(target: string, every: () => number, awayM
       }
       upstream.write(chunk)
     })
-    upstream.on('data', chunk => void (losing || client.write(chunk)))
+    upstream.on('data', chunk => void (losing || silent.has(client) || client.write(chunk)))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -70,6 +74,9 @@ export async function startLossyProxy(target: string, every: () => number, awayM
       return lost
     },
     away,
+    fallSilent() {
+      for (const socket of sockets) silent.add(socket)
+    },
     async close() {
       for (const socket of sockets) socket.destroy()
       server.close()

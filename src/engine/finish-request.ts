@@ -1,11 +1,16 @@
 /** What a worker asks to be recorded about a step, and what it is told. */
 import type { EmittedEvent } from '../definition/step-context.ts'
-import type { ClaimedExecution, Progress } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
 import type { IdPool } from './id-pool.ts'
 import type { StepReport } from './step-report.ts'
 
 /** How far a resumable step has come; `as written`: what its row says counts; `null` for any other step. */
 export type ReportedProgress = Progress | 'as written' | null
+
+/** The row, with what is reported of it. */
+export function withProgress(row: ActiveExecution, progress: ReportedProgress): ActiveExecution {
+  return progress === null || progress === 'as written' ? row : { ...row, progress }
+}
 
 export interface FinishRequest {
   readonly claimed: ClaimedExecution

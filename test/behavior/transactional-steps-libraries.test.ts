@@ -251,6 +251,71 @@ forEachDatabase('a transactional step in the application’s own library', datab
     })
   })
 
+  describe('whose answer to the commit is lost, as listeners hear of it', () => {
+    const [[, open] = []] = Object.entries(libraries[database.name])
+    let application: Application
+    beforeAll(async () => {
+      application = (await open?.(under.url)) as Application
+    })
+    afterAll(() => application.close())
+
+    const dead = () =>
+      Object.assign(new Error('the line is dead'), { code: 'ECONNRESET', syscall: 'read', errcode: 10 })
+    /** What is heard of the step that writes, once its end was. */
+    const heardOf = async (transactions: unknown, work: (tx: any, workflow: any) => Promise<unknown>) => {
+      const geneva = under.another({ workflows, transactions: transactions as OpenTransaction })
+      const heard: string[] = []
+      const stop = geneva.on('*', event => void ('step' in event && event.step === 'write' && heard.push(event.type)))
+      const wf = await geneva.start(Noting, named(work))
+      await geneva.startWorker({ ...quickly, concurrency: 1 })
+      expect(await finished(wf)).toBe(oddText)
+      await waitFor(() => heard.at(-1) === 'step.completed')
+      stop()
+      await geneva.close()
+      return heard
+    }
+
+    it('is not told when it has come to nothing, and the claim is another’s', async () => {
+      let commits = 0
+      const lossy = async (work: any) => {
+        const transacted = application.transaction(async tx => {
+          const result = await work(tx)
+          if (++commits === 1) throw dead()
+          return result
+        })
+        return transacted.catch(async error => {
+          await plain.query(`update geneva_drive_active_executions set fence = fence + 1 where node = 'write'`)
+          throw error
+        })
+      }
+      expect(await heardOf(lossy, async () => {})).toEqual([
+        'step.started',
+        'step.failed',
+        'step.scheduled',
+        'step.started',
+        'step.completed',
+      ])
+    })
+
+    it('is told when the step was postponed by it', async () => {
+      let [commits, calls] = [0, 0]
+      const lossy = async (work: any) => {
+        const result = await application.transaction(work)
+        if (++commits === 1) throw dead()
+        return result
+      }
+      const postponing = async (_tx: any, workflow: any) => {
+        if (++calls === 1) workflow.postpone(1)
+      }
+      expect(await heardOf(lossy, postponing)).toEqual([
+        'step.started',
+        'step.released',
+        'step.started',
+        'step.completed',
+      ])
+    })
+  })
+
   describe('whose function tries again by itself', () => {
     const [[, open] = []] = Object.entries(libraries[database.name])
     let application: Application

@@ -10,8 +10,12 @@ export interface LossyProxy {
   readonly url: string
   /** How many answers were lost so far. */
   readonly lost: number
+  /** How many clients there are. */
+  readonly connected: number
   /** From now on nothing goes through the connections that there are. Nobody tells anybody. */
   fallSilent(): void
+  /** Says that to all who are connected, as if it came from the server, and hangs up. */
+  hangUp(lastWords: Buffer): void
   /** Cuts every connection, and lets none through for so long. */
   away(ms: number): void
   close(): Promise<void>
@@ -31,6 +35,7 @@ export async function startLossyProxy(target: string, every: () => number, awayM
     awayUntil = performance.now() + ms
     for (const socket of sockets) socket.destroy()
   }
+  const clients = new Set<Socket>()
   const silent = new WeakSet<Socket>()
   const mustLose = (chunk: Buffer) => {
     const nth = every()
@@ -38,6 +43,8 @@ export async function startLossyProxy(target: string, every: () => number, awayM
   }
   const server = createServer(client => {
     if (performance.now() < awayUntil) return void client.destroy()
+    clients.add(client)
+    client.once('close', () => clients.delete(client))
     const upstream = connect(Number(address.port), address.hostname)
     const end = () => {
       client.destroy()
@@ -73,7 +80,13 @@ export async function startLossyProxy(target: string, every: () => number, awayM
     get lost() {
       return lost
     },
+    get connected() {
+      return clients.size
+    },
     away,
+    hangUp(lastWords) {
+      for (const client of clients) client.end(lastWords)
+    },
     fallSilent() {
       for (const socket of sockets) silent.add(socket)
     },

@@ -5,6 +5,7 @@ import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw } from '../../src/store/sql/sql.ts'
 import { forEachServerAtOnce } from '../support/databases.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts'
 
 const answerMs = 500
@@ -50,6 +51,27 @@ async function failureOf({ database }: SilentWorld, call: Promise<unknown>): Pro
   expect(performance.now() - began).toBeLessThan(10 * answerMs)
   return error === null ? 'none' : database.dialect.classify(error)
 }
+
+/** What MySQL says since 8.0.24 before it closes a session in which nothing has happened for long. */
+function inactivity(): Buffer {
+  const body = Buffer.from(
+    '\xff\xbf\x0f#HY000The client was disconnected by the server because of inactivity.',
+    'latin1',
+  )
+  return Buffer.concat([Buffer.from([body.length, 0, 0, 0]), body])
+}
+
+forEachServerAtOnce('a server that ends idle sessions', database => {
+  it('is not noticed: the next statements get other connections', async () => {
+    await using world = await SilentWorld.open(database.name, (await database.isolated()).url)
+    for (let round = 0; round < 3; round++) {
+      await Promise.all([world.one(), world.one(), world.one()])
+      world.proxy.hangUp(database.name === 'mysql' ? inactivity() : Buffer.alloc(0))
+      await waitFor(() => world.proxy.connected === 0)
+      expect(await world.one()).toBe(1)
+    }
+  })
+})
 
 forEachServerAtOnce('a server that falls silent', database => {
   const open = async () => SilentWorld.open(database.name, (await database.isolated()).url)

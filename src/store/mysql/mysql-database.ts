@@ -41,8 +41,10 @@ const sessionSettings = [
   'set session innodb_lock_wait_timeout = 20',
 ]
 
-/** A process that was stopped in mid-transaction keeps its locks no longer than that. MySQL has no such setting. */
+/** A process that was stopped in mid-transaction keeps its locks no longer than that. */
 const limitIdleTransactions = 'set session idle_transaction_timeout = 5'
+/** MySQL has no such setting, but can end a session in which nothing happens. One that idles in the pool is replaced. */
+const limitIdleSessions = 'set session wait_timeout = 60'
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const letUsersIdle = 'set session idle_transaction_timeout = 60'
 
@@ -73,9 +75,9 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
   try {
     const { answerMs = usualAnswerMs } = options
     const flavor = await probe(pool, answerMs)
-    const settings = flavor.limitsIdleTransactions ? [...sessionSettings, limitIdleTransactions] : sessionSettings
+    const limitIdling = flavor.limitsIdleTransactions ? limitIdleTransactions : limitIdleSessions
     return new MysqlDatabase(pool, mysqlDialect(flavor), {
-      session: settings.join('; '),
+      session: [...sessionSettings, limitIdling].join('; '),
       limit: options.poolSize,
       answerMs,
       mayIdle: flavor.limitsIdleTransactions ? [raw(letUsersIdle)] : [],

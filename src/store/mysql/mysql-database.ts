@@ -21,7 +21,7 @@ import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
-import { MysqlSession, MysqlTransaction } from './mysql-session.ts'
+import { inTime, MysqlSession, MysqlTransaction } from './mysql-session.ts'
 
 export interface MysqlOptions {
   readonly url: string
@@ -90,9 +90,8 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
 }
 
 /** Learns which of the two servers this is, and refuses what is too old by name. */
-async function probe(pool: Pool, timeout: number): Promise<MysqlFlavor> {
-  const [rows] = await pool.query({ sql: 'select version() as version', timeout })
-  const version = String((rows as { version: string }[])[0]?.version)
+async function probe(pool: Pool, answerMs: number): Promise<MysqlFlavor> {
+  const version = await versionOf(await pool.getConnection(), answerMs)
   const [major = 0, minor = 0] = version.split('.').map(part => Number.parseInt(part, 10))
   if (/mariadb/i.test(version)) {
     if (major < 10 || (major === 10 && minor < 6)) {
@@ -102,6 +101,17 @@ async function probe(pool: Pool, timeout: number): Promise<MysqlFlavor> {
   }
   if (major < 8) throw new UnsupportedDatabaseError(`MySQL 8.0 or newer is needed; this server reports ${version}.`)
   return { binaryCollation: 'utf8mb4_0900_bin', limitsIdleTransactions: false }
+}
+
+async function versionOf(connection: PoolConnection, answerMs: number): Promise<string> {
+  try {
+    const [rows] = await inTime(connection.query('select version() as version'), answerMs)
+    connection.release()
+    return String((rows as { version: string }[])[0]?.version)
+  } catch (error) {
+    connection.destroy()
+    throw error
+  }
 }
 
 interface MysqlSettings {
@@ -242,7 +252,7 @@ class MysqlDatabase implements Database {
     streamOf(connection)?.ref()
     if (!this.#prepared.has(underlying)) {
       try {
-        await connection.query({ sql: this.#settings.session, timeout: this.#settings.answerMs })
+        await inTime(connection.query(this.#settings.session), this.#settings.answerMs)
       } catch (error) {
         this.#discard(connection)
         throw error

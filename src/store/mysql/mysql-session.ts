@@ -7,15 +7,30 @@ import { mysqlStatements } from './mysql-statements.ts'
 
 const placeholder = () => '?'
 
+/** Not by the driver's own setting, whose timer outlives a connection that breaks, and keeps the process from its end. */
+export async function inTime<Answer>(answer: Promise<Answer>, ms: number | null): Promise<Answer> {
+  if (ms === null) return answer
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`The server has given no answer for ${ms} ms.`)
+    timer = setTimeout(() => reject(Object.assign(error, { code: 'PROTOCOL_SEQUENCE_TIMEOUT' })), ms)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 export class MysqlSession implements Executor {
   readonly pipelines = true
   readonly #connection: PoolConnection
-  readonly #timeout: { readonly timeout?: number }
+  readonly #answerMs: number | null
 
   /** Whoever hears that the answer has not come in time must give up the connection: it may still come. */
   constructor(connection: PoolConnection, answerMs: number | null) {
     this.#connection = connection
-    this.#timeout = answerMs === null ? {} : { timeout: answerMs }
+    this.#answerMs = answerMs
   }
 
   async query(statement: Sql): Promise<Row[]> {
@@ -34,11 +49,11 @@ export class MysqlSession implements Executor {
 
   async #send(statements: readonly Sql[]): Promise<unknown> {
     const rendered = statements.map(statement => render(statement, placeholder))
-    const [result] = await this.#connection.query({
-      sql: rendered.map(part => part.text).join(';\n'),
-      values: rendered.flatMap(part => part.values as unknown[]),
-      ...this.#timeout,
-    })
+    const answer = this.#connection.query(
+      rendered.map(part => part.text).join(';\n'),
+      rendered.flatMap(part => part.values as unknown[]),
+    )
+    const [result] = await inTime(answer, this.#answerMs)
     return result
   }
 }

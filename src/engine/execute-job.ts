@@ -60,7 +60,7 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
       }),
     retry: node.once === undefined ? retryOf(node, job) : null,
     failures: claimed.execution.failures,
-    timeout: timeoutOf(execution, node, job),
+    timeout: timeoutOf(execution, node, job, core),
     policyFor: (thrown: unknown) => policyOf(node, job, thrown),
     ...(job.transactional ? { stop: execution.signal } : {}),
   }
@@ -138,9 +138,14 @@ export function jobNode({ execution }: ClaimedExecution, { name, metadata }: Fro
   return { id: execution.node, name, metadata: metadata === undefined ? {} : readMetadata(metadata) }
 }
 
-function timeoutOf(execution: JobExecution, { timeout_ms: own }: FrozenNode, { timeoutMs }: Job): Timeout | null {
+function timeoutOf(
+  execution: JobExecution,
+  { timeout_ms: own }: FrozenNode,
+  { timeoutMs }: Job,
+  core: IterationCore | null,
+): Timeout | null {
   const ms = own ?? timeoutMs
-  return ms === null ? null : timeoutFor(execution, ms)
+  return ms === null ? null : timeoutFor(execution, ms, core)
 }
 
 function retryOf(node: FrozenNode, job: Job) {

@@ -21,9 +21,10 @@ import { InvalidArgumentError, isGenevaError, StepMissingError } from '../errors
 import { describeError } from '../primitives/describe-error.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue, encodeValue } from '../primitives/json-codec.ts'
-import type { ActiveExecution, Progress } from '../store/records.ts'
+import type { ActiveExecution } from '../store/records.ts'
 import { calledOnce, reconciled } from './called-once.ts'
 import type { ChildHost } from './child-host.ts'
+import type { ReportedProgress } from './finish-request.ts'
 import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
@@ -67,8 +68,7 @@ export interface StepJob extends ContextSource {
 }
 
 export interface StepRun extends StepOutcome {
-  /** How far a resumable step has come; `null` for any other. */
-  readonly progress: Progress | null
+  readonly progress: ReportedProgress
   /** What it has emitted. */
   readonly emitted?: readonly EmittedEvent[]
   /** What it comes to when its transaction could not be committed. */
@@ -138,7 +138,7 @@ class Attempt extends StepPolicies implements OutcomeRules {
 
   get timeout(): Timeout | null {
     const ms = this.node.timeoutMs ?? this.job.definition.timeoutMs
-    return ms === null ? null : timeoutFor(this.job, ms)
+    return ms === null ? null : timeoutFor(this.job, ms, this.core)
   }
 
   get stop(): AbortSignal | null {
@@ -163,8 +163,16 @@ function rulesAfter(node: NodeDefinition, thrown: unknown): NodeDefinition {
 }
 
 /** Flow control that comes after its time is not recorded: the context has been reported on. */
-export function timeoutFor(job: Pick<StepJob, 'claimed' | 'timeOut'>, ms: number): Timeout {
-  return { ms, where: job.claimed.execution, abort: () => job.timeOut() }
+export function timeoutFor(
+  job: Pick<StepJob, 'claimed' | 'timeOut'>,
+  ms: number,
+  core: IterationCore | null = null,
+): Timeout {
+  const abort = () => {
+    job.timeOut()
+    core?.leaveBehind()
+  }
+  return { ms, where: job.claimed.execution, abort }
 }
 
 async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {

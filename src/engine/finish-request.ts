@@ -1,14 +1,21 @@
 /** What a worker asks to be recorded about a step, and what it is told. */
 import type { EmittedEvent } from '../definition/step-context.ts'
-import type { ClaimedExecution, Progress } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution, Progress } from '../store/records.ts'
 import type { IdPool } from './id-pool.ts'
 import type { StepReport } from './step-report.ts'
+
+/** How far a resumable step has come; `as written`: what its row says counts; `null` for any other step. */
+export type ReportedProgress = Progress | 'as written' | null
+
+/** The row, with what is reported of it. */
+export function withProgress(row: ActiveExecution, progress: ReportedProgress): ActiveExecution {
+  return progress === null || progress === 'as written' ? row : { ...row, progress }
+}
 
 export interface FinishRequest {
   readonly claimed: ClaimedExecution
   readonly report: StepReport
-  /** How far a resumable step has come; `null` for any other. */
-  readonly progress: Progress | null
+  readonly progress: ReportedProgress
   /** What the step has emitted, to be written with its outcome. */
   readonly emitted: readonly EmittedEvent[]
   /** The worker may go on at once with the next step of a queue it serves. */

@@ -10,7 +10,7 @@ import { ChangeDraft } from './change-draft.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds, isSameClaim } from './engine.ts'
-import type { FinishRequest, FinishResult } from './finish-request.ts'
+import { type FinishRequest, type FinishResult, withProgress } from './finish-request.ts'
 import { closerLook, needsHealing, targetFor, usualFollowers } from './finish-targets.ts'
 import { type IdPool, withEnoughIds } from './id-pool.ts'
 import type { RunOn } from './plan.ts'
@@ -265,7 +265,7 @@ function decideGroup(
       results.set(request, settle(facts, request, workerId))
       continue
     }
-    const row = request.progress === null ? found : { ...found, progress: request.progress }
+    const row = withProgress(found, request.progress)
     request.ids.rewind()
     noteEmitted(draft, request)
     const plan = planOf(course, request.ids, heals)
@@ -324,19 +324,26 @@ function byWorkflow<Request extends Pick<FinishRequest, 'claimed'>>(
 
 /**
  * The claim does not hold any more. If this worker itself has ended the row, or items stand there under the ids that they were to
- * have, the answer to that was lost. What it has claimed since is known to it already.
+ * have, or the row has moved on in place as it was to, the answer to that was lost. What it has claimed since is known to it already.
  */
 function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string): FinishResult {
   const rowWith = finderOf(facts.active)
   // In the order in which they were given their ids: the first has the place of the step.
   const written = request.ids.ids.flatMap(id => rowWith(id) ?? [])
   const isEnded = facts.endedBy.get(request.claimed.execution.id) === workerId
-  if (!isEnded && written.length === 0) return { kind: 'refused' }
+  if (!isEnded && written.length === 0 && !hasMoved(rowWith(request.claimed.execution.id), request))
+    return { kind: 'refused' }
   const isBegun = ({ id, fence }: ActiveExecution) =>
     request.ids.begun.some(row => row.id === id && row.fence === fence)
   const mine = written.filter(row => row.state === 'in_progress' && row.owner === workerId && isBegun(row))
   const [next, ...also] = mine.map(execution => ({ ...request.claimed, workflow: facts.workflow, execution }))
   return { kind: 'recorded', next: next ?? null, also }
+}
+
+/** Whoever takes over such a row ends it, and another stands in its place. */
+function hasMoved(row: ActiveExecution | undefined, { claimed, report }: FinishRequest): boolean {
+  if (report.kind !== 'postpone' && report.kind !== 'suspend') return false
+  return row !== undefined && row.fence > claimed.execution.fence
 }
 
 function claimedNext(

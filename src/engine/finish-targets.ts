@@ -33,9 +33,11 @@ export function targetFor(course: Course, requests: readonly FinishRequest[]): C
   const stops = requests.some(({ report }) => concernsAll(report))
   const nodes = requests.map(({ claimed }) => currentName(graph, claimed.execution.node))
   const fanIns = [...new Set(nodes.flatMap(node => countersBehind(course, node)))]
+  // A transaction of the step may still be about to move its cursor.
+  const awaits = requests.some(({ progress }) => progress === 'as written')
   // A report that ends or holds other rows must keep them from being claimed meanwhile.
-  if (graph.isChain || stops || repeated)
-    return { workflowId, ...own, repeated, fanIns, lockRows: stops && !graph.isChain }
+  if (graph.isChain || stops || repeated || awaits)
+    return { workflowId, ...own, repeated, fanIns, lockRows: awaits || (stops && !graph.isChain) }
   const each = nodes.flatMap(node => graph.eachOf(node) ?? [])
   return {
     workflowId,

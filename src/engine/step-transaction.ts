@@ -162,6 +162,7 @@ export class StepTransaction implements CallTransaction {
       if (written.changes === null || store.isTransient(error)) throw error
       const found = await this.#find(workerId, request)
       if (found === 'open') throw error
+      if (found.kind === 'refused') return found
       this.#opened?.transaction.committed()
       ends.noteAll(written.changes)
       return found

@@ -2,9 +2,16 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
+import type { OpenApplicationTransaction, TransactionHandle, WorkInTransaction } from './application-transaction.ts'
 import type { AssumedFacts, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 import type { CloserLook } from './closer-look.ts'
 
+export type {
+  OpenApplicationTransaction,
+  TransactionHandle,
+  UserTransaction,
+  WorkInTransaction,
+} from './application-transaction.ts'
 export type { StartResult } from './change.ts'
 export type { CloserLook, UndoAgain, UndoStretch } from './closer-look.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
@@ -163,9 +170,6 @@ export interface LetterFilter {
   readonly limit: number
 }
 
-/** Opens a transaction of the application and hands it to `run`. Commits when that resolves, rolls back when it rejects. */
-export type OpenApplicationTransaction = <Result>(run: (transaction: any) => Promise<Result>) => Promise<Result>
-
 /** A transaction in which code of the application runs. The writes of the engine come last. */
 export interface OpenedTransaction {
   /** What the application's code gets to see. */
@@ -181,15 +185,6 @@ export interface OpenedTransaction {
   /** Tells those who listen. Called by `transact`, and by who has found out that a commit without an answer has happened. */
   committed(): void
 }
-
-/** A transaction of ours that the application may use. */
-export interface UserTransaction {
-  query(text: string, values?: readonly unknown[]): Promise<Readonly<Record<string, any>>[]>
-  readonly handle: unknown
-}
-
-/** A transaction of the application, as its own library hands it out. */
-export type TransactionHandle = object
 
 /** What bringing the tables up to date takes. */
 export interface SchemaPlan {
@@ -236,7 +231,7 @@ export interface Store extends EventStore {
   checkpointWith<Result>(
     execution: ActiveExecution,
     progress: Progress,
-    work: (transaction: any) => Promise<Result>,
+    work: WorkInTransaction<Result>,
     open?: OpenApplicationTransaction | null,
   ): Promise<{ readonly result: Result } | 'lost'>
   /** One attempt: commits when `work` resolves, rolls back when it rejects. `null`: on a connection of ours. */

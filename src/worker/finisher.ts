@@ -104,5 +104,6 @@ function bytesOf({ report, progress, emitted }: Report): number {
   const error =
     report !== null && report.kind === 'threw' ? report.error.message.length + (report.error.stack?.length ?? 0) : 0
   const events = emitted.reduce((sum, { payload }) => sum + payload.length, 0)
-  return output + error + events + (progress?.cursor?.length ?? 0)
+  const cursor = progress === 'as written' ? null : progress?.cursor
+  return output + error + events + (cursor?.length ?? 0)
 }

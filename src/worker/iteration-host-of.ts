@@ -25,7 +25,15 @@ export function iterationHost(
       return mine
     },
     async transact(progress, work) {
-      const done = await store.checkpointWith(execution, progress, work, transactions)
+      const call = { waits: true }
+      const inside: typeof work = (transaction, abandon) => {
+        // What its code meets is the step's own.
+        call.waits = false
+        return work(transaction, abandon)
+      }
+      const write = () => store.checkpointWith(execution, progress, inside, transactions)
+      const done = await patiently(step, store, write, call)
+      if (done === null) return 'stopped'
       step.prove()
       return done
     },

@@ -5,17 +5,21 @@ import type { RunningStep } from './running-step.ts'
 
 const longestPauseMs = 5000
 
-/** `null` when the step should stop before the write was answered: then nobody knows whether it was made. Rejects for what will never pass. */
+/**
+ * `null` when the step should stop before the write was answered: then nobody knows whether it was made. Rejects
+ * for what will never pass, and for whatever comes once `call` does not wait any more.
+ */
 export async function patiently<T>(
   step: RunningStep,
   store: Pick<Store, 'isLasting'>,
   write: () => T | Promise<T>,
+  call: { readonly waits: boolean } = { waits: true },
 ): Promise<T | null> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await write()
     } catch (error) {
-      if (store.isLasting(error)) throw error
+      if (!call.waits || store.isLasting(error)) throw error
       if (step.interruption !== null) return null
       await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.signal)
     }

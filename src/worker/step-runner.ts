@@ -7,7 +7,7 @@ import type { Course } from '../engine/courses.ts'
 import { lastChance } from '../engine/crash-limit.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { StepRun } from '../engine/execute-step.ts'
-import type { FinishResult } from '../engine/finish-request.ts'
+import type { FinishResult, ReportedProgress } from '../engine/finish-request.ts'
 import type { Opening } from '../engine/openings.ts'
 import { timerQueue } from '../engine/plan.ts'
 import type { StepReport } from '../engine/step-report.ts'
@@ -15,7 +15,7 @@ import type { StepTransaction } from '../engine/step-transaction.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
 import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
-import type { ClaimedExecution, Progress } from '../store/records.ts'
+import type { ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { Finisher, Report } from './finisher.ts'
 import type { Lease } from './lease.ts'
@@ -51,7 +51,7 @@ const longestAloneMs = 60_000
 /** What is recorded of a run. */
 interface Outcome {
   readonly report: StepReport
-  readonly progress: Progress | null
+  readonly progress: ReportedProgress
   readonly emitted?: StepRun['emitted'] | undefined
 }
 
@@ -241,7 +241,8 @@ export class StepRunner {
       const policy = { action: 'pause', waitMs: 0, limit: null, then: 'pause' } as const
       const report = { kind: 'threw', error: describeError(error), policy, retryMs: null } as const
       // Not the progress of this run, which may be what was not taken: the last that was written stays.
-      return this.#finish(workerId, step, { report, progress: null }, false)
+      const progress = run.progress === null ? null : 'as written'
+      return this.#finish(workerId, step, { report, progress }, false)
     })
   }
 

@@ -6,7 +6,7 @@ import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { gate } from '../support/wait-for.ts'
 
-const seen = { calls: 0, reasons: [] as unknown[], slowFor: 1 }
+const seen = { calls: 0, reasons: [] as unknown[], slowFor: 1, items: [] as number[] }
 let late = gate()
 
 async function slow(signal: AbortSignal): Promise<string> {
@@ -43,6 +43,22 @@ class ByDefault extends Workflow {
     return slow(this.signal)
   }
   async patient() {}
+}
+
+const hang = () => new Promise<never>(() => {})
+let hangs = true
+
+class Stuck extends Workflow {
+  static {
+    this.named('stuck')
+    this.resumableStep('copy', { timeout: '200ms', checkpoint: { items: 100 } })
+  }
+  async copy(iter: Iteration<number>) {
+    for await (const item of iter.over([1, 2, 3])) {
+      seen.items.push(item)
+      if (item === 2) await iter.transaction(() => (hangs ? hang() : Promise.resolve()))
+    }
+  }
 }
 
 const slowJob = defineJob('slow', { timeout: '30ms', onException: 'skip' }, (_args, job) => slow(job.signal))
@@ -84,7 +100,7 @@ class Patient extends Workflow {
 const patientJob = defineJob('patient', { timeout: long }, (_args, job) => unhurried(job.signal))
 
 forEachDatabase('a timeout', database => {
-  const under = useGeneva(database, { workflows: [Timed, ByDefault, Patient], jobs: [slowJob, patientJob] })
+  const under = useGeneva(database, { workflows: [Timed, ByDefault, Stuck, Patient], jobs: [slowJob, patientJob] })
 
   function begin(slowFor: number): void {
     Object.assign(seen, { calls: 0, reasons: [], slowFor })
@@ -113,6 +129,22 @@ forEachDatabase('a timeout', database => {
     late.open()
     expect((await wf.refresh()).state).toBe('paused')
     expect((await wf.history()).at(-1)).toMatchObject({ step: 'work', outcome: 'timed_out' })
+  })
+
+  it('ends a resumable step in the transaction of an item, which is undone, and the next attempt goes on with that item', async () => {
+    hangs = true
+    seen.items = []
+    const wf = await under.geneva.start(Stuck)
+    const began = performance.now()
+    await under.runDue()
+    expect(performance.now() - began).toBeLessThan(3000)
+    expect((await wf.refresh()).state).toBe('paused')
+    expect((await wf.history()).at(-1)).toMatchObject({ step: 'copy', outcome: 'timed_out' })
+    hangs = false
+    await wf.resume()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(seen.items).toEqual([1, 2, 2, 3])
   })
 
   it('of a job counts for its nodes', async () => {

@@ -1,5 +1,5 @@
 /** Transactional steps on transactions that the application opens with its own library, whichever that is. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   type Geneva,
   type Iteration,
@@ -248,6 +248,176 @@ forEachDatabase('a transactional step in the application’s own library', datab
         })
       expect(await run(lossy, 'twice called')).toBe(2)
       expect(await notes()).toEqual(['twice called'])
+    })
+  })
+
+  describe('whose answer to the commit is lost, as listeners hear of it', () => {
+    const [[, open] = []] = Object.entries(libraries[database.name])
+    let application: Application
+    beforeAll(async () => {
+      application = (await open?.(under.url)) as Application
+    })
+    afterAll(() => application.close())
+
+    const dead = () =>
+      Object.assign(new Error('the line is dead'), { code: 'ECONNRESET', syscall: 'read', errcode: 10 })
+    /** What is heard of the step that writes, once its end was. */
+    const heardOf = async (transactions: unknown, work: (tx: any, workflow: any) => Promise<unknown>) => {
+      const geneva = under.another({ workflows, transactions: transactions as OpenTransaction })
+      const heard: string[] = []
+      const stop = geneva.on('*', event => void ('step' in event && event.step === 'write' && heard.push(event.type)))
+      const wf = await geneva.start(Noting, named(work))
+      await geneva.startWorker({ ...quickly, concurrency: 1 })
+      expect(await finished(wf)).toBe(oddText)
+      await waitFor(() => heard.at(-1) === 'step.completed')
+      stop()
+      await geneva.close()
+      return heard
+    }
+
+    it('is not told when it has come to nothing, and the claim is another’s', async () => {
+      let commits = 0
+      const lossy = async (work: any) => {
+        const transacted = application.transaction(async tx => {
+          const result = await work(tx)
+          if (++commits === 1) throw dead()
+          return result
+        })
+        return transacted.catch(async error => {
+          await plain.query(`update geneva_drive_active_executions set fence = fence + 1 where node = 'write'`)
+          throw error
+        })
+      }
+      expect(await heardOf(lossy, async () => {})).toEqual([
+        'step.started',
+        'step.failed',
+        'step.scheduled',
+        'step.started',
+        'step.completed',
+      ])
+    })
+
+    it('is told when the step was postponed by it', async () => {
+      let [commits, calls] = [0, 0]
+      const lossy = async (work: any) => {
+        const result = await application.transaction(work)
+        if (++commits === 1) throw dead()
+        return result
+      }
+      const postponing = async (_tx: any, workflow: any) => {
+        if (++calls === 1) workflow.postpone(1)
+      }
+      expect(await heardOf(lossy, postponing)).toEqual([
+        'step.started',
+        'step.released',
+        'step.started',
+        'step.completed',
+      ])
+    })
+  })
+
+  describe('whose function tries again by itself', () => {
+    const [[, open] = []] = Object.entries(libraries[database.name])
+    let application: Application
+    beforeAll(async () => {
+      application = (await open?.(under.url)) as Application
+    })
+    afterAll(() => application.close())
+    beforeEach(() => plain.query('delete from application_notes'))
+
+    /** As each driver says it. */
+    const conflict = () =>
+      Object.assign(new Error('try again'), { code: '40001', errno: 1213, sqlState: '40001', errcode: 5 })
+    const patient = (once: (work: any) => Promise<unknown>) => async (work: any) => {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await once(work)
+        } catch (error) {
+          if (tries === 3 || !['40001', 'ECONNRESET'].includes((error as { code: string }).code)) throw error
+        }
+      }
+    }
+    /** The second commit comes to nothing. */
+    const refusing = () => {
+      let commits = 0
+      return patient(work =>
+        application.transaction(async tx => {
+          const result = await work(tx)
+          if (++commits === 2) throw conflict()
+          return result
+        }),
+      )
+    }
+    /** The second commit comes through, and nobody hears of it. */
+    const losing = () => {
+      let commits = 0
+      return patient(async work => {
+        const result = await application.transaction(work)
+        if (++commits === 2) throw Object.assign(new Error('the line is dead'), { code: 'ECONNRESET', syscall: 'read' })
+        return result
+      })
+    }
+    const run = async (transactions: unknown, started: readonly (typeof Noting | typeof Copying)[]) => {
+      const geneva = under.another({ workflows, transactions: transactions as OpenTransaction })
+      let calls = 0
+      await geneva.startWorker({ ...quickly, concurrency: 1 })
+      for (const [index, type] of started.entries()) {
+        const wf = await geneva.start(
+          type as typeof Noting,
+          named(async (tx, { item = index + 1 }) => {
+            calls++
+            await application.note(tx, `item ${item}`)
+          }),
+        )
+        await finished(wf)
+      }
+      await geneva.close()
+      return calls
+    }
+    const [two, three] = [
+      ['item 1', 'item 2'],
+      ['item 1', 'item 2', 'item 3'],
+    ]
+
+    it('does not lose the writes of the step when the commit was refused', async () => {
+      expect(await run(refusing(), [Noting, Noting])).toBe(3)
+      expect(await notes()).toEqual(two)
+    })
+
+    it('does not write twice when the commit of a step has happened after all', async () => {
+      expect(await run(losing(), [Noting, Noting])).toBe(2)
+      expect(await notes()).toEqual(two)
+    })
+
+    it('does not lose the writes of an item when the commit was refused', async () => {
+      expect(await run(refusing(), [Copying])).toBe(4)
+      expect(await notes()).toEqual(three)
+    })
+
+    it('does not write twice when the commit of an item has happened after all', async () => {
+      expect(await run(losing(), [Copying])).toBe(3)
+      expect(await notes()).toEqual(three)
+    })
+
+    it('calls the code of a step that throws once', async () => {
+      let calls = 0
+      const everything = async (work: any) => {
+        const once = () => application.transaction(work)
+        return once().catch(once)
+      }
+      const geneva = under.another({ workflows, transactions: everything as unknown as OpenTransaction })
+      await geneva.startWorker({ ...quickly, concurrency: 1 })
+      const wf = await geneva.start(
+        Copying,
+        named(async () => {
+          calls++
+          throw new Error('no such account')
+        }),
+      )
+      await waitFor(async () => (await wf.refresh()).state === 'paused')
+      expect(calls).toBe(1)
+      expect((await wf.history())[0]?.error).toMatchObject({ message: 'no such account' })
+      await geneva.close()
     })
   })
 })

@@ -1,6 +1,6 @@
 /**
  * Stands between a worker and its server and loses the answers to commits: the commit is carried out, and the connection
- * breaks before anyone hears of it.
+ * breaks before anyone hears of it. The server may be away for a while, too.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -10,23 +10,41 @@ export interface LossyProxy {
   readonly url: string
   /** How many answers were lost so far. */
   readonly lost: number
+  /** How many clients there are. */
+  readonly connected: number
+  /** From now on nothing goes through the connections that there are. Nobody tells anybody. */
+  fallSilent(): void
+  /** Says that to all who are connected, as if it came from the server, and hangs up. */
+  hangUp(lastWords: Buffer): void
+  /** Cuts every connection, and lets none through for so long. */
+  away(ms: number): void
   close(): Promise<void>
 }
 
 /** The server has answered in full when it was silent for so long. */
 const quietMs = 15
 
-/** Loses the answer to every nth commit; `every` may change its mind by returning 0. */
-export async function startLossyProxy(target: string, every: () => number): Promise<LossyProxy> {
+/** Loses the answer to every nth commit, and is away then for so long; `every` may change its mind by returning 0. */
+export async function startLossyProxy(target: string, every: () => number, awayMs = 0): Promise<LossyProxy> {
   const address = new URL(target)
   const sockets = new Set<Socket>()
   let commits = 0
   let lost = 0
+  let awayUntil = 0
+  const away = (ms: number) => {
+    awayUntil = performance.now() + ms
+    for (const socket of sockets) socket.destroy()
+  }
+  const clients = new Set<Socket>()
+  const silent = new WeakSet<Socket>()
   const mustLose = (chunk: Buffer) => {
     const nth = every()
     return /commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0
   }
   const server = createServer(client => {
+    if (performance.now() < awayUntil) return void client.destroy()
+    clients.add(client)
+    client.once('close', () => clients.delete(client))
     const upstream = connect(Number(address.port), address.hostname)
     const end = () => {
       client.destroy()
@@ -41,14 +59,15 @@ export async function startLossyProxy(target: string, every: () => number): Prom
     }
     let losing = false
     client.on('data', chunk => {
+      if (silent.has(client)) return
       if (!losing && mustLose(chunk)) {
         losing = true
         lost++
-        upstream.once('data', () => setTimeout(end, quietMs))
+        upstream.once('data', () => setTimeout(awayMs > 0 ? () => away(awayMs) : end, quietMs))
       }
       upstream.write(chunk)
     })
-    upstream.on('data', chunk => void (losing || client.write(chunk)))
+    upstream.on('data', chunk => void (losing || silent.has(client) || client.write(chunk)))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -60,6 +79,16 @@ export async function startLossyProxy(target: string, every: () => number): Prom
     url: url.href,
     get lost() {
       return lost
+    },
+    get connected() {
+      return clients.size
+    },
+    away,
+    hangUp(lastWords) {
+      for (const client of clients) client.end(lastWords)
+    },
+    fallSilent() {
+      for (const socket of sockets) silent.add(socket)
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -1,12 +1,13 @@
 /** Resumable steps whose process ends: another one goes on from the last checkpoint, and counts every item once. */
 import { expect, it } from 'vitest'
-import { type Duration, Geneva, type WorkflowHandle } from '../../src/index.ts'
+import { type Duration, Geneva, type Iteration, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
 import {
   createItemTable,
   type DoneItem,
   doneItems,
   Import,
+  insertItem,
   Million,
   resumableWorkflows,
 } from '../programs/harness/resumable-workflows.ts'
@@ -132,4 +133,68 @@ forEachServerAtOnce('the transaction of an item', database => {
     await geneva.close()
     await proxy.close()
   })
+
+  /** Nobody else commits anything meanwhile. */
+  const quiet = { lease: '2 minutes', poll: '2 minutes' } as const
+  /** Longer than a single statement is tried. */
+  const awayMs = 7000
+
+  it('is carried out once, though the database is away after its commit', { timeout: 40_000 }, async () => {
+    await using world = await ItemWorld.open(database)
+    let begun = 0
+    class Counting extends Tens {
+      static {
+        this.resumableStep('items', { onException: 'reattempt' })
+      }
+      override before() {
+        begun++
+      }
+    }
+    const proxy = await startLossyProxy(world.url, () => (begun === 5 && proxy.lost === 0 ? 1 : 0), awayMs)
+    const geneva = new Geneva({ database: proxy.url, workflows: [Counting], onError: () => {} })
+    const beside = new Geneva({ database: world.url, workflows: [Counting] })
+    const wf = await beside.start(Counting)
+    await geneva.startWorker(quiet)
+    await finished(wf, 30_000)
+    expect((await doneItems(world.access)).map(({ item }) => item)).toEqual(ten)
+    expect([begun, proxy.lost]).toEqual([10, 1])
+    expect(await wf.history()).toMatchObject([{ attempt: 1, outcome: 'success' }])
+    await Promise.all([geneva.close(), beside.close()])
+    await proxy.close()
+  })
+
+  it('waits while the database is away before it has begun', { timeout: 40_000 }, async () => {
+    await using world = await ItemWorld.open(database)
+    class Waiting extends Tens {
+      static {
+        this.resumableStep('items')
+      }
+      override before(item: number) {
+        if (item === 5) proxy.away(awayMs)
+      }
+    }
+    const proxy = await startLossyProxy(world.url, () => 0)
+    const geneva = new Geneva({ database: proxy.url, workflows: [Waiting], onError: () => {} })
+    const beside = new Geneva({ database: world.url, workflows: [Waiting] })
+    const wf = await beside.start(Waiting)
+    await geneva.startWorker(quiet)
+    await finished(wf, 30_000)
+    expect((await doneItems(world.access)).map(({ item }) => item)).toEqual(ten)
+    expect(await wf.history()).toMatchObject([{ attempt: 1, outcome: 'success' }])
+    await Promise.all([geneva.close(), beside.close()])
+    await proxy.close()
+  })
 })
+
+const ten = Array.from({ length: 10 }, (_, index) => index + 1)
+
+abstract class Tens extends Workflow {
+  abstract before(item: number): void
+
+  async items(iter: Iteration<number>) {
+    for await (const item of iter.over(ten)) {
+      this.before(item)
+      await iter.transaction(tx => tx.query(insertItem('done_items', this.id, item)))
+    }
+  }
+}

@@ -10,6 +10,7 @@ import type { ResumableSettings } from '../../definition/workflow-definition.ts'
 import { InvalidArgumentError, IterationLimitError } from '../../errors.ts'
 import { decodeValue, encodeValue } from '../../primitives/json-codec.ts'
 import type { Progress } from '../../store/records.ts'
+import type { WorkInTransaction } from '../../store/store.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { IterationHost } from './iteration-host.ts'
 
@@ -39,6 +40,11 @@ export class IterationCore {
   #turnBegan = performance.now()
   #item: Item | null = null
   #transacting: Promise<unknown> = Promise.resolve()
+  /** What a transaction came to is known to the database alone. */
+  #isUnknown = false
+  #isLeftBehind = false
+  /** Ends the wait for the work in a transaction. */
+  #leave: () => void = () => {}
   #begun = false
   #ended = false
 
@@ -67,11 +73,18 @@ export class IterationCore {
     this.#refuseBeyondLimit(0)
   }
 
+  /** The code is not waited for any longer. A transaction in which it still works comes to nothing. */
+  leaveBehind(): void {
+    this.#isLeftBehind = true
+    this.#leave()
+  }
+
   /** For the report of this run; no write comes after it. A run whose code was not reached does not count as one. */
-  async end(): Promise<Progress> {
+  async end(): Promise<Progress | 'as written'> {
     this.#ended = true
-    await this.#transacting
+    if (!this.#isLeftBehind) await this.#transacting
     await this.#checkpoints.end()
+    if (this.#isUnknown) return 'as written'
     const { progress } = this.#checkpoints
     return this.#begun ? progress : { ...progress, runs: progress.runs - 1 }
   }
@@ -81,6 +94,7 @@ export class IterationCore {
     this.#refuseAfterEnd()
     this.#refuseInTransaction()
     this.#checkpoints.note(this.#forward(cursor, count))
+    this.#isUnknown = false
     this.#refuseBeyondLimit(0)
   }
 
@@ -148,14 +162,41 @@ export class IterationCore {
       // Nothing of this run may overtake the cursor that the transaction writes.
       await this.#checkpoints.idle()
       const change = this.#forward(item.cursor, item.count)
-      const done = await this.#parts.host.transact({ ...this.#checkpoints.progress, ...change }, work)
-      if (done === 'lost') return this.stop('claim lost', 0)
+      const done = await this.#parts.host.transact({ ...this.#checkpoints.progress, ...change }, this.#within(work))
+      if (done === 'lost' || done === 'stopped') return this.#stopFor(done)
+      this.#isUnknown = false
       item.state = 'written'
       this.#checkpoints.noteWritten(change)
       return done.result
     } finally {
       if (item.state === 'writing') item.state = 'open'
     }
+  }
+
+  /** From the end of the work to the answer of the database nobody here knows whether it is done. */
+  #within<Result>(work: (transaction: Transaction) => Promise<Result>): WorkInTransaction<Result> {
+    return async (transaction, abandon) => {
+      this.#isUnknown = false
+      if (this.#isLeftBehind) throw undone
+      const running = work(transaction)
+      const left = new Promise<void>(resolve => {
+        this.#leave = resolve
+      })
+      await Promise.race([running, left])
+      if (this.#isLeftBehind) {
+        // Where the connection is the application's, nothing that is left running may write outside of its transaction.
+        if (!abandon()) await running.catch(() => {})
+        throw undone
+      }
+      this.#isUnknown = true
+      return running
+    }
+  }
+
+  #stopFor(answer: 'lost' | 'stopped'): never {
+    this.#isUnknown = false
+    const { host } = this.#parts
+    return this.stop(answer === 'lost' ? 'claim lost' : (host.interrupted(0) ?? 'claim lost'), 0)
   }
 
   /** The first reason counts, be it flow control of another kind. */
@@ -217,3 +258,5 @@ export class IterationCore {
     throw new IterationLimitError(context.workflowId, context.execution.node, maxIterations)
   }
 }
+
+const undone = Symbol('the writes are undone')

@@ -3,23 +3,35 @@
  * of a transaction and its commit travel in one packet.
  */
 import type { Socket } from 'node:net'
-import type { Pool, PoolConnection, ResultSetHeader } from 'mysql2/promise'
+import type { Pool, PoolConnection } from 'mysql2/promise'
 import { DriverMissingError, UnsupportedDatabaseError } from '../../errors.ts'
-import { invariant } from '../../primitives/invariant.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
-import type { Database, Dialect, Executor, Guard, OpenUserTransaction, Row, Transaction } from '../sql/dialect.ts'
+import type {
+  Database,
+  Dialect,
+  Executor,
+  OpenUserTransaction,
+  Row,
+  SessionOptions,
+  Transaction,
+} from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
-import { Counted, raw, render, Sql, sql } from '../sql/sql.ts'
+import { raw, type Sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
-import { mysqlStatements } from './mysql-statements.ts'
+import { inTime, MysqlSession, MysqlTransaction } from './mysql-session.ts'
 
 export interface MysqlOptions {
   readonly url: string
   readonly poolSize: number
+  /** How long an answer is waited for. */
+  readonly answerMs?: number
 }
+
+/** Longer than any packet of ours takes, with two waits for locks in it. */
+const usualAnswerMs = 45_000
 
 const sessionSettings = [
   'set session transaction isolation level read committed',
@@ -29,8 +41,10 @@ const sessionSettings = [
   'set session innodb_lock_wait_timeout = 20',
 ]
 
-/** A process that was stopped in mid-transaction keeps its locks no longer than that. MySQL has no such setting. */
+/** A process that was stopped in mid-transaction keeps its locks no longer than that. */
 const limitIdleTransactions = 'set session idle_transaction_timeout = 5'
+/** MySQL has no such setting, but can end a session in which nothing happens. One that idles in the pool is replaced. */
+const limitIdleSessions = 'set session wait_timeout = 60'
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const letUsersIdle = 'set session idle_transaction_timeout = 60'
 
@@ -59,11 +73,13 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
     timezone: 'Z',
   } as Parameters<typeof driver.createPool>[0])
   try {
-    const flavor = await probe(pool)
-    const settings = flavor.limitsIdleTransactions ? [...sessionSettings, limitIdleTransactions] : sessionSettings
+    const { answerMs = usualAnswerMs } = options
+    const flavor = await probe(pool, answerMs)
+    const limitIdling = flavor.limitsIdleTransactions ? limitIdleTransactions : limitIdleSessions
     return new MysqlDatabase(pool, mysqlDialect(flavor), {
-      session: settings.join('; '),
+      session: [...sessionSettings, limitIdling].join('; '),
       limit: options.poolSize,
+      answerMs,
       mayIdle: flavor.limitsIdleTransactions ? [raw(letUsersIdle)] : [],
       mustGoOn: flavor.limitsIdleTransactions ? [raw(limitIdleTransactions)] : [],
     })
@@ -74,9 +90,8 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
 }
 
 /** Learns which of the two servers this is, and refuses what is too old by name. */
-async function probe(pool: Pool): Promise<MysqlFlavor> {
-  const [rows] = await pool.query('select version() as version')
-  const version = String((rows as { version: string }[])[0]?.version)
+async function probe(pool: Pool, answerMs: number): Promise<MysqlFlavor> {
+  const version = await versionOf(await pool.getConnection(), answerMs)
   const [major = 0, minor = 0] = version.split('.').map(part => Number.parseInt(part, 10))
   if (/mariadb/i.test(version)) {
     if (major < 10 || (major === 10 && minor < 6)) {
@@ -88,10 +103,22 @@ async function probe(pool: Pool): Promise<MysqlFlavor> {
   return { binaryCollation: 'utf8mb4_0900_bin', limitsIdleTransactions: false }
 }
 
+async function versionOf(connection: PoolConnection, answerMs: number): Promise<string> {
+  try {
+    const [rows] = await inTime(connection.query('select version() as version'), answerMs)
+    connection.release()
+    return String((rows as { version: string }[])[0]?.version)
+  } catch (error) {
+    connection.destroy()
+    throw error
+  }
+}
+
 interface MysqlSettings {
   /** What is said on every connection first. */
   readonly session: string
   readonly limit: number
+  readonly answerMs: number
   /** Said where code of the application begins to use a transaction, and where it has ended. */
   readonly mayIdle: readonly Sql[]
   readonly mustGoOn: readonly Sql[]
@@ -122,11 +149,11 @@ class MysqlDatabase implements Database {
     return this.session(session => session.run(statement))
   }
 
-  async session<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+  async session<T>(work: (executor: Executor) => Promise<T>, options: SessionOptions = {}): Promise<T> {
     const connection = await this.#connect()
     let discard = false
     try {
-      return await work(new MysqlSession(connection))
+      return await work(new MysqlSession(connection, options.mayTakeLong ? null : this.#settings.answerMs))
     } catch (error) {
       discard = this.dialect.classify(error) === 'connection'
       throw error
@@ -169,7 +196,7 @@ class MysqlDatabase implements Database {
 
   async #runUserTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T> {
     const connection = await this.#connect()
-    const session = new MysqlSession(connection)
+    const session = new MysqlSession(connection, this.#settings.answerMs)
     const query = async (text: string, values: readonly unknown[] = []) => {
       const [rows] = await connection.query(text, [...values])
       return (Array.isArray(rows) ? rows : []) as Record<string, unknown>[]
@@ -225,7 +252,7 @@ class MysqlDatabase implements Database {
     streamOf(connection)?.ref()
     if (!this.#prepared.has(underlying)) {
       try {
-        await connection.query(this.#settings.session)
+        await inTime(connection.query(this.#settings.session), this.#settings.answerMs)
       } catch (error) {
         this.#discard(connection)
         throw error
@@ -250,127 +277,4 @@ class MysqlDatabase implements Database {
 
 function streamOf(connection: PoolConnection): Socket | undefined {
   return (connection.connection as unknown as { stream?: Socket }).stream
-}
-
-const placeholder = () => '?'
-
-class MysqlSession implements Executor {
-  readonly pipelines = true
-  readonly #connection: PoolConnection
-
-  constructor(connection: PoolConnection) {
-    this.#connection = connection
-  }
-
-  async query(statement: Sql): Promise<Row[]> {
-    return (await this.#send([statement])) as Row[]
-  }
-
-  async run(statement: Sql): Promise<number> {
-    return ((await this.#send([statement])) as ResultSetHeader).affectedRows
-  }
-
-  /** Several statements in one packet; the server stops at the first that fails. */
-  async queryTogether(statements: readonly Sql[]): Promise<unknown[]> {
-    const answer = await this.#send(statements)
-    return statements.length === 1 ? [answer] : (answer as unknown[])
-  }
-
-  async #send(statements: readonly Sql[]): Promise<unknown> {
-    const rendered = statements.map(statement => render(statement, placeholder))
-    const [result] = await this.#connection.query(
-      rendered.map(part => part.text).join(';\n'),
-      rendered.flatMap(part => part.values as unknown[]),
-    )
-    return result
-  }
-}
-
-interface Gathered {
-  readonly statement: Sql
-  resolve(answer: unknown): void
-  reject(error: unknown): void
-}
-
-class MysqlTransaction implements Transaction {
-  readonly pipelines = true
-  readonly #session: MysqlSession
-  #begun = false
-  #ended = false
-  #gathered: Gathered[] = []
-
-  constructor(session: MysqlSession) {
-    this.#session = session
-  }
-
-  async query(statement: Sql): Promise<Row[]> {
-    return (await this.#gather(statement)) as Row[]
-  }
-
-  async run(statement: Sql): Promise<number> {
-    return ((await this.#gather(statement)) as ResultSetHeader).affectedRows
-  }
-
-  async commitWith(statements: readonly Sql[]): Promise<void> {
-    const all = [...statements, raw('commit')].map(statement => this.#gather(statement))
-    await Promise.all(all)
-    this.#ended = true
-  }
-
-  /** What stands between two looks at answers travels together. */
-  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
-    void this.run(sql`set @geneva_now = ${mysqlStatements.now}`).catch(() => {})
-    const time = this.query(raw('select @geneva_now as now'))
-    time.catch(() => {})
-    const all = steps(raw('@geneva_now'))
-    invariant(!all.some(step => step instanceof Counted), 'What is written is not counted here.')
-    for (let next = 0; next < all.length; ) {
-      const answers: { readonly count: number; readonly rows: Promise<Row[]> }[] = []
-      const written: Promise<unknown>[] = []
-      for (; next < all.length; next++) {
-        const step = all[next]
-        if (step instanceof Sql) {
-          if (answers.length > 0) break
-          written.push(this.run(step))
-        } else if (step !== undefined) answers.push({ count: step.count, rows: this.query(step.select) })
-      }
-      // The last writes go out with the commit.
-      if (next === all.length && answers.length === 0) written.push(this.commitWith([]))
-      await Promise.all([...written, ...answers.map(({ rows }) => rows)])
-      for (const { count, rows } of answers) {
-        if ((await rows).length === count) continue
-        await this.run(raw('rollback'))
-        this.#ended = true
-        return null
-      }
-    }
-    if (!this.#ended) await this.commitWith([])
-    return Number((await time)[0]?.now)
-  }
-
-  async finish(): Promise<void> {
-    if (this.#begun && !this.#ended) await this.commitWith([])
-  }
-
-  /** The driver sends a statement when the one before is answered, so those of one turn go out as one. */
-  #gather(statement: Sql): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#gathered.length === 0) process.nextTick(() => void this.#send())
-      this.#gathered.push({ statement, resolve, reject })
-    })
-  }
-
-  /** The server stops at the first that fails, and the transaction is over then in any case. */
-  async #send(): Promise<void> {
-    const gathered = this.#gathered
-    this.#gathered = []
-    const begin = this.#begun ? [] : [raw('start transaction')]
-    this.#begun = true
-    try {
-      const answers = await this.#session.queryTogether([...begin, ...gathered.map(each => each.statement)])
-      gathered.forEach((each, index) => each.resolve(answers[begin.length + index]))
-    } catch (error) {
-      for (const each of gathered) each.reject(error)
-    }
-  }
 }

@@ -12,6 +12,7 @@ import {
   type OpenUserTransaction,
   type Row,
   runAll,
+  type SessionOptions,
   type Transaction,
 } from '../sql/dialect.ts'
 import { borrowHandle } from '../sql/handles/borrow-handle.ts'
@@ -31,12 +32,14 @@ export interface PostgresOptions {
   readonly preparedStatements: boolean
   /** Whether processes pass word to each other. */
   readonly notify?: boolean
+  /** How long an answer is waited for. */
+  readonly answerMs?: number
 }
 
 const oldestVersion = 130000
 
-/** How long an answer is waited for. Longer than any statement of ours takes, lock waits included. */
-const answerMs = 30_000
+/** Longer than any statement of ours takes, lock waits included. */
+const usualAnswerMs = 30_000
 
 const beginSnapshot = raw('begin isolation level repeatable read read only')
 const beginPooledSnapshot = raw(`${beginSnapshot.parts.join('')}; ${setForTransaction}`)
@@ -58,6 +61,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const driver = await import('pg').catch(error => {
     throw new DriverMissingError('PostgreSQL', 'pg', { cause: error })
   })
+  const { answerMs = usualAnswerMs } = options
   const connection = {
     connectionString: options.url,
     // A server that vanished without a word must not be waited for until a worker has lost its lease unnoticed.
@@ -136,11 +140,11 @@ class PostgresDatabase implements Database {
     return this.session(session => session.run(statement))
   }
 
-  async session<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
+  async session<T>(work: (executor: Executor) => Promise<T>, options: SessionOptions = {}): Promise<T> {
     const client = await this.#pool.connect()
     let failure: unknown
     try {
-      return await work(new PostgresSession(client, this.#names))
+      return await work(new PostgresSession(client, this.#names, options))
     } catch (error) {
       failure = error
       throw namePooler(error)

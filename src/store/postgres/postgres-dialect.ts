@@ -5,6 +5,7 @@
 import { PooledConnectionError } from '../../errors.ts'
 import { text } from '../sql/decode.ts'
 import type { Dialect, Failure, MigrationLock } from '../sql/dialect.ts'
+import { isOfTheLine } from '../sql/is-of-the-line.ts'
 import { join, raw, Sql, sql } from '../sql/sql.ts'
 import { arrayRows } from './array-rows.ts'
 import { oneStatement } from './one-statement.ts'
@@ -28,21 +29,24 @@ const migrationLock: MigrationLock = {
 const transientCodes = new Set(['40001', '40P01', '55P03'])
 /**
  * Classes of errors that lie in the statement or its values: features, data, constraints, syntax and names, limits of a
- * statement. All others (connection, resources, disk, shutdown, credentials) are about the server, and may pass.
+ * statement, what a trigger has raised. All others (connection, resources, disk, shutdown, credentials) are about the server, and may pass.
  */
-const lastingClasses = new Set(['0A', '21', '22', '23', '2F', '3D', '3F', '42', '44', '54'])
+const lastingClasses = new Set(['0A', '21', '22', '23', '2F', '3D', '3F', '42', '44', '54', 'P0'])
+/** Counted among mistakes in syntax: what this user may not do, yet. */
+const denied = '42501'
+/** What the driver says, without a code, of a connection that is not there, or not in order. */
+const lost =
+  /connection (terminated|ended)|not queryable|connection error|timeout exceeded when trying to connect|^timeout expired$|query read timeout|SSL connection|^SASL|received unexpected .* message from backend/i
 
 function classify(error: unknown): Failure {
   if (typeof error !== 'object' || error === null) return 'lasting'
   if (error instanceof PooledConnectionError) return classify(error.cause)
-  const { code, message, syscall } = error as { code?: unknown; message?: unknown; syscall?: unknown }
+  const { code, message } = error as { code?: unknown; message?: unknown }
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     if (transientCodes.has(code)) return 'transient'
-    return lastingClasses.has(code.slice(0, 2)) ? 'lasting' : 'connection'
+    return lastingClasses.has(code.slice(0, 2)) && code !== denied ? 'lasting' : 'connection'
   }
-  if (typeof syscall === 'string' || (typeof code === 'string' && /^E[A-Z_]+$/.test(code))) return 'connection'
-  const lost =
-    /connection (terminated|ended)|not queryable|connection error|timeout exceeded when trying to connect|query read timeout/i
+  if (isOfTheLine(error)) return 'connection'
   return typeof message === 'string' && lost.test(message) ? 'connection' : 'lasting'
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { InvariantError } from '../../errors.ts'
-import type { Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
+import type { Executor, Guard, Row, SessionOptions, Transaction } from '../sql/dialect.ts'
 import { raw, render, type Sql } from '../sql/sql.ts'
 import { type BatchAnswer, type PreparedStatement, sendBatch, type Wire } from './batch-query.ts'
 import { guardedStatements, isBrokenGuard, transactionTime } from './guard-statements.ts'
@@ -46,14 +46,19 @@ function gatherWrites(client: pg.PoolClient): void {
 /** Values stay text: the records decide what a column means. */
 const textOnly = { getTypeParser: () => (value: string) => value }
 
+/** The driver takes 0 for what it was told for all. */
+const longestAnswerMs = 24 * 3600 * 1000
+
 export class PostgresSession implements Executor {
   readonly pipelines = true
   readonly #client: pg.PoolClient
   readonly #names: StatementNames | null
+  readonly #answer: { readonly query_timeout?: number }
   readonly begin: Sql
 
   /** Without names nothing is left in the session, and every transaction sets for itself what it needs. */
-  constructor(client: pg.PoolClient, names: StatementNames | null) {
+  constructor(client: pg.PoolClient, names: StatementNames | null, { mayTakeLong = false }: SessionOptions = {}) {
+    this.#answer = mayTakeLong ? { query_timeout: longestAnswerMs } : {}
     this.#client = client
     this.#names = names
     this.begin = names === null ? beginPooled : begin
@@ -71,7 +76,7 @@ export class PostgresSession implements Executor {
     gatherWrites(this.#client)
     const { text, values } = render(statement, postgresDialect.placeholder)
     const name = values.length > 0 || alwaysNamed.has(text) ? this.#names?.nameOf(text) : undefined
-    const config = { text, values: values as unknown[], types: textOnly, ...(name ? { name } : {}) }
+    const config = { text, values: values as unknown[], types: textOnly, ...this.#answer, ...(name ? { name } : {}) }
     return this.#client.query(config as pg.QueryConfig)
   }
 

@@ -4,11 +4,11 @@
  */
 import { jittered, pauseFor } from '../../primitives/pause-for.ts'
 import type { ActiveExecution, Progress } from '../records.ts'
-import type { OpenApplicationTransaction } from '../store.ts'
+import type { OpenApplicationTransaction, WorkInTransaction } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
-import { isTransient } from './is-transient.ts'
-import { retrying } from './retrying.ts'
+import { isTransient, OpenedAgain } from './is-transient.ts'
+import { retrying, untilAnswered } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
 import { sql } from './sql.ts'
 import { transact } from './transact.ts'
@@ -33,30 +33,36 @@ export async function checkpointWith<Result>(
 ): Promise<{ readonly result: Result } | 'lost'> {
   let calls = 0
   for (let attempt = 1; ; attempt++) {
-    let written: { readonly result: Result } | null = null
+    const call: { isAtWork: boolean; written: { readonly result: Result } | null } = { isAtWork: false, written: null }
     try {
       return await transact(context, open, async opened => {
         calls++
-        const result = await work(opened.handle)
+        call.isAtWork = true
+        const result = await work(opened.handle, opened.abandon)
+        call.isAtWork = false
         if (!(await opened.checkpoint(execution, progress))) throw lost
-        written = { result }
-        return written
+        call.written = { result }
+        return call.written
       })
     } catch (error) {
       if (error === lost) return 'lost'
-      if (isTransient(context.dialect, error) && calls < maxCalls && attempt - calls < maxOpenings) {
-        await pauseFor(jittered(Math.min(5 * 2 ** attempt, 250), 1))
-        continue
-      }
-      if (written === null || context.dialect.classify(error) === 'transient') throw error
-      if (await wasCommitted(context, execution, progress)) return written
-      throw error
+      const isConflict = isTransient(context.dialect, error)
+      if (call.written !== null && !isConflict && (await wasCommitted(context, execution, progress)))
+        return call.written
+      const mayPass = isConflict || (calls > 0 && !call.isAtWork && passes(context, error))
+      if (!mayPass || calls >= maxCalls || attempt - calls >= maxOpenings) throw error
+      await pauseFor(jittered(Math.min(5 * 2 ** attempt, 250), 1))
     }
   }
 }
 
+/** Said of what our own writes, or the commit, have met. Whoever was not called yet is not waited for here. */
+function passes({ dialect }: SqlContext, error: unknown): boolean {
+  return error instanceof OpenedAgain || dialect.classify(error) === 'connection'
+}
+
 export interface CheckpointWork<Result> {
-  work(transaction: any): Promise<Result>
+  readonly work: WorkInTransaction<Result>
   readonly open: OpenApplicationTransaction | null
 }
 
@@ -66,13 +72,15 @@ const maxOpenings = 150
 
 const lost = Symbol('the claim is lost')
 
-/** The answer to the commit was lost. The row tells; the lock waits for a commit that is still under way. */
+/**
+ * The answer to the commit was lost. The row tells, once the database can be asked, and nothing may be done before that: the next
+ * run would begin with what is done. The lock waits for a commit that is still under way.
+ */
 async function wasCommitted(context: SqlContext, execution: ActiveExecution, progress: Progress): Promise<boolean> {
   const { tables, database, dialect } = context
-  const rows = await runTransaction(database, transaction =>
-    transaction.query(sql`select a.completed_iterations from ${tables.active} a
-      where a.workflow_id = ${context.id(execution.workflowId)} and a.slot = ${execution.slot}
-        and a.fence = ${execution.fence}${dialect.lock}`),
-  )
+  const select = sql`select a.completed_iterations from ${tables.active} a
+    where a.workflow_id = ${context.id(execution.workflowId)} and a.slot = ${execution.slot}
+      and a.fence = ${execution.fence}${dialect.lock}`
+  const rows = await runTransaction(database, transaction => transaction.query(select), untilAnswered)
   return rows[0] !== undefined && int(rows[0], 'completed_iterations') === progress.completedIterations
 }

@@ -218,14 +218,21 @@ export interface OpenUserTransaction {
   abandon(): void
 }
 
+export interface SessionOptions {
+  readonly mayTakeLong?: boolean
+}
+
 export interface Database extends Executor {
   readonly dialect: Dialect
   /** One attempt at a transaction: commits when `work` returns, rolls back when it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** The answers to several reads, all as of one moment, in one round trip. Locks nothing. */
   snapshot(statements: readonly Sql[]): Promise<Row[][]>
-  /** One connection for a while, outside a transaction, for what only a session can do. */
-  session<T>(work: (executor: Executor) => Promise<T>): Promise<T>
+  /**
+   * One connection for a while, outside a transaction, for what only a session can do. An answer that does not come in time is taken
+   * for a lost connection, unless `mayTakeLong` says that there are statements that do.
+   */
+  session<T>(work: (executor: Executor) => Promise<T>, options?: SessionOptions): Promise<T>
   /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */
   userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */

@@ -18,6 +18,18 @@ export class StaleSnapshot extends Error {
   }
 }
 
+/**
+ * The application's function has opened another transaction for work that was through. Whether the first was committed only the
+ * database can tell: if not, all of the work is to be done again.
+ */
+export class OpenedAgain extends Error {
+  constructor() {
+    super(
+      'The function `transactions` has called again after its transaction could not be committed. Let it throw instead: the code is then called again in a transaction of its own.',
+    )
+  }
+}
+
 /** The transaction that was begun is not open any more, or has failed. */
 export function hasLostTransaction(dialect: Dialect, error: unknown): boolean {
   return some(error, maxDepth, cause => dialect.lostTransaction(asDriverError(cause)))

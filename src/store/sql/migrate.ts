@@ -45,7 +45,7 @@ export async function migrate(context: SqlContext, keyType?: KeyType): Promise<v
       await migrationLock.release(session, name)
     }
   }
-  await context.database.session(locked).catch(error => {
+  await context.database.session(locked, { mayTakeLong: true }).catch(error => {
     throw refusalOf(context, error)
   })
 }

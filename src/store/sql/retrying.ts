@@ -12,6 +12,11 @@ export interface RetryLimits {
 /** Enough for a writer that queues behind others for about half a minute. */
 const defaults: RetryLimits = { transient: 400, connection: 5 }
 
+/** For what has to be known before anything else may be done. */
+export const untilAnswered: RetryLimits = { transient: Infinity, connection: Infinity }
+
+const longestPauseMs = 5000
+
 /** `work` gets the number of the try, from 1: after a lost connection an earlier try may have been committed. */
 export async function retrying<T>(
   dialect: Dialect,
@@ -28,7 +33,7 @@ export async function retrying<T>(
       if (failure === 'transient' && ++transient <= limits.transient) {
         await pauseFor(jittered(Math.min(1 + transient, 100), 1))
       } else if (failure === 'connection' && ++connection <= limits.connection) {
-        await pauseFor(jittered(50 * 2 ** connection, 0.5))
+        await pauseFor(jittered(Math.min(50 * 2 ** connection, longestPauseMs), 0.5))
       } else throw error
     }
   }

@@ -23,6 +23,7 @@ import type {
   Store,
   TransactionHandle,
   WorkflowFilter,
+  WorkInTransaction,
 } from '../store.ts'
 import { changeAssumed } from './change-assumed.ts'
 import { changeWorkflows, type Decide } from './change-workflows.ts'
@@ -37,7 +38,7 @@ import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
-import { isTransient } from './is-transient.ts'
+import { isTransient, OpenedAgain } from './is-transient.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate, planMigrations } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
@@ -102,7 +103,7 @@ export class SqlStore implements Store {
   }
 
   isLasting(error: unknown) {
-    return this.#context.dialect.classify(error) === 'lasting'
+    return !(error instanceof OpenedAgain) && this.#context.dialect.classify(error) === 'lasting'
   }
 
   async now() {
@@ -138,7 +139,7 @@ export class SqlStore implements Store {
   checkpointWith<Result>(
     execution: ActiveExecution,
     progress: Progress,
-    work: (transaction: any) => Promise<Result>,
+    work: WorkInTransaction<Result>,
     open: OpenApplicationTransaction | null = null,
   ) {
     return checkpointWith(this.#context, execution, progress, { work, open })

@@ -7,7 +7,7 @@ import type { OpenApplicationTransaction, OpenedTransaction, UserTransaction } f
 import { changeInside, tellChanges } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Executor, OpenTransaction, OpenUserTransaction } from './dialect.ts'
-import { hasLostTransaction, isTransient } from './is-transient.ts'
+import { hasLostTransaction, isTransient, OpenedAgain } from './is-transient.ts'
 import { ReadingElsewhere } from './reading-elsewhere.ts'
 import type { Sql } from './sql.ts'
 import { findStepMark, setStepMark } from './step-mark.ts'
@@ -65,42 +65,59 @@ function inOwn<Result>(context: SqlContext, telling: Telling, work: Work<Result>
   })
 }
 
-/**
- * Libraries answer in types of their own, and the transaction may see an older state: what is decided on is read on a
- * connection of ours, while the locks and the writes are the transaction's.
- */
-function inBorrowed<Result>(
+/** The application may try again by itself. What it calls for then has been done, in a transaction that came to nothing. */
+async function inBorrowed<Result>(
   context: SqlContext,
   open: OpenApplicationTransaction,
   telling: Telling,
   work: Work<Result>,
 ): Promise<Result> {
-  return open(async handle => {
-    const { database } = context
-    const executor = database.borrow(handle)
-    await executor.run(setStepMark)
-    const closing = once(() => stillOpen(context, executor))
-    return work({
-      handle,
-      abandon: () => false,
-      committed: telling.committed,
-      async change(targets, decide, call = {}) {
-        await closing()
-        // A connection first and the locks then, like everybody else: or they could wait for each other.
-        return database.session(async reader => {
-          const ids = targets.map(target => target.workflowId)
-          const transaction = new ReadingElsewhere(context, { executor, reader, workflowIds: ids })
-          const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
-          telling.told.push(() => tellChanges(context, changed))
-          return changed.changes
-        })
-      },
-      async checkpoint(execution, progress) {
-        await closing()
-        return (await executor.run(writeProgress(context, execution, progress))) > 0
-      },
+  const call: { first: Promise<Result> | null; isThrough: boolean } = { first: null, isThrough: false }
+  try {
+    return await open(async handle => {
+      if (call.first !== null) {
+        await call.first
+        call.isThrough = true
+        throw new OpenedAgain()
+      }
+      const opened = await borrowed(context, handle, telling)
+      call.first = work(opened)
+      return call.first
     })
-  })
+  } catch (error) {
+    throw call.isThrough ? new OpenedAgain() : error
+  }
+}
+
+/**
+ * Libraries answer in types of their own, and the transaction may see an older state: what is decided on is read on a
+ * connection of ours, while the locks and the writes are the transaction's.
+ */
+async function borrowed(context: SqlContext, handle: unknown, telling: Telling): Promise<OpenedTransaction> {
+  const { database } = context
+  const executor = database.borrow(handle)
+  await executor.run(setStepMark)
+  const closing = once(() => stillOpen(context, executor))
+  return {
+    handle,
+    abandon: () => false,
+    committed: telling.committed,
+    async change(targets, decide, call = {}) {
+      await closing()
+      // A connection first and the locks then, like everybody else: or they could wait for each other.
+      return database.session(async reader => {
+        const ids = targets.map(target => target.workflowId)
+        const transaction = new ReadingElsewhere(context, { executor, reader, workflowIds: ids })
+        const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
+        telling.told.push(() => tellChanges(context, changed))
+        return changed.changes
+      })
+    },
+    async checkpoint(execution, progress) {
+      await closing()
+      return (await executor.run(writeProgress(context, execution, progress))) > 0
+    },
+  }
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

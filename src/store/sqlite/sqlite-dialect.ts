@@ -9,21 +9,40 @@ import { idValue, valueRows } from './value-rows.ts'
 
 const busyCode = 5
 const lockedCode = 6
-/** No memory, read-only, interrupted, I/O, disk full, cannot open, lock protocol: about the machine, and may pass. */
+/** About the machine, and may pass. */
 const passingCodes = new Set([7, 8, 9, 10, 13, 14, 15])
+/** As better-sqlite3 names them, and more closely behind that: SQLITE_IOERR_WRITE. */
+const codeNames: Readonly<Record<string, number>> = {
+  BUSY: busyCode,
+  LOCKED: lockedCode,
+  NOMEM: 7,
+  READONLY: 8,
+  INTERRUPT: 9,
+  IOERR: 10,
+  FULL: 13,
+  CANTOPEN: 14,
+  PROTOCOL: 15,
+}
+/** @photostructure/sqlite 1.2 leaves the code out of errors that reading rows meets. */
+const codeTexts: Readonly<Record<string, number>> = {
+  'database is locked': busyCode,
+  'database table is locked': lockedCode,
+  'out of memory': 7,
+  'attempt to write a readonly database': 8,
+  interrupted: 9,
+  'disk I/O error': 10,
+  'database or disk is full': 13,
+  'unable to open database file': 14,
+  'locking protocol': 15,
+}
 const migrationTimeoutMs = 60_000
 
 function primaryCode(error: unknown): number | null {
   if (typeof error !== 'object' || error === null) return null
   const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown }
   if (typeof errcode === 'number') return errcode & 0xff
-  // @photostructure/sqlite 1.2 leaves the code out of errors that reading rows meets.
-  if (message === 'database is locked') return busyCode
-  if (message === 'database table is locked') return lockedCode
-  // better-sqlite3 names its codes.
-  if (typeof code === 'string' && code.startsWith('SQLITE_BUSY')) return busyCode
-  if (typeof code === 'string' && code.startsWith('SQLITE_LOCKED')) return lockedCode
-  return null
+  const named = typeof code === 'string' ? codeNames[/^SQLITE_([A-Z]+)/.exec(code)?.[1] ?? ''] : undefined
+  return named ?? codeTexts[String(message)] ?? null
 }
 
 function classify(error: unknown): Failure {

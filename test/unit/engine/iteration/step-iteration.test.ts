@@ -2,6 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Iteration } from '../../../../src/definition/iteration.ts'
 import { IterationCore } from '../../../../src/engine/iteration/iteration-core.ts'
+import { StepIteration } from '../../../../src/engine/iteration/step-iteration.ts'
+import { pauseFor } from '../../../../src/primitives/pause-for.ts'
 import { noProgress } from '../../../../src/store/records.ts'
 import { gate } from '../../../support/wait-for.ts'
 import { sampleContext } from '../../definition/sample-workflow.ts'
@@ -434,5 +436,42 @@ describe('a loop that waits for nothing lets the process do other things', () =>
 it('a run whose code was not reached does not count', async () => {
   const host = new MemoryHost({ ...noProgress, runs: 1 })
   const core = new IterationCore({ host, settings: plainSettings, context: sampleContext() })
-  expect((await core.end()).runs).toBe(0)
+  expect(await core.end()).toMatchObject({ runs: 0 })
+})
+
+describe('what is reported after the transaction of an item', () => {
+  const work = async () => {}
+  const hang = () => new Promise<never>(() => {})
+
+  async function ended(host: MemoryHost, of: () => Promise<unknown>): Promise<unknown> {
+    const core = new IterationCore({ host, settings: plainSettings, context: sampleContext() })
+    core.begins()
+    const iter = StepIteration.outermost<number>(core)
+    const looping = iter.over([1, 2], () => iter.transaction(of)).catch(() => {})
+    await Promise.race([looping, pauseFor(20)])
+    core.leaveBehind()
+    return core.end()
+  }
+
+  it('is how far it came, if it was committed', async () => {
+    expect(await ended(new MemoryHost(), work)).toMatchObject({ cursor: '2', completedIterations: 2 })
+  })
+
+  it('is how far the step came before, if its work threw, or was left behind', async () => {
+    const fails = () => Promise.reject(new Error('no such account'))
+    for (const of of [fails, hang]) {
+      expect(await ended(new MemoryHost(), of)).toMatchObject({ cursor: null, completedIterations: 0 })
+    }
+  })
+
+  it('is what the row says, if nobody has heard of the commit', async () => {
+    for (const answer of [hang, () => Promise.reject(new Error('the line is dead'))]) {
+      const host = new MemoryHost()
+      host.transact = async (_progress, of) => {
+        await of({ query: async () => [], handle: null }, () => true)
+        return answer()
+      }
+      expect(await ended(host, work)).toBe('as written')
+    }
+  })
 })

@@ -4,12 +4,12 @@
  */
 import type { FlowControl } from '../../../../src/definition/flow-control.ts'
 import type { Iteration } from '../../../../src/definition/iteration.ts'
-import type { Transaction } from '../../../../src/definition/transaction.ts'
 import type { ResumableSettings } from '../../../../src/definition/workflow-definition.ts'
 import { IterationCore } from '../../../../src/engine/iteration/iteration-core.ts'
 import type { IterationHost } from '../../../../src/engine/iteration/iteration-host.ts'
 import { StepIteration } from '../../../../src/engine/iteration/step-iteration.ts'
 import { noProgress, type Progress } from '../../../../src/store/records.ts'
+import type { WorkInTransaction } from '../../../../src/store/store.ts'
 import { sampleContext } from '../../definition/sample-workflow.ts'
 
 export const plainSettings: ResumableSettings = {
@@ -43,8 +43,8 @@ export class MemoryHost implements IterationHost {
     return !this.isLost
   }
 
-  async transact<Result>(progress: Progress, work: (transaction: Transaction) => Promise<Result>) {
-    const result = await work({ query: async () => [], handle: null })
+  async transact<Result>(progress: Progress, work: WorkInTransaction<Result>) {
+    const result = await work({ query: async () => [], handle: null }, () => true)
     if (this.isLost) return 'lost' as const
     this.committed++
     this.writes.push(progress)
@@ -75,7 +75,7 @@ export async function runUnder<Cursor>(
   } catch (thrown) {
     if (thrown !== context.flowControl) error = thrown
   }
-  return { stopped: context.flowControl, error, progress: await core.end() }
+  return { stopped: context.flowControl, error, progress: (await core.end()) as Progress }
 }
 
 /** A step over several runs, as the engine would have them: each goes on from what the ones before have left. */

@@ -1,0 +1,148 @@
+/** One connection to MySQL or MariaDB while it is lent out, and the transaction on it. */
+import type { PoolConnection, ResultSetHeader } from 'mysql2/promise'
+import { invariant } from '../../primitives/invariant.ts'
+import type { Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
+import { Counted, raw, render, Sql, sql } from '../sql/sql.ts'
+import { mysqlStatements } from './mysql-statements.ts'
+
+const placeholder = () => '?'
+
+/** Not by the driver's own setting, whose timer outlives a connection that breaks, and keeps the process from its end. */
+export async function inTime<Answer>(answer: Promise<Answer>, ms: number | null): Promise<Answer> {
+  if (ms === null) return answer
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`The server has given no answer for ${ms} ms.`)
+    timer = setTimeout(() => reject(Object.assign(error, { code: 'PROTOCOL_SEQUENCE_TIMEOUT' })), ms)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export class MysqlSession implements Executor {
+  readonly pipelines = true
+  readonly #connection: PoolConnection
+  readonly #answerMs: number | null
+
+  /** Whoever hears that the answer has not come in time must give up the connection: it may still come. */
+  constructor(connection: PoolConnection, answerMs: number | null) {
+    this.#connection = connection
+    this.#answerMs = answerMs
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    return (await this.#send([statement])) as Row[]
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return ((await this.#send([statement])) as ResultSetHeader).affectedRows
+  }
+
+  /** Several statements in one packet; the server stops at the first that fails. */
+  async queryTogether(statements: readonly Sql[]): Promise<unknown[]> {
+    const answer = await this.#send(statements)
+    return statements.length === 1 ? [answer] : (answer as unknown[])
+  }
+
+  async #send(statements: readonly Sql[]): Promise<unknown> {
+    const rendered = statements.map(statement => render(statement, placeholder))
+    const answer = this.#connection.query(
+      rendered.map(part => part.text).join(';\n'),
+      rendered.flatMap(part => part.values as unknown[]),
+    )
+    const [result] = await inTime(answer, this.#answerMs)
+    return result
+  }
+}
+
+interface Gathered {
+  readonly statement: Sql
+  resolve(answer: unknown): void
+  reject(error: unknown): void
+}
+
+export class MysqlTransaction implements Transaction {
+  readonly pipelines = true
+  readonly #session: MysqlSession
+  #begun = false
+  #ended = false
+  #gathered: Gathered[] = []
+
+  constructor(session: MysqlSession) {
+    this.#session = session
+  }
+
+  async query(statement: Sql): Promise<Row[]> {
+    return (await this.#gather(statement)) as Row[]
+  }
+
+  async run(statement: Sql): Promise<number> {
+    return ((await this.#gather(statement)) as ResultSetHeader).affectedRows
+  }
+
+  async commitWith(statements: readonly Sql[]): Promise<void> {
+    const all = [...statements, raw('commit')].map(statement => this.#gather(statement))
+    await Promise.all(all)
+    this.#ended = true
+  }
+
+  /** What stands between two looks at answers travels together. */
+  async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
+    void this.run(sql`set @geneva_now = ${mysqlStatements.now}`).catch(() => {})
+    const time = this.query(raw('select @geneva_now as now'))
+    time.catch(() => {})
+    const all = steps(raw('@geneva_now'))
+    invariant(!all.some(step => step instanceof Counted), 'What is written is not counted here.')
+    for (let next = 0; next < all.length; ) {
+      const answers: { readonly count: number; readonly rows: Promise<Row[]> }[] = []
+      const written: Promise<unknown>[] = []
+      for (; next < all.length; next++) {
+        const step = all[next]
+        if (step instanceof Sql) {
+          if (answers.length > 0) break
+          written.push(this.run(step))
+        } else if (step !== undefined) answers.push({ count: step.count, rows: this.query(step.select) })
+      }
+      // The last writes go out with the commit.
+      if (next === all.length && answers.length === 0) written.push(this.commitWith([]))
+      await Promise.all([...written, ...answers.map(({ rows }) => rows)])
+      for (const { count, rows } of answers) {
+        if ((await rows).length === count) continue
+        await this.run(raw('rollback'))
+        this.#ended = true
+        return null
+      }
+    }
+    if (!this.#ended) await this.commitWith([])
+    return Number((await time)[0]?.now)
+  }
+
+  async finish(): Promise<void> {
+    if (this.#begun && !this.#ended) await this.commitWith([])
+  }
+
+  /** The driver sends a statement when the one before is answered, so those of one turn go out as one. */
+  #gather(statement: Sql): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gathered.length === 0) process.nextTick(() => void this.#send())
+      this.#gathered.push({ statement, resolve, reject })
+    })
+  }
+
+  /** The server stops at the first that fails, and the transaction is over then in any case. */
+  async #send(): Promise<void> {
+    const gathered = this.#gathered
+    this.#gathered = []
+    const begin = this.#begun ? [] : [raw('start transaction')]
+    this.#begun = true
+    try {
+      const answers = await this.#session.queryTogether([...begin, ...gathered.map(each => each.statement)])
+      gathered.forEach((each, index) => each.resolve(answers[begin.length + index]))
+    } catch (error) {
+      for (const each of gathered) each.reject(error)
+    }
+  }
+}

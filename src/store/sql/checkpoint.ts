@@ -80,7 +80,7 @@ async function wasCommitted(context: SqlContext, execution: ActiveExecution, pro
   const { tables, database, dialect } = context
   const select = sql`select a.completed_iterations from ${tables.active} a
     where a.workflow_id = ${context.id(execution.workflowId)} and a.slot = ${execution.slot}
-      and a.fence = ${execution.fence}${dialect.lock}`
+      and a.id = ${context.id(execution.id)} and a.fence = ${execution.fence}${dialect.lock}`
   const rows = await runTransaction(database, transaction => transaction.query(select), untilAnswered)
   return rows[0] !== undefined && int(rows[0], 'completed_iterations') === progress.completedIterations
 }

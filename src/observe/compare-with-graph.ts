@@ -13,6 +13,7 @@ import { findFlaw } from '../engine/verify-history.ts'
 import type { LatestEnding, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { WorkflowFile } from '../store/event-store.ts'
 import type { Outcome } from '../store/records.ts'
+import { isOfThisRound } from '../store/rounds.ts'
 import { byHand, type Complaint } from './complaint.ts'
 
 const healing =
@@ -87,8 +88,11 @@ const givenUp: ReadonlySet<Outcome> = new Set([
 const absorbed: ReadonlySet<Outcome> = new Set(['rolled_back_by_exception', 'canceled_by_exception'])
 
 /** Every node is done, was left out, or stands where nothing came after it because a step has declared the end. */
-function checkFinished({ history }: WorkflowFile, graph: Graph): Complaint[] {
-  const latest = latestOf(history, graph)
+function checkFinished({ workflow, history }: WorkflowFile, graph: Graph): Complaint[] {
+  const latest = latestOf(
+    history.filter(row => isOfThisRound(workflow.rounds, row)),
+    graph,
+  )
   return graph.nodes.flatMap(({ id }) => {
     const ending = latest.get(id)
     if (!ending || isSatisfied(ending) || ending.outcome === 'not_taken') return []

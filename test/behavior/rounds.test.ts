@@ -46,6 +46,19 @@ class Letter extends Workflow {
   }
 }
 
+/** Once it was sent back it has nothing more to say. */
+class Notice extends Workflow {
+  static {
+    this.named('rounds notice')
+    this.step('write')
+    this.human('accept', { onReject: { backTo: 'write' } })
+  }
+  async write() {
+    if (round > 1) this.finish()
+  }
+  async accept(_: Decision) {}
+}
+
 /** Its slow branch does not listen when a join goes on without it. In the second round it is quick. */
 class Race extends Workflow<null, { gate: string; throws: boolean }> {
   static {
@@ -104,7 +117,7 @@ class Campaign extends Workflow {
 }
 
 forEachDatabase('in a new round', database => {
-  const under = useGeneva(database, { workflows: [Invoice, Letter, Campaign] })
+  const under = useGeneva(database, { workflows: [Invoice, Letter, Campaign, Notice] })
 
   beforeEach(() => {
     calls.length = 0
@@ -158,6 +171,15 @@ forEachDatabase('in a new round', database => {
     await wf.decide('accept', { by: 'ann', decision: 'confirmed' })
     await under.runDue()
     expect(calls.at(-1)).toBe('no plan before round 2')
+  })
+
+  it('a workflow may be declared finished before it comes to those who sent it back, and the doctor agrees', async () => {
+    const wf = await under.geneva.start(Notice)
+    await under.runDue()
+    await sendBack(wf)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
   })
 
   it('a rerun takes over what this round has done, and not what an earlier one did', async () => {

@@ -75,9 +75,17 @@ class Scales {
     if (around !== null) return this.#refuse(nameAt(node), 'a loop inside of a loop could take for ever')
     const weight = this.weigh(list, null)
     const weights = bodies.map(body => this.weigh(body, { name: variable, weight }))
-    if (name === 'map') return weights.at(-1) ?? small
+    if (name === 'map') return (weights.at(-1) ?? small) * (usesOthers(bodies.at(-1), variable) ? weight * repeated : 1)
     return name === 'filter' ? weight : small
   }
+}
+
+/** What is made of other values than its element is made as often as there are elements. It may be so once, and not again and again. */
+const repeated = 11
+
+function usesOthers(node: ASTNode | undefined, variable: string): boolean {
+  if (node === undefined || node.op === 'id') return node !== undefined && node.args !== variable
+  return partsOf(node).some(part => usesOthers(part, variable))
 }
 
 /** How many times as large as its list a joined text can be: a separator that is computed may be as large as anything. */

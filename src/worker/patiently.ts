@@ -20,7 +20,7 @@ export async function patiently<T>(
       return await write()
     } catch (error) {
       if (!call.waits || store.isLasting(error)) throw error
-      if (step.interruption !== null) return null
+      if (step.interruption !== null || step.stopReason !== null) return null
       await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5), step.signal)
     }
   }

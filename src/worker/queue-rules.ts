@@ -17,6 +17,8 @@ export class QueueRules {
   readonly #queues: ReadonlyMap<string, LimitRecord>
   readonly #classes: ReadonlyMap<string, LimitRecord>
   readonly #namesOf: NamesOf
+  /** By handler. Asked for with every step. */
+  readonly #rules = new Map<string, ClassRules>()
 
   constructor({ revision, limits }: LimitRules, namesOf: NamesOf) {
     this.revision = revision
@@ -31,12 +33,10 @@ export class QueueRules {
 
   /** It may be claimed from only under the lock of its limits, or its rows may stand in lanes. */
   isLimited(place: Place): boolean {
-    const ofClass = this.#limitOf(place.handler)
+    const { limit, lanes } = this.#rulesOf(place.handler)
     const ofQueue = this.#queues.get(place.queue)
     return (
-      (ofQueue !== undefined && isSet(ofQueue.limits)) ||
-      (ofClass !== null && isSet(ofClass.limits)) ||
-      this.#lanesOf(place.handler).length > 0
+      (ofQueue !== undefined && isSet(ofQueue.limits)) || (limit !== null && isSet(limit.limits)) || lanes.length > 0
     )
   }
 
@@ -45,13 +45,12 @@ export class QueueRules {
     const classes = new Map<string, string>()
     const laned = new Set<string>()
     for (const { queue, handler } of sources) {
-      const ofClass = this.#limitOf(handler)
-      const lanesOf = this.#lanesOf(handler)
-      for (const limit of [this.#queues.get(queue) ?? [], ofClass ?? [], lanesOf].flat()) {
+      const ofClass = this.#rulesOf(handler)
+      for (const limit of [this.#queues.get(queue) ?? [], ofClass.limit ?? [], ofClass.lanes].flat()) {
         keys.set(JSON.stringify([limit.scope, limit.name]), { scope: limit.scope, name: limit.name })
       }
-      if (ofClass !== null) classes.set(handler, ofClass.name)
-      if (lanesOf.length > 0) laned.add(handler)
+      if (ofClass.limit !== null) classes.set(handler, ofClass.limit.name)
+      if (ofClass.lanes.length > 0) laned.add(handler)
     }
     return { keys: [...keys.values()], classes, laned, lanes }
   }
@@ -68,26 +67,33 @@ export class QueueRules {
     if (ofQueue !== undefined && isSet(ofQueue.limits)) {
       if (ofQueue.limits.rate !== null || execution.queue !== next.queue) return false
     }
-    const ofClass = this.#limitOf(next.handler)
-    if (ofClass === null) return true
-    const sameClass = this.#namesOf(execution.handler)[0] === ofClass.name
-    return sameClass && ofClass.limits.rate === null && ofClass.perKey.rate === null
+    const { limit } = this.#rulesOf(next.handler)
+    if (limit === null) return true
+    const sameClass = this.#namesOf(execution.handler)[0] === limit.name
+    return sameClass && limit.limits.rate === null && limit.perKey.rate === null
   }
 
-  /** A class is held to the limits of its present name. */
-  #limitOf(handler: string): LimitRecord | null {
-    const [name] = this.#namesOf(handler)
-    return name === undefined ? null : (this.#classes.get(name) ?? null)
-  }
-
-  /** What was started while the class had keys stands in lanes, whatever it was called then and has declared since. */
-  #lanesOf(handler: string): LimitRecord[] {
-    return this.#namesOf(handler).flatMap(name => {
-      const limit = this.#classes.get(name)
-      return limit?.hasLanes ? limit : []
-    })
+  #rulesOf(handler: string): ClassRules {
+    if (this.#classes.size === 0) return noRules
+    const known = this.#rules.get(handler)
+    if (known !== undefined) return known
+    const records = this.#namesOf(handler).map(name => this.#classes.get(name) ?? null)
+    const lanes = records.flatMap(record => (record?.hasLanes ? record : []))
+    const rules = { limit: records[0] ?? null, lanes }
+    // A class may still be registered under the name of a handler that is not known.
+    if (records.length > 0) this.#rules.set(handler, rules)
+    return rules
   }
 }
+
+interface ClassRules {
+  /** A class is held to the limits of its present name. */
+  readonly limit: LimitRecord | null
+  /** What was started while the class had keys stands in lanes, whatever it was called then and has declared since. */
+  readonly lanes: readonly LimitRecord[]
+}
+
+const noRules: ClassRules = { limit: null, lanes: [] }
 
 function byName(limits: readonly LimitRecord[]): Map<string, LimitRecord> {
   return new Map(limits.map(limit => [limit.name, limit]))

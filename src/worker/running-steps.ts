@@ -62,8 +62,9 @@ export class RunningSteps {
     this.#met = met
     try {
       for (const claimed of await look()) {
-        const { id, fence } = claimed.execution
-        if (met.has(id)) continue
+        const { id, fence, startMark } = claimed.execution
+        // Its code may have been called, and must not be called twice: that is for a takeover to say.
+        if (met.has(id) || startMark === true) continue
         perform(claimed)
         this.#adopted.set(id, fence)
       }

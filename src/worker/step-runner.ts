@@ -19,6 +19,7 @@ import type { ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { Finisher, Report } from './finisher.ts'
 import type { Lease } from './lease.ts'
+import { patiently } from './patiently.ts'
 import type { RunningStep } from './running-step.ts'
 import type { RunningSteps } from './running-steps.ts'
 import { type SettledRun, settleTransaction } from './settle-transaction.ts'
@@ -137,8 +138,10 @@ export class StepRunner {
   async #runMarked(workerId: string, step: RunningStep): Promise<void> {
     const { execution } = step.claimed
     const begin = async () => {
-      const mine = await this.#parts.engine.store.markStarted(execution, 'turn')
-      return mine && this.#runStep(workerId, step, true)
+      const { store } = this.#parts.engine
+      const mine = await patiently(step, store, () => store.markStarted(execution, 'turn'))
+      if (mine === null) await this.release(workerId, step)
+      return mine === true && this.#runStep(workerId, step, true)
     }
     const alone = isOnLastChance(step.claimed)
     const turn = alone ? this.#suspects.then(begin) : begin()
@@ -299,8 +302,17 @@ export function isOnLastChance({ execution }: ClaimedExecution): boolean {
 
 /** A step that gave up because it was told to has not failed: it is given back, if it is still ours to give. */
 function reportOf(step: RunningStep, run: StepRun): StepReport {
-  if (run.report === null) return { kind: 'released', called: false }
-  return run.report.kind === 'threw' && isInterrupted(step) ? givenBack(step) : run.report
+  const { report } = run
+  if (report === null) return { kind: 'released', called: false }
+  if (report.kind !== 'threw') return report
+  return isInterrupted(step) ? givenBack(step) : threwIn(step, report)
+}
+
+/** What was not called is known not to have happened, also if its time was over by then. */
+function threwIn({ called }: RunningStep, report: Extract<StepReport, { kind: 'threw' }>): StepReport {
+  if (called || !report.unknown) return report
+  const { unknown: _, ...known } = report
+  return known
 }
 
 function givenBack({ called }: RunningStep): StepReport {

@@ -287,6 +287,7 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     away.back()
     await worker.stop()
     expect(calls).toEqual([])
+    expect(await wf.history()).toMatchObject([{ step: 'charge', state: 'failed', outcome: 'timed_out' }])
     await wf.cancel()
   })
 

@@ -184,6 +184,8 @@ describe('what is no expression', () => {
     [`"aaaa"${'.split("").join("abcdefgh")'.repeat(20)} == "a"`, /could become far larger/],
     [`input.a${'.split("").join(input.b)'.repeat(2)} == "a"`, /could become far larger/],
     [`${'bytes('.repeat(30)}input.a${').hex()'.repeat(30)} == "a"`, /could become far larger/],
+    [`size(input.s${'.split("").map(x, input.s).join("")'.repeat(3)}) > 0`, /could become far larger/],
+    [`size(input.a${'.map(x, input.a + [x])'.repeat(2)}) > 0`, /could become far larger/],
     [`size(input.a${' + input.a'.repeat(150)}) > 1`, /could become far larger/],
     [`${'('.repeat(200)}true${')'.repeat(200)}`, /is not understood/],
   ])('%s is refused', (text, message) => {

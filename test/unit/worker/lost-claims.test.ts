@@ -61,6 +61,12 @@ it('knows the answer to a claim that it has taken up, however late it comes, and
   expect(running.wasAdopted(claimed('b').execution)).toBe(false)
 })
 
+it('leaves what may have been called once to the heartbeat, which calls it lost', async () => {
+  const called = claimed('called')
+  const held = [{ ...called, execution: { ...called.execution, startMark: true } }, claimed('b')]
+  expect(await lookAt(held).adopt()).toEqual(['b'])
+})
+
 it('leaves everything to the heartbeat when half a lease is over', async () => {
   expect(await lookAt([claimed('a')], 0).adopt()).toEqual([])
 })

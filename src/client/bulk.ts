@@ -17,6 +17,7 @@ import type { DiscardOptions } from './dead-letters-list.ts'
 import { failedSteps } from './failed-steps.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
+import { lower } from './views/look-in-windows.ts'
 import { type ViewOptions, viewFilterFrom } from './views/view-options.ts'
 import { filterFrom, type StateFilter } from './workflow-list.ts'
 
@@ -214,7 +215,7 @@ export class Bulk {
       const page: ScanPage = await engine.store.views.scan(stretch, { limit: pageSize, window: lookWindow })
       const ids = page.found.map(({ workflow }) => workflow.id)
       yield await this.#withLetter(engine, await this.#withError(engine, ids))
-      before = page.next
+      before = lower(page.next, before)
     } while (before !== null)
   }
 

@@ -4,7 +4,7 @@ import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
 import type { HeroKey, WorkflowState } from '../../store/records.ts'
 import type { Store, WorkflowSnapshot } from '../../store/store.ts'
 import type { ViewFilter, WorkflowAside } from '../../store/view-store.ts'
-import { enough, inWindows } from './look-in-windows.ts'
+import { enough, inWindows, lower } from './look-in-windows.ts'
 import { cursorFrom, limitFrom, type Page, type PageOptions, type ViewOptions, viewFilterFrom } from './view-options.ts'
 
 export interface HeroName {
@@ -49,7 +49,7 @@ export async function listSummaries(store: Store, options: ViewOptions & PageOpt
   const next = await inStretches(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
     const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
     found.push(...page.found)
-    return found.length > limit ? enough : page.next
+    return found.length > limit ? enough : lower(page.next, stretch.before)
   })
   const shown = found.slice(0, limit)
   const items = await summariesOf(store, shown)
@@ -63,7 +63,7 @@ export async function countWorkflows(store: Store, options: ViewOptions): Promis
   const next = await inStretches(store, filter, null, async (stretch, window) => {
     const page = await store.views.count(stretch, { limit: countCap - count, window })
     count += page.count
-    return count >= countCap ? enough : page.next
+    return count >= countCap ? enough : lower(page.next, stretch.before)
   })
   return { count, capped: count >= countCap || next !== null }
 }

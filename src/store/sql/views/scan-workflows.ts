@@ -6,6 +6,7 @@
 import type { ScanPage, ViewFilter } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
 import { int, optionalText, text } from '../decode.ts'
+import type { Row } from '../dialect.ts'
 import { isId } from '../ids.ts'
 import { rareStateCondition, rareStates } from '../rare-states.ts'
 import { selectSnapshots, snapshot, workflowConditions } from '../read-workflows.ts'
@@ -24,10 +25,11 @@ interface Bounds {
 export async function scanWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<ScanPage> {
   const stretch = await stretchOf(context, filter, bounds.window)
   const where = sql`${stretch.where} and ${viewConditions(context, filter)}`
-  const rows = await context.read(sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`)
+  const { rows, end } = await stretch.read(
+    sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`,
+  )
   const found = rows.map(snapshot)
-  if (found.length === bounds.limit) return { found, next: found.at(-1)?.workflow.id ?? null }
-  return { found, next: await stretch.end() }
+  return { found, next: found.length === bounds.limit ? (found.at(-1)?.workflow.id ?? null) : end }
 }
 
 /** How many workflows of a stretch fit, up to a limit, and where it ends. */
@@ -39,14 +41,17 @@ export async function countWorkflows(
   const stretch = await stretchOf(context, filter, bounds.window)
   const fitting = sql`select w.id from ${context.tables.workflows} w
     where ${stretch.where} and ${viewConditions(context, filter)} limit ${bounds.limit}`
-  const [row] = await context.read(sql`select count(*) as total from (${fitting}) f`)
-  return { count: row ? int(row, 'total') : 0, next: await stretch.end() }
+  const { rows, end } = await stretch.read(sql`select count(*) as total from (${fitting}) f`)
+  const [row] = rows
+  return { count: row ? int(row, 'total') : 0, next: end }
 }
 
-/** Some of the newest workflows that a filter leaves: what tells them, and where they end; `null`: nothing lies behind. */
+/** Some of the newest workflows that a filter leaves. */
 interface Stretch {
+  /** What tells them. */
   readonly where: Sql
-  end(): Promise<string | null>
+  /** What is asked of them, and where they end; `null`: nothing lies behind. What starts or ends meanwhile does not move the end. */
+  read(statement: Sql): Promise<{ readonly rows: readonly Row[]; readonly end: string | null }>
 }
 
 /** Where no index fits a stretch is a range of the key, which every planner reads in order. */
@@ -55,25 +60,27 @@ async function stretchOf(context: SqlContext, filter: ViewFilter, window: number
   const few = Math.min(window, mostLookups)
   const source = await sourceOf(context, filter, few)
   if (source !== null) {
-    return { where: sql`w.id in (select c.id from (${source}) c)`, end: () => endOf(context, source, filter, few) }
+    // One that is not filled has nothing behind it. What a search finds is looked at as a whole.
+    const isWhole = filter.search !== undefined
+    const end = sql`select c.id from (${source}) c order by c.id desc limit 1 offset ${few - 1}`
+    return {
+      where: sql`w.id in (select c.id from (${source}) c)`,
+      read: async statement => {
+        const [rows = [], [last] = []] = await context.snapshot(isWhole ? [statement] : [statement, end])
+        return { rows, end: last === undefined ? null : text(last, 'id') }
+      },
+    }
   }
   const before = filter.before === undefined ? raw('1 = 1') : sql`w.id < ${context.id(filter.before)}`
   const from = filter.from === undefined ? raw('') : sql` and w.id >= ${context.id(filter.from)}`
   const [row] = await context.read(
     sql`select w.id from ${context.tables.workflows} w where ${before}${from} order by w.id desc limit 1 offset ${window - 1}`,
   )
-  const last = row === undefined ? null : text(row, 'id')
-  return { where: last === null ? raw('1 = 1') : sql`w.id >= ${context.id(last)}`, end: async () => last }
-}
-
-/** Where a stretch ends; `null` if it was not filled, so that nothing lies behind it. */
-async function endOf(context: SqlContext, source: Sql, { search }: ViewFilter, window: number): Promise<string | null> {
-  // What a search finds is looked at as a whole.
-  if (search !== undefined) return null
-  const [row] = await context.read(
-    sql`select c.id, t.total from (${source}) c, (select count(*) as total from (${source}) n) t order by c.id limit 1`,
-  )
-  return row === undefined || int(row, 'total') < window ? null : text(row, 'id')
+  const end = row === undefined ? null : text(row, 'id')
+  return {
+    where: end === null ? raw('1 = 1') : sql`w.id >= ${context.id(end)}`,
+    read: async statement => ({ rows: await context.read(statement), end }),
+  }
 }
 
 /** A statement that selects up to `window` ids as `id`, newest first; `null` where no index but the key fits. */
@@ -100,12 +107,12 @@ async function sourceOf(context: SqlContext, filter: ViewFilter, window: number)
   const kinds = sourceKinds(filter)
   if (kinds === null) return null
   const parts = kinds.map(kind => {
-    if (kind === 'running') return sql`select a.workflow_id as id from ${active} a where a.owner is not null`
+    const rows = kind === 'active' ? '1 = 1' : kind === 'running' ? 'a.owner is not null' : null
     const own =
-      kind === 'active'
-        ? sql`select distinct a.workflow_id as id from ${active} a where 1 = 1`
+      rows !== null
+        ? sql`select distinct a.workflow_id as id from ${active} a where ${raw(rows)}`
         : sql`select w.id from ${workflows} w where w.state = ${raw(`'${kind}'`)} and w.${raw(rareStateCondition)}`
-    return sql`select p.id from (${newest(own, kind === 'active' ? 'a.workflow_id' : 'w.id')} limit ${window}) p`
+    return sql`select p.id from (${newest(own, rows === null ? 'w.id' : 'a.workflow_id')} limit ${window}) p`
   })
   return sql`select u.id from (${join(parts, ' union ')}) u order by u.id desc limit ${window}`
 }

@@ -10,8 +10,8 @@ function storeThatEndsAt(places: readonly string[]): Store {
   const left = [...places]
   const next = () => left.shift() ?? null
   const views = {
-    scan: async () => ({ found: [], next: next() }),
-    count: async () => ({ count: 0, next: next() }),
+    scan: async () => ({ found: [], next: next(), capped: false }),
+    count: async () => ({ count: 0, next: next(), capped: false }),
     idBounds: async () => ({ before: null, from: null }),
     asides: async () => new Map(),
   }

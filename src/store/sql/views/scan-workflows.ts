@@ -3,18 +3,15 @@
  * first, and only those are looked at. So a filter that matches next to nothing costs no more than one that matches all; it
  * only takes more looks.
  */
-import type { ScanPage, ViewFilter } from '../../view-store.ts'
+import type { CountPage, ScanPage, ViewFilter } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
-import { int, optionalText, text } from '../decode.ts'
+import { int, text } from '../decode.ts'
 import type { Row } from '../dialect.ts'
-import { isId } from '../ids.ts'
 import { rareStateCondition, rareStates } from '../rare-states.ts'
 import { selectSnapshots, snapshot, workflowConditions } from '../read-workflows.ts'
 import { join, raw, type Sql, sql } from '../sql.ts'
+import { searchFor } from './search-workflows.ts'
 
-/** So many workflows of heroes whose id begins with what is searched for are looked at. */
-const searchLimit = 1000
-const maxHeroTypes = 100
 const mostLookups = 4000
 
 interface Bounds {
@@ -25,25 +22,21 @@ interface Bounds {
 export async function scanWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<ScanPage> {
   const stretch = await stretchOf(context, filter, bounds.window)
   const where = sql`${stretch.where} and ${viewConditions(context, filter)}`
-  const { rows, end } = await stretch.read(
+  const { rows, end, capped } = await stretch.read(
     sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`,
   )
   const found = rows.map(snapshot)
-  return { found, next: found.length === bounds.limit ? (found.at(-1)?.workflow.id ?? null) : end }
+  return { found, next: found.length === bounds.limit ? (found.at(-1)?.workflow.id ?? null) : end, capped }
 }
 
 /** How many workflows of a stretch fit, up to a limit, and where it ends. */
-export async function countWorkflows(
-  context: SqlContext,
-  filter: ViewFilter,
-  bounds: Bounds,
-): Promise<{ count: number; next: string | null }> {
+export async function countWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<CountPage> {
   const stretch = await stretchOf(context, filter, bounds.window)
   const fitting = sql`select w.id from ${context.tables.workflows} w
     where ${stretch.where} and ${viewConditions(context, filter)} limit ${bounds.limit}`
-  const { rows, end } = await stretch.read(sql`select count(*) as total from (${fitting}) f`)
+  const { rows, end, capped } = await stretch.read(sql`select count(*) as total from (${fitting}) f`)
   const [row] = rows
-  return { count: row ? int(row, 'total') : 0, next: end }
+  return { count: row ? int(row, 'total') : 0, next: end, capped }
 }
 
 /** Some of the newest workflows that a filter leaves. */
@@ -51,23 +44,29 @@ interface Stretch {
   /** What tells them. */
   readonly where: Sql
   /** What is asked of them, and where they end; `null`: nothing lies behind. What starts or ends meanwhile does not move the end. */
-  read(statement: Sql): Promise<{ readonly rows: readonly Row[]; readonly end: string | null }>
+  read(statement: Sql): Promise<StretchRead>
+}
+
+interface StretchRead {
+  readonly rows: readonly Row[]
+  readonly end: string | null
+  readonly capped: boolean
 }
 
 /** Where no index fits a stretch is a range of the key, which every planner reads in order. */
 async function stretchOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Stretch> {
   // Beyond this a planner would rather read the whole table than look so many up.
   const few = Math.min(window, mostLookups)
-  const source = await sourceOf(context, filter, few)
+  if (filter.search !== undefined) return searched(context, filter.search, few)
+  const source = sourceOf(context, filter, few)
   if (source !== null) {
-    // One that is not filled has nothing behind it. What a search finds is looked at as a whole.
-    const isWhole = filter.search !== undefined
+    // One that is not filled has nothing behind it.
     const end = sql`select c.id from (${source}) c order by c.id desc limit 1 offset ${few - 1}`
     return {
-      where: sql`w.id in (select c.id from (${source}) c)`,
+      where: among(source),
       read: async statement => {
-        const [rows = [], [last] = []] = await context.snapshot(isWhole ? [statement] : [statement, end])
-        return { rows, end: last === undefined ? null : text(last, 'id') }
+        const [rows = [], [last] = []] = await context.snapshot([statement, end])
+        return { rows, end: last === undefined ? null : text(last, 'id'), capped: false }
       },
     }
   }
@@ -79,18 +78,33 @@ async function stretchOf(context: SqlContext, filter: ViewFilter, window: number
   const end = row === undefined ? null : text(row, 'id')
   return {
     where: end === null ? raw('1 = 1') : sql`w.id >= ${context.id(end)}`,
-    read: async statement => ({ rows: await context.read(statement), end }),
+    read: async statement => ({ rows: await context.read(statement), end, capped: false }),
   }
 }
 
+/** What a search finds is looked at as a whole. */
+async function searched(context: SqlContext, search: string, window: number): Promise<Stretch> {
+  const { source, measure, isCapped } = await searchFor(context, search, window)
+  return {
+    where: among(source),
+    read: async statement => {
+      const [rows = [], measured = []] = await context.snapshot([statement, measure])
+      return { rows, end: null, capped: isCapped(measured) }
+    },
+  }
+}
+
+function among(source: Sql): Sql {
+  return sql`w.id in (select c.id from (${source}) c)`
+}
+
 /** A statement that selects up to `window` ids as `id`, newest first; `null` where no index but the key fits. */
-async function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Sql | null> {
+function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Sql | null {
   const { workflows, tags, active } = context.tables
   const bound = (column: string, sign: '<' | '>=', id: string | undefined) =>
     id === undefined ? raw('') : sql` and ${raw(`${column} ${sign}`)} ${context.id(id)}`
   const between = (column: string) => sql`${bound(column, '<', filter.before)}${bound(column, '>=', filter.from)}`
   const newest = (select: Sql, column: string) => sql`${select}${between(column)} order by ${raw(column)} desc`
-  if (filter.search !== undefined) return searched(context, filter.search)
   if (filter.hero !== undefined && filter.hero !== null) {
     const { type, idText } = filter.hero
     const own = sql`select w.id from ${workflows} w where w.hero_type = ${type} and w.hero_id = ${idText}`
@@ -124,34 +138,6 @@ function sourceKinds({ states: wanted }: ViewFilter): readonly string[] | null {
   if (rare.length === wanted.length) return rare
   // What runs is little, and has an index.
   return [wanted.includes('ready') ? 'active' : 'running', ...rare]
-}
-
-/** By the key, and by a range of the index of heroes for each type of hero. */
-async function searched(context: SqlContext, search: string): Promise<Sql> {
-  const { workflows } = context.tables
-  const types = await heroTypes(context)
-  const parts = types.map(
-    type => sql`select p.id from (select w.id from ${workflows} w where w.hero_type = ${type}
-      and w.hero_id >= ${search} and w.hero_id < ${`${search}\u{10ffff}`} order by w.hero_id limit ${searchLimit}) p`,
-  )
-  const id = search.toLowerCase()
-  const own = isId(context, id) ? sql`w.id = ${context.id(id)}` : raw('1 = 0')
-  return join([sql`select w.id from ${workflows} w where ${own}`, ...parts], ' union ')
-}
-
-/** From one to the next in the index, so that no more rows are read than there are types. */
-export async function heroTypes(context: SqlContext): Promise<string[]> {
-  const { workflows } = context.tables
-  const types: string[] = []
-  while (types.length < maxHeroTypes) {
-    const [row] = await context.read(
-      sql`select min(w.hero_type) as type from ${workflows} w where w.hero_id is not null and w.hero_type > ${types.at(-1) ?? ''}`,
-    )
-    const next = row === undefined ? null : optionalText(row, 'type')
-    if (next === null) break
-    types.push(next)
-  }
-  return types
 }
 
 function viewConditions(context: SqlContext, filter: ViewFilter): Sql {

@@ -168,6 +168,8 @@ export interface TallyRead {
   readonly after: number
   readonly upTo: number
   readonly types: readonly string[]
+  /** Changes from this state are left out. */
+  readonly exceptFrom: string
   /** How long a stretch is. */
   readonly everyMicros: number
 }

@@ -1,6 +1,6 @@
 /** `geneva list`: workflows, newest first, by whatever one knows of them; with `--watch` as they move. */
 import { Option } from 'commander'
-import type { Geneva, Page, ViewOptions, WorkflowSummary } from '../index.ts'
+import type { Geneva, SummaryPage, ViewOptions, WorkflowSummary } from '../index.ts'
 import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
 import { type FilterFlags, filterFrom, filtering, spanOf } from './filter-options.ts'
 import { shortSpan } from './span-text.ts'
@@ -15,6 +15,8 @@ interface Flags extends Shared, FilterFlags {
   readonly every: string
 }
 
+const notAll = 'Not all were looked at: more records begin so than a search looks through. Search for more of the id.'
+
 export function listCommand(): AppCommand {
   const command = new AppCommand('list', {
     description: 'workflows by state, class, record, age or error, newest first',
@@ -25,7 +27,7 @@ export function listCommand(): AppCommand {
       ['list --hero Order:42', 'everything about one record'],
       ['list --watch --state active', 'as they move; q ends it'],
     ],
-    more: 'With --json one document, { items, nextCursor }; with --watch --json one a line, whenever it has changed.',
+    more: 'With --json one document, { items, nextCursor, capped }; with --watch --json one a line, whenever it has changed.',
   })
   return filtering(command)
     .option('--limit <count>', 'how many at most', wholeNumber(500))
@@ -61,6 +63,7 @@ async function lookAt(geneva: Geneva, flags: Flags): Promise<Look> {
   const lines = [
     ...linesOf(page.items, new Date()),
     ...(hint === null ? [] : [harmless(hint)]),
+    ...(page.capped ? ['', styled('yellow', notAll)] : []),
     ...(flags.watch ? [] : more),
   ]
   return { lines, json: page, isLast: false }
@@ -71,20 +74,22 @@ async function wholePage(
   geneva: Geneva,
   filter: ViewOptions & { readonly limit: number },
   { cursor: first, watch }: Flags,
-): Promise<Page<WorkflowSummary>> {
+): Promise<SummaryPage> {
   const items: WorkflowSummary[] = []
   let cursor: string | null = first ?? null
+  let capped = false
   do {
     const limit = filter.limit - items.length
-    const page: Page<WorkflowSummary> = await geneva.views.workflows({
+    const page: SummaryPage = await geneva.views.workflows({
       ...filter,
       limit,
       ...(cursor === null ? {} : { cursor }),
     })
     items.push(...page.items)
     cursor = page.nextCursor
+    capped ||= page.capped
   } while (!watch && cursor !== null && items.length < filter.limit)
-  return { items, nextCursor: cursor }
+  return { items, nextCursor: cursor, capped }
 }
 
 function linesOf(items: readonly WorkflowSummary[], now: Date): string[] {

@@ -17,6 +17,7 @@ import type { DiscardOptions } from './dead-letters-list.ts'
 import { failedSteps } from './failed-steps.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
+import { lower } from './views/look-in-windows.ts'
 import { type ViewOptions, viewFilterFrom } from './views/view-options.ts'
 import { filterFrom, type StateFilter } from './workflow-list.ts'
 
@@ -212,9 +213,11 @@ export class Bulk {
     do {
       const stretch: ViewFilter = before === null ? filter : { ...filter, before }
       const page: ScanPage = await engine.store.views.scan(stretch, { limit: pageSize, window: lookWindow })
+      // Told by the first page, before anything is changed.
+      if (page.capped) throw tooMuchToSearch(where)
       const ids = page.found.map(({ workflow }) => workflow.id)
       yield await this.#withLetter(engine, await this.#withError(engine, ids))
-      before = page.next
+      before = lower(page.next, before)
     } while (before !== null)
   }
 
@@ -268,6 +271,13 @@ export class Bulk {
     if (nodes.length === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
     for (const node of nodes) await act(node)
   }
+}
+
+/** Part of them must not pass for all. */
+function tooMuchToSearch({ q = '' }: ViewOptions): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `More records have an id that begins with ${JSON.stringify(q)} than a search looks through, so this request would not reach all of them. Nothing was done. Search for more of the id, or leave the search out and filter by type, state or tag.`,
+  )
 }
 
 async function changeOne(

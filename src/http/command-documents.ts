@@ -156,7 +156,7 @@ export const commandDocuments: Readonly<Record<string, z.ZodType>> = {
   migrate,
   worker: z.strictObject({ executions: count }),
   start: wire.workflowDetail,
-  list: wire.page(wire.workflowSummary),
+  list: wire.workflowPage,
   executions: wire.page(wire.execution),
   show: wholeWorkflow,
   explain: wire.explanation,

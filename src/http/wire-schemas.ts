@@ -39,6 +39,7 @@ const summaryShape = {
   frozen: z.boolean(),
 }
 export const workflowSummary = z.strictObject(summaryShape)
+export const workflowPage = page(workflowSummary).extend({ capped: z.boolean() })
 
 export const decision = z.strictObject({
   executionId: text,

@@ -33,6 +33,12 @@ export interface ScanPage {
   readonly found: readonly WorkflowSnapshot[]
   /** Go on before this id; `null`: nothing is left. */
   readonly next: string | null
+  /** More begins with what is searched for than a search looks at: going on does not find the rest. */
+  readonly capped: boolean
+}
+
+export interface CountPage extends Omit<ScanPage, 'found'> {
+  readonly count: number
 }
 
 /** What a line about a workflow shows besides the workflow itself. */
@@ -162,6 +168,8 @@ export interface TallyRead {
   readonly after: number
   readonly upTo: number
   readonly types: readonly string[]
+  /** Changes from this state are left out. */
+  readonly exceptFrom: string
   /** How long a stretch is. */
   readonly everyMicros: number
 }
@@ -186,10 +194,7 @@ export interface ViewStore {
   /** In a few looks by the key, so that a list of what is old need not begin at what is new. */
   idBounds(range: TimeRange): Promise<IdBounds>
   /** How many of no more than `window` workflows fit, up to `limit`. */
-  count(
-    filter: ViewFilter,
-    bounds: { readonly limit: number; readonly window: number },
-  ): Promise<{ readonly count: number; readonly next: string | null }>
+  count(filter: ViewFilter, bounds: { readonly limit: number; readonly window: number }): Promise<CountPage>
   /** The types of heroes that workflows are about, up to 100. */
   heroTypes(): Promise<readonly string[]>
   /** How the ids of heroes of a type are stored, told by one of them. */

@@ -57,6 +57,25 @@ class Saga extends Workflow<null, { readonly until: 'finished' | 'failed' }> {
   }
 }
 
+class Trip extends Workflow {
+  static {
+    this.named('trip')
+    const retry = { attempts: 2, backoff: 'fixed', delay: 0 } as const
+    this.step('book', { compensate: { step: 'unbook', retry } })
+    this.step('eat', { compensate: 'pay' })
+    this.step('fly', { onException: 'rollback' })
+  }
+  async book() {}
+  unbook() {
+    throw new RangeError('no refund')
+  }
+  async eat() {}
+  async pay() {}
+  fly() {
+    throw new Error('fog')
+  }
+}
+
 class Empty extends Workflow {
   static {
     this.named('empty')
@@ -76,7 +95,7 @@ class Held extends Workflow {
   }
 }
 
-const workflows = [Sale, Doomed, Faulty, Held, Saga, Empty]
+const workflows = [Sale, Doomed, Faulty, Held, Saga, Trip, Empty]
 const recorded = new RecordedTelemetry()
 afterAll(() => recorded.end())
 
@@ -155,6 +174,48 @@ forEachDatabase('metrics', database => {
     const counted = (name: string) => endedWorkflowStates.map(state => totalOf(seen, name, { workflow: 'saga', state }))
     expect(counted('geneva_workflows_ended_total')).toEqual(endedWorkflowStates.map(() => 1))
     expect(counted('geneva_workflow_duration_seconds_count')).toEqual(endedWorkflowStates.map(() => 1))
+  })
+
+  it('count a step once, though its compensation is given up, and compensations apart from steps', async () => {
+    // Each time by an instance that has not looked yet.
+    const failures = async () =>
+      (await under.another().views.overview()).series.reduce((sum, { failed }) => sum + failed, 0)
+    const before = await failures()
+    const trip = await under.geneva.start(Trip)
+    await under.runDue()
+    expect((await trip.refresh()).state).toBe('failed')
+    const seen = await page()
+    const book = { workflow: 'trip', step: 'book' }
+    const eat = { workflow: 'trip', step: 'eat' }
+    expect({
+      started: totalOf(seen, 'geneva_executions_started_total', book),
+      ended: totalOf(seen, 'geneva_executions_ended_total', book),
+      failed: totalOf(seen, 'geneva_executions_failed_total', book),
+      ran: totalOf(seen, 'geneva_execution_duration_seconds_count', book),
+      undoing: totalOf(seen, 'geneva_compensations_started_total', book),
+      waited: totalOf(seen, 'geneva_compensation_wait_seconds_count', book),
+      undone: totalOf(seen, 'geneva_compensations_ended_total', { ...eat, outcome: 'compensated' }),
+      notUndone: totalOf(seen, 'geneva_compensations_ended_total', book),
+      givenUp: totalOf(seen, 'geneva_compensations_ended_total', { ...book, outcome: 'compensation_failed' }),
+      thrown: totalOf(seen, 'geneva_compensations_failed_total', { ...book, error: 'RangeError' }),
+      retried: totalOf(seen, 'geneva_compensations_retried_total', book),
+      took: totalOf(seen, 'geneva_compensation_duration_seconds_count', book),
+    }).toEqual({
+      started: 1,
+      ended: 1,
+      failed: 0,
+      ran: 1,
+      undoing: 2,
+      waited: 2,
+      undone: 1,
+      notUndone: 2,
+      givenUp: 1,
+      thrown: 2,
+      retried: 1,
+      took: 2,
+    })
+    // The charts have the workflow, the step that threw, and both attempts at undoing the other.
+    expect((await failures()) - before).toBe(4)
   })
 
   it('count once what ends at its start', async () => {

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../src/http/route-table.ts'
+import { makeOrder } from '../support/open-store.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Buyers, Lease, Parcel, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
 import { barriersOn, sees, useDashboard } from './use-dashboard.ts'
@@ -252,6 +253,28 @@ describe('many workflows', () => {
     await act('Cancel', `Cancel ${length} workflows`)
     await sees(page, `Cancel: done for ${length} workflows.`)
     expect((await dashboard.geneva.list(Patient, { state: 'paused' })).items).toEqual([])
+  })
+})
+
+describe('workflows that a search does not reach all of', () => {
+  it('are said to be more than are shown, and cannot be acted on together', async () => {
+    const store = await dashboard.geneva.openedStore()
+    const record = (index: number) => ({ type: 'Customer', idText: `cus_${index}`, idKind: 'string' }) as const
+    const orders = Array.from({ length: 1001 }, (_, index) => makeOrder(store, { hero: record(index) }))
+    await store.start(await Promise.all(orders))
+    await go('workflows?q=cus_')
+    await sees(page, 'at least 1,000 workflows', 'Not all were looked at', 'Search for more of the id.')
+    expect(await barriersOn(page)).toEqual([])
+    await page.getByLabel('All that this filter finds').check()
+    await page.locator('main').getByRole('button', { name: 'Pause', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('One request does not reach all that fit').waitFor()
+    expect(await dialog.getByRole('button', { name: /^Pause / }).isDisabled()).toBe(true)
+    expect(await barriersOn(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Back' }).click()
+    await go('workflows?q=cus_1')
+    await sees(page, '112 workflows')
+    expect(await page.getByText('Not all were looked at').count()).toBe(0)
   })
 })
 

@@ -11,10 +11,11 @@ import {
   page,
   schedule,
   workflowDetail,
-  workflowSummary,
+  workflowPage,
 } from '../../src/http/wire-schemas.ts'
 import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { makeOrder, openSameStore } from '../support/open-store.ts'
 import { followGeneva, libraryUrl } from '../support/run-geneva.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'geneva-workflows-'))
@@ -112,7 +113,7 @@ forEachDatabase('commands', database => {
     expect(await app.start('Order:2', {}, '--tag', 'vip', '--key', 'order-2')).toBe(waiting)
     expect(await app.work()).toEqual({ executions: expect.any(Number) })
 
-    const all = page(workflowSummary).parse(await app.json('list'))
+    const all = workflowPage.parse(await app.json('list'))
     expect(all.items.map(({ id, state, at }) => ({ id, state, at }))).toEqual([
       { id: waiting, state: 'ready', at: ['approve'] },
       { id: failing, state: 'paused', at: ['charge'] },
@@ -142,6 +143,21 @@ forEachDatabase('commands', database => {
     graph.parse(document.graph)
     expect(document.history.map((row: unknown) => attempt.parse(row).node)).toEqual(['reserve', 'charge'])
     expect(explanation.parse(document.explanation).sentence).toBe((await app.json('explain', failing)).sentence)
+  }, 60_000)
+
+  it('say that a search does not look at all there is, and refuse to change some of it', async () => {
+    const store = await openSameStore(app.url)
+    const record = (index: number) => ({ type: 'Customer', idText: `cus_${index}`, idKind: 'string' }) as const
+    const orders = Array.from({ length: 1001 }, (_, index) => makeOrder(store, { hero: record(index) }))
+    await store.start(await Promise.all(orders))
+    const text = await app.run('list', '--search', 'cus_', '--type', 'Order')
+    expect(text.stdout).toMatch(/^No workflows\.\n\nNot all were looked at: .*Search for more of the id\.$/m)
+    expect((await app.run('list', '--search', 'cus_1')).stdout).not.toContain('Not all')
+    expect(workflowPage.parse(await app.json('list', '--search', 'cus_', '--limit', '3')).capped).toBe(true)
+    const canceled = await app.run('cancel', '--search', 'cus_', '--yes')
+    expect(canceled).toMatchObject({ code: 1, stderr: expect.stringContaining('Search for more of the id') })
+    expect((await app.json('list', '--search', 'cus_', '--state', 'canceled')).items).toEqual([])
+    await store.close()
   }, 60_000)
 
   it('list executions by state, class and step, in pages, and say what is wrong with an option', async () => {
@@ -272,7 +288,7 @@ forEachDatabase('commands', database => {
     const { workflowId } = await app.json('schedule', 'trigger', 'nightly')
     await watching.says(`"id":"${workflowId}"`)
     expect(await watching.stop()).toBe(0)
-    for (const line of watching.printed.stdout.trim().split('\n')) page(workflowSummary).parse(JSON.parse(line))
+    for (const line of watching.printed.stdout.trim().split('\n')) workflowPage.parse(JSON.parse(line))
     expect(await worker.stop('SIGTERM')).toBe(0)
     expect(worker.printed.stderr).toContain('Stopped in good order.')
 

@@ -24,6 +24,8 @@ interface Props {
 
 interface Trial {
   readonly count: number
+  /** There are more than one request reaches: the server would refuse it. */
+  readonly capped: boolean
   readonly sample: readonly Pick<WorkflowSummary, 'id' | 'type'>[]
 }
 
@@ -49,7 +51,7 @@ export function BulkDialog({ action, chosen, asked, close, done }: Props) {
     <Dialog title={`${capital(action)} many workflows?`} close={close}>
       <form onSubmit={submitted}>
         <Answer query={trial} what="how many there are">
-          {found => <Reach action={action} trial={found} />}
+          {found => (found.capped ? <OutOfReach /> : <Reach action={action} trial={found} />)}
         </Answer>
         <label className="field">
           <span>Reason</span>
@@ -60,7 +62,7 @@ export function BulkDialog({ action, chosen, asked, close, done }: Props) {
           <button type="button" onClick={close}>
             Back
           </button>
-          <button type="submit" className="grave" disabled={run.isPending || !trial.data?.count}>
+          <button type="submit" className="grave" disabled={run.isPending || !trial.data?.count || trial.data.capped}>
             {run.isPending ? 'Working…' : `${capital(action)} ${counted(trial.data?.count ?? 0, 'workflow')}`}
           </button>
         </div>
@@ -72,6 +74,14 @@ export function BulkDialog({ action, chosen, asked, close, done }: Props) {
     event.preventDefault()
     run.mutate()
   }
+}
+
+function OutOfReach() {
+  return (
+    <p role="alert">
+      One request does not reach all that fit, so it would be refused. Narrow the filter, or search for more of the id.
+    </p>
+  )
 }
 
 /** How many it would reach, and some of them. */
@@ -98,7 +108,7 @@ function Reach({ action, trial: { count, sample } }: { readonly action: BulkActi
 }
 
 async function tryOut(action: BulkAction, chosen: readonly string[] | null, asked: Query): Promise<Trial> {
-  if (chosen !== null) return { count: chosen.length, sample: chosen.map(id => ({ id, type: '' })) }
+  if (chosen !== null) return { count: chosen.length, capped: false, sample: chosen.map(id => ({ id, type: '' })) }
   return post<Trial>('workflows/bulk', { filter: asked, action, dryRun: true })
 }
 

@@ -25,7 +25,7 @@ export function useOverview() {
 export function useWorkflows(filter: Query, cursor: string | null, limit: number) {
   return useQuery({
     queryKey: ['workflows', filter, cursor, limit],
-    queryFn: () => get<api.Page<api.WorkflowSummary>>('workflows', { ...filter, cursor, limit }),
+    queryFn: () => get<api.WorkflowPage>('workflows', { ...filter, cursor, limit }),
     placeholderData: keepPreviousData,
     refetchInterval,
   })

@@ -23,6 +23,7 @@ export type Items<T> = Pick<Page<T>, 'items'>
 export type WorkflowState = z.infer<typeof wire.workflowState>
 export type Hero = z.infer<typeof wire.hero>
 export type WorkflowSummary = z.infer<typeof wire.workflowSummary>
+export type WorkflowPage = z.infer<typeof wire.workflowPage>
 export type WorkflowDetail = z.infer<typeof wire.workflowDetail>
 export type GraphView = z.infer<typeof wire.graph>
 export type GraphNode = GraphView['nodes'][number]

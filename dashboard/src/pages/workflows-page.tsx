@@ -26,16 +26,19 @@ export function WorkflowsPage({ query }: { readonly query: URLSearchParams }) {
     <Page title="Workflows" lead={<Amount asked={asked} />}>
       <FilterForm filter={filter} />
       <Answer query={workflows} what="workflows">
-        {({ items, nextCursor }) =>
-          items.length === 0 ? (
-            <Nothing filtered={!isEmptyFilter(filter)} />
-          ) : (
-            <>
-              <SelectableList key={query.toString()} items={items} asked={asked} />
-              <Pager paging={paging} next={nextCursor} />
-            </>
-          )
-        }
+        {({ items, nextCursor, capped }) => (
+          <>
+            {capped && <SearchedInPart />}
+            {items.length === 0 ? (
+              <Nothing filtered={!isEmptyFilter(filter)} />
+            ) : (
+              <>
+                <SelectableList key={query.toString()} items={items} asked={asked} />
+                <Pager paging={paging} next={nextCursor} />
+              </>
+            )}
+          </>
+        )}
       </Answer>
     </Page>
   )
@@ -92,9 +95,17 @@ function Amount({ asked }: { readonly asked: Query }) {
   if (data === undefined) return <>…</>
   return (
     <span aria-live="polite">
-      {data.capped ? 'more than ' : ''}
+      {data.capped ? 'at least ' : ''}
       {count(data.count)} {data.count === 1 ? 'workflow' : 'workflows'}
     </span>
+  )
+}
+
+function SearchedInPart() {
+  return (
+    <p className="muted small" role="status">
+      Not all were looked at: more records begin so than a search looks through. Search for more of the id.
+    </p>
   )
 }
 

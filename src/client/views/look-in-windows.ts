@@ -1,4 +1,5 @@
 /** Lists that look through a key for what fits: in stretches, until they have enough or have looked for too long. */
+import { InvariantError } from '../../errors.ts'
 
 /** So long a list may look for what fits before it returns what it has found. */
 const patienceMs = 120
@@ -25,4 +26,15 @@ export async function inWindows<Place>(
     if (now - begun > patienceMs) return before
     if (now - since < quickMs) window = Math.min(window * 4, lastWindow)
   }
+}
+
+/** Where a look down the ids goes on. One that did not get below where it began would never end, and say nothing of it. */
+export function lower(next: string | null, before: string | null | undefined): string | null {
+  if (next === null || before == null || isBelow(next, before)) return next
+  throw new InvariantError(`A look at the workflows before ${before} goes on before ${next}, which is not below it.`)
+}
+
+/** Ids are numbers, or all as long as each other. */
+function isBelow(id: string, other: string): boolean {
+  return id.length === other.length ? id < other : id.length < other.length
 }

@@ -10,7 +10,7 @@ export interface SeriesPoint {
   readonly at: Date
   readonly started: number
   readonly finished: number
-  /** Workflows that have ended as failed, and attempts at steps that have failed. */
+  /** Workflows that have ended as failed, and attempts at steps, or at undoing them, that have failed. */
   readonly failed: number
   readonly stepsPerSecond: number
   /** How long steps took, in milliseconds, from a sample; `null` where there is none. */
@@ -29,6 +29,7 @@ const counted: Readonly<Record<string, 'started' | 'finished' | 'failed' | 'step
   'workflow.finished': 'finished',
   'workflow.failed': 'failed',
   'step.failed': 'failed',
+  'compensation.failed': 'failed',
   'step.completed': 'steps',
 }
 
@@ -57,7 +58,14 @@ export class Series {
 
   async #read(store: Store, after: number, upTo: number): Promise<void> {
     const types = Object.keys(counted)
-    const tallies = await store.views.tallyEvents({ after, upTo, types, everyMicros: stretchMicros })
+    const tallies = await store.views.tallyEvents({
+      after,
+      upTo,
+      types,
+      // A step that could not be undone has not failed: the attempt at undoing it has.
+      exceptFrom: 'compensating',
+      everyMicros: stretchMicros,
+    })
     for (const { at, type, count } of tallies) {
       const what = counted[type]
       if (what !== undefined) this.#at(at)[what] += count

@@ -39,13 +39,7 @@ import { Series } from './series.ts'
 import { SharedLook } from './shared-look.ts'
 import type { Page, PageOptions, ViewOptions } from './view-options.ts'
 import { foundWorkflow, type WorkflowDetail, workflowDetail } from './workflow-detail.ts'
-import {
-  type CappedCount,
-  countWorkflows,
-  type HeroName,
-  listSummaries,
-  type WorkflowSummary,
-} from './workflow-summary.ts'
+import { type CappedCount, countWorkflows, type HeroName, listSummaries, type SummaryPage } from './workflow-summary.ts'
 
 export class Views {
   readonly #open: () => Promise<Opened>
@@ -64,7 +58,7 @@ export class Views {
   }
 
   /** Newest first. A page may be short before the last one: looking for what is rare has its time. */
-  async workflows(options: ViewOptions & PageOptions = {}): Promise<Page<WorkflowSummary>> {
+  async workflows(options: ViewOptions & PageOptions = {}): Promise<SummaryPage> {
     return listSummaries((await this.#engine()).store, options)
   }
 

@@ -4,7 +4,7 @@ import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
 import type { HeroKey, WorkflowState } from '../../store/records.ts'
 import type { Store, WorkflowSnapshot } from '../../store/store.ts'
 import type { ViewFilter, WorkflowAside } from '../../store/view-store.ts'
-import { enough, inWindows } from './look-in-windows.ts'
+import { enough, inWindows, lower } from './look-in-windows.ts'
 import { cursorFrom, limitFrom, type Page, type PageOptions, type ViewOptions, viewFilterFrom } from './view-options.ts'
 
 export interface HeroName {
@@ -34,6 +34,14 @@ export interface WorkflowSummary {
   readonly frozen: boolean
 }
 
+export interface SummaryPage extends Page<WorkflowSummary> {
+  /**
+   * More records begin with `q` than a search looks through, a thousand of each type: what is about the others is on no page.
+   * Search for more of the id.
+   */
+  readonly capped: boolean
+}
+
 export interface CappedCount {
   readonly count: number
   /** There are at least so many: counting has stopped there. */
@@ -42,30 +50,33 @@ export interface CappedCount {
 
 export const countCap = 10_000
 
-export async function listSummaries(store: Store, options: ViewOptions & PageOptions): Promise<Page<WorkflowSummary>> {
+export async function listSummaries(store: Store, options: ViewOptions & PageOptions): Promise<SummaryPage> {
   const limit = limitFrom(options.limit)
   const filter = await viewFilterFrom(store, options)
   const found: WorkflowSnapshot[] = []
+  let capped = false
   const next = await inStretches(store, filter, cursorFrom(store, options.cursor), async (stretch, window) => {
     const page = await store.views.scan(stretch, { limit: limit + 1 - found.length, window })
     found.push(...page.found)
-    return found.length > limit ? enough : page.next
+    capped ||= page.capped
+    return found.length > limit ? enough : lower(page.next, stretch.before)
   })
   const shown = found.slice(0, limit)
   const items = await summariesOf(store, shown)
-  return { items, nextCursor: found.length > limit ? (shown.at(-1)?.workflow.id ?? null) : next }
+  return { items, nextCursor: found.length > limit ? (shown.at(-1)?.workflow.id ?? null) : next, capped }
 }
 
-/** Stops at 10,000, and when it has looked for too long. */
+/** Stops at 10,000, where a search stops, and when it has looked for too long. */
 export async function countWorkflows(store: Store, options: ViewOptions): Promise<CappedCount> {
   const filter = await viewFilterFrom(store, options)
-  let count = 0
+  let [count, capped] = [0, false]
   const next = await inStretches(store, filter, null, async (stretch, window) => {
     const page = await store.views.count(stretch, { limit: countCap - count, window })
     count += page.count
-    return count >= countCap ? enough : page.next
+    capped ||= page.capped
+    return count >= countCap ? enough : lower(page.next, stretch.before)
   })
-  return { count, capped: count >= countCap || next !== null }
+  return { count, capped: capped || count >= countCap || next !== null }
 }
 
 type Look = (filter: ViewFilter, window: number) => Promise<string | null | typeof enough>

@@ -142,12 +142,15 @@ async function changeMany(call: Call<unknown, z.output<typeof ask.bulkBody>>): P
     const { items } = await geneva.views.workflows({ ...where, limit: sampleSize })
     return { dryRun: true, count, capped, sample: items }
   }
+  const searches = (body.filter.q ?? '') !== ''
   if (capped) {
     throw new RequestProblem(
       422,
       'TOO_MANY',
-      `The filter finds ${mostAtOnce} workflows or more, or takes too long.`,
-      'Narrow it, by type, state or time.',
+      searches
+        ? 'More may begin with what is searched for than a search looks through.'
+        : `The filter finds ${mostAtOnce} workflows or more, or takes too long.`,
+      searches ? 'Search for more of the id.' : 'Narrow it, by type, state or time.',
     )
   }
   if (body.expect !== undefined && body.expect !== count) {

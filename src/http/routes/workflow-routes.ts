@@ -19,9 +19,10 @@ export const workflowRoutes: readonly Route[] = [
     action: 'workflow.list',
     resource: '*',
     role: 'reader',
-    summary: 'Workflows that fit, newest first. A page may be short before the last one.',
+    summary:
+      'Workflows that fit, newest first. A page may be short before the last one. capped: a search does not reach all of them.',
     query: ask.workflowQuery,
-    answer: wire.page(wire.workflowSummary),
+    answer: wire.workflowPage,
     run: ({ geneva, query: { limit, cursor, ...filter } }) =>
       geneva.views.workflows({ ...viewOptionsFrom(filter), ...given({ limit, cursor }) }),
   }),
@@ -31,7 +32,7 @@ export const workflowRoutes: readonly Route[] = [
     action: 'workflow.list',
     resource: '*',
     role: 'reader',
-    summary: 'How many workflows fit, up to 10,000.',
+    summary: 'How many workflows fit, up to 10,000, or as far as a search reaches.',
     query: ask.workflowFilter,
     answer: z.strictObject({ count: z.number().int(), capped: z.boolean() }),
     run: ({ geneva, query }) => geneva.views.count(viewOptionsFrom(query)),

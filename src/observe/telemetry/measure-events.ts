@@ -34,15 +34,18 @@ function measure(committed: CommittedEvent, meters: Meters, together: readonly C
       meters.count('geneva.workflows.paused', { workflow, cause: pauseCause(committed) })
       break
     case 'step.started':
-      meters.count('geneva.executions.started', step)
-      // One that begins right after the step before it has not waited.
-      meters.record('geneva.execution.wait', step, secondsSince(committed) ?? 0)
+    case 'compensation.started':
+      measureStart(committed, step, meters)
       break
     case 'step.completed':
     case 'step.failed':
     case 'step.skipped':
     case 'step.canceled':
-      measureEnd(committed, step, meters, together)
+    case 'compensation.completed':
+    case 'compensation.failed':
+    case 'compensation.skipped':
+      // A step that could not be undone had ended before, and is counted already.
+      if (event.from !== 'compensating') measureEnd(committed, step, meters, together)
       break
     case 'letter.opened':
       meters.count('geneva.dead_letters.opened', { ...step, reason: event.reason ?? '' })
@@ -57,6 +60,13 @@ function measureWorkflowEnd(committed: CommittedEvent, workflow: string, meters:
   meters.record('geneva.workflow.duration', ended, secondsSince(committed) ?? 0)
 }
 
+function measureStart(committed: CommittedEvent, step: Labels, meters: Meters): void {
+  const what = whatOf(committed.event)
+  meters.count(`geneva.${what}s.started`, step)
+  // One that begins right after the step before it has not waited.
+  meters.record(`geneva.${what}.wait`, step, secondsSince(committed) ?? 0)
+}
+
 function measureEnd(
   committed: CommittedEvent,
   step: Labels,
@@ -64,21 +74,28 @@ function measureEnd(
   together: readonly CommittedEvent[],
 ): void {
   const { event } = committed
-  meters.count('geneva.executions.ended', { ...step, outcome: event.outcome ?? '' })
+  const what = whatOf(event)
+  meters.count(`geneva.${what}s.ended`, { ...step, outcome: event.outcome ?? '' })
   const seconds = secondsSince(committed)
-  if (seconds !== null) meters.record('geneva.execution.duration', step, seconds)
-  if (event.type !== 'step.failed') return
-  meters.count('geneva.executions.failed', { ...step, error: errorClass(committed) })
-  if (isRetried(committed, together)) meters.count('geneva.executions.retried', step)
+  if (seconds !== null) meters.record(`geneva.${what}.duration`, step, seconds)
+  if (!event.type.endsWith('.failed')) return
+  meters.count(`geneva.${what}s.failed`, { ...step, error: errorClass(committed) })
+  if (isRetried(committed, together)) meters.count(`geneva.${what}s.retried`, step)
+}
+
+/** Undoing a step is counted apart from doing it, under the name of the step. */
+function whatOf({ type }: NewEvent): 'compensation' | 'execution' {
+  return type.startsWith('compensation.') ? 'compensation' : 'execution'
 }
 
 /** A step that took too long, or whose worker was lost, is tried again if its next attempt comes with its end. */
 function isRetried({ event }: CommittedEvent, together: readonly CommittedEvent[]): boolean {
   if (event.outcome === 'reattempted_by_exception') return true
   if (event.outcome !== 'timed_out' && event.outcome !== 'recovered') return false
+  const family = event.type.slice(0, event.type.indexOf('.'))
   return together.some(
     ({ event: next }) =>
-      (next.type === 'step.scheduled' || next.type === 'step.started') &&
+      (next.type === `${family}.scheduled` || next.type === `${family}.started`) &&
       next.workflowId === event.workflowId &&
       next.node === event.node &&
       next.attempt === (event.attempt ?? 0) + 1,

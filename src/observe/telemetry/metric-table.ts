@@ -33,6 +33,21 @@ export const metricTable = {
     'step',
     'error',
   ]),
+  'geneva.compensations.started': counter('Attempts at undoing a step that a worker has begun.', ['workflow', 'step']),
+  'geneva.compensations.ended': counter('Attempts at undoing a step that have ended, by outcome.', [
+    'workflow',
+    'step',
+    'outcome',
+  ]),
+  'geneva.compensations.retried': counter('Attempts at undoing a step that failed and are made again.', [
+    'workflow',
+    'step',
+  ]),
+  'geneva.compensations.failed': counter('Attempts at undoing a step that failed, by the class of the error.', [
+    'workflow',
+    'step',
+    'error',
+  ]),
   'geneva.dead_letters.opened': counter('Work that was given up, by the reason.', ['workflow', 'step', 'reason']),
   'geneva.leases.lost': counter('Leases that a worker of this process has lost.', []),
   'geneva.claims.lost': counter('Results that were refused, because the claim was lost.', ['workflow', 'step']),
@@ -43,6 +58,16 @@ export const metricTable = {
   ),
   'geneva.execution.duration': histogram(
     'From the first start of an execution to its end.',
+    ['workflow', 'step'],
+    stepBounds,
+  ),
+  'geneva.compensation.wait': histogram(
+    'From the time an attempt at undoing a step is due to its start.',
+    ['workflow', 'step'],
+    stepBounds,
+  ),
+  'geneva.compensation.duration': histogram(
+    'From the start of an attempt at undoing a step to its end.',
     ['workflow', 'step'],
     stepBounds,
   ),

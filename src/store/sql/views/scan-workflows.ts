@@ -3,17 +3,15 @@
  * first, and only those are looked at. So a filter that matches next to nothing costs no more than one that matches all; it
  * only takes more looks.
  */
-import type { ScanPage, ViewFilter } from '../../view-store.ts'
+import type { CountPage, ScanPage, ViewFilter } from '../../view-store.ts'
 import type { SqlContext } from '../context.ts'
-import { int, optionalText, text } from '../decode.ts'
-import { isId } from '../ids.ts'
+import { int, text } from '../decode.ts'
+import type { Row } from '../dialect.ts'
 import { rareStateCondition, rareStates } from '../rare-states.ts'
 import { selectSnapshots, snapshot, workflowConditions } from '../read-workflows.ts'
 import { join, raw, type Sql, sql } from '../sql.ts'
+import { searchFor } from './search-workflows.ts'
 
-/** So many workflows of heroes whose id begins with what is searched for are looked at. */
-const searchLimit = 1000
-const maxHeroTypes = 100
 const mostLookups = 4000
 
 interface Bounds {
@@ -24,66 +22,89 @@ interface Bounds {
 export async function scanWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<ScanPage> {
   const stretch = await stretchOf(context, filter, bounds.window)
   const where = sql`${stretch.where} and ${viewConditions(context, filter)}`
-  const rows = await context.read(sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`)
+  const { rows, end, capped } = await stretch.read(
+    sql`${selectSnapshots(context, where)} order by w.id desc limit ${bounds.limit}`,
+  )
   const found = rows.map(snapshot)
-  if (found.length === bounds.limit) return { found, next: found.at(-1)?.workflow.id ?? null }
-  return { found, next: await stretch.end() }
+  return { found, next: found.length === bounds.limit ? (found.at(-1)?.workflow.id ?? null) : end, capped }
 }
 
 /** How many workflows of a stretch fit, up to a limit, and where it ends. */
-export async function countWorkflows(
-  context: SqlContext,
-  filter: ViewFilter,
-  bounds: Bounds,
-): Promise<{ count: number; next: string | null }> {
+export async function countWorkflows(context: SqlContext, filter: ViewFilter, bounds: Bounds): Promise<CountPage> {
   const stretch = await stretchOf(context, filter, bounds.window)
   const fitting = sql`select w.id from ${context.tables.workflows} w
     where ${stretch.where} and ${viewConditions(context, filter)} limit ${bounds.limit}`
-  const [row] = await context.read(sql`select count(*) as total from (${fitting}) f`)
-  return { count: row ? int(row, 'total') : 0, next: await stretch.end() }
+  const { rows, end, capped } = await stretch.read(sql`select count(*) as total from (${fitting}) f`)
+  const [row] = rows
+  return { count: row ? int(row, 'total') : 0, next: end, capped }
 }
 
-/** Some of the newest workflows that a filter leaves: what tells them, and where they end; `null`: nothing lies behind. */
+/** Some of the newest workflows that a filter leaves. */
 interface Stretch {
+  /** What tells them. */
   readonly where: Sql
-  end(): Promise<string | null>
+  /** What is asked of them, and where they end; `null`: nothing lies behind. What starts or ends meanwhile does not move the end. */
+  read(statement: Sql): Promise<StretchRead>
+}
+
+interface StretchRead {
+  readonly rows: readonly Row[]
+  readonly end: string | null
+  readonly capped: boolean
 }
 
 /** Where no index fits a stretch is a range of the key, which every planner reads in order. */
 async function stretchOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Stretch> {
   // Beyond this a planner would rather read the whole table than look so many up.
   const few = Math.min(window, mostLookups)
-  const source = await sourceOf(context, filter, few)
+  if (filter.search !== undefined) return searched(context, filter.search, few)
+  const source = sourceOf(context, filter, few)
   if (source !== null) {
-    return { where: sql`w.id in (select c.id from (${source}) c)`, end: () => endOf(context, source, filter, few) }
+    // One that is not filled has nothing behind it.
+    const end = sql`select c.id from (${source}) c order by c.id desc limit 1 offset ${few - 1}`
+    return {
+      where: among(source),
+      read: async statement => {
+        const [rows = [], [last] = []] = await context.snapshot([statement, end])
+        return { rows, end: last === undefined ? null : text(last, 'id'), capped: false }
+      },
+    }
   }
   const before = filter.before === undefined ? raw('1 = 1') : sql`w.id < ${context.id(filter.before)}`
   const from = filter.from === undefined ? raw('') : sql` and w.id >= ${context.id(filter.from)}`
   const [row] = await context.read(
     sql`select w.id from ${context.tables.workflows} w where ${before}${from} order by w.id desc limit 1 offset ${window - 1}`,
   )
-  const last = row === undefined ? null : text(row, 'id')
-  return { where: last === null ? raw('1 = 1') : sql`w.id >= ${context.id(last)}`, end: async () => last }
+  const end = row === undefined ? null : text(row, 'id')
+  return {
+    where: end === null ? raw('1 = 1') : sql`w.id >= ${context.id(end)}`,
+    read: async statement => ({ rows: await context.read(statement), end, capped: false }),
+  }
 }
 
-/** Where a stretch ends; `null` if it was not filled, so that nothing lies behind it. */
-async function endOf(context: SqlContext, source: Sql, { search }: ViewFilter, window: number): Promise<string | null> {
-  // What a search finds is looked at as a whole.
-  if (search !== undefined) return null
-  const [row] = await context.read(
-    sql`select c.id, t.total from (${source}) c, (select count(*) as total from (${source}) n) t order by c.id limit 1`,
-  )
-  return row === undefined || int(row, 'total') < window ? null : text(row, 'id')
+/** What a search finds is looked at as a whole. */
+async function searched(context: SqlContext, search: string, window: number): Promise<Stretch> {
+  const { source, measure, isCapped } = await searchFor(context, search, window)
+  return {
+    where: among(source),
+    read: async statement => {
+      const [rows = [], measured = []] = await context.snapshot([statement, measure])
+      return { rows, end: null, capped: isCapped(measured) }
+    },
+  }
+}
+
+function among(source: Sql): Sql {
+  return sql`w.id in (select c.id from (${source}) c)`
 }
 
 /** A statement that selects up to `window` ids as `id`, newest first; `null` where no index but the key fits. */
-async function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Promise<Sql | null> {
+function sourceOf(context: SqlContext, filter: ViewFilter, window: number): Sql | null {
   const { workflows, tags, active } = context.tables
   const bound = (column: string, sign: '<' | '>=', id: string | undefined) =>
     id === undefined ? raw('') : sql` and ${raw(`${column} ${sign}`)} ${context.id(id)}`
   const between = (column: string) => sql`${bound(column, '<', filter.before)}${bound(column, '>=', filter.from)}`
   const newest = (select: Sql, column: string) => sql`${select}${between(column)} order by ${raw(column)} desc`
-  if (filter.search !== undefined) return searched(context, filter.search)
   if (filter.hero !== undefined && filter.hero !== null) {
     const { type, idText } = filter.hero
     const own = sql`select w.id from ${workflows} w where w.hero_type = ${type} and w.hero_id = ${idText}`
@@ -100,12 +121,12 @@ async function sourceOf(context: SqlContext, filter: ViewFilter, window: number)
   const kinds = sourceKinds(filter)
   if (kinds === null) return null
   const parts = kinds.map(kind => {
-    if (kind === 'running') return sql`select a.workflow_id as id from ${active} a where a.owner is not null`
+    const rows = kind === 'active' ? '1 = 1' : kind === 'running' ? 'a.owner is not null' : null
     const own =
-      kind === 'active'
-        ? sql`select distinct a.workflow_id as id from ${active} a where 1 = 1`
+      rows !== null
+        ? sql`select distinct a.workflow_id as id from ${active} a where ${raw(rows)}`
         : sql`select w.id from ${workflows} w where w.state = ${raw(`'${kind}'`)} and w.${raw(rareStateCondition)}`
-    return sql`select p.id from (${newest(own, kind === 'active' ? 'a.workflow_id' : 'w.id')} limit ${window}) p`
+    return sql`select p.id from (${newest(own, rows === null ? 'w.id' : 'a.workflow_id')} limit ${window}) p`
   })
   return sql`select u.id from (${join(parts, ' union ')}) u order by u.id desc limit ${window}`
 }
@@ -117,34 +138,6 @@ function sourceKinds({ states: wanted }: ViewFilter): readonly string[] | null {
   if (rare.length === wanted.length) return rare
   // What runs is little, and has an index.
   return [wanted.includes('ready') ? 'active' : 'running', ...rare]
-}
-
-/** By the key, and by a range of the index of heroes for each type of hero. */
-async function searched(context: SqlContext, search: string): Promise<Sql> {
-  const { workflows } = context.tables
-  const types = await heroTypes(context)
-  const parts = types.map(
-    type => sql`select p.id from (select w.id from ${workflows} w where w.hero_type = ${type}
-      and w.hero_id >= ${search} and w.hero_id < ${`${search}\u{10ffff}`} order by w.hero_id limit ${searchLimit}) p`,
-  )
-  const id = search.toLowerCase()
-  const own = isId(context, id) ? sql`w.id = ${context.id(id)}` : raw('1 = 0')
-  return join([sql`select w.id from ${workflows} w where ${own}`, ...parts], ' union ')
-}
-
-/** From one to the next in the index, so that no more rows are read than there are types. */
-export async function heroTypes(context: SqlContext): Promise<string[]> {
-  const { workflows } = context.tables
-  const types: string[] = []
-  while (types.length < maxHeroTypes) {
-    const [row] = await context.read(
-      sql`select min(w.hero_type) as type from ${workflows} w where w.hero_id is not null and w.hero_type > ${types.at(-1) ?? ''}`,
-    )
-    const next = row === undefined ? null : optionalText(row, 'type')
-    if (next === null) break
-    types.push(next)
-  }
-  return types
 }
 
 function viewConditions(context: SqlContext, filter: ViewFilter): Sql {

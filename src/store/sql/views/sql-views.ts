@@ -14,7 +14,8 @@ import { readBriefs } from './read-briefs.ts'
 import { readDefinitions, readWorkers } from './read-processes.ts'
 import { readWaiting } from './read-waiting.ts'
 import { scanExecutions } from './scan-executions.ts'
-import { countWorkflows, heroTypes, scanWorkflows } from './scan-workflows.ts'
+import { countWorkflows, scanWorkflows } from './scan-workflows.ts'
+import { heroTypes } from './search-workflows.ts'
 import { eventsOf, latestEvents, sampleTook, tallyEvents } from './tally-events.ts'
 
 interface Bounds {

@@ -13,7 +13,8 @@ export async function tallyEvents(context: SqlContext, read: TallyRead): Promise
   )
   const rows = await context.read(
     sql`select t.stretch, t.type, count(*) as total from (select v.at - (v.at % ${read.everyMicros}) as stretch, v.type
-        from ${context.tables.events} v where v.id > ${read.after} and v.id <= ${read.upTo} and v.type in (${types})) t
+        from ${context.tables.events} v where v.id > ${read.after} and v.id <= ${read.upTo} and v.type in (${types})
+          and (v.from_state is null or v.from_state <> ${read.exceptFrom})) t
       group by t.stretch, t.type`,
   )
   return rows.map(row => ({ at: int(row, 'stretch'), type: text(row, 'type'), count: int(row, 'total') }))

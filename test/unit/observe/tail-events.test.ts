@@ -44,7 +44,7 @@ function eventOf(id: number) {
 it('a loop from now on repeats no old event, also if the database is away when it begins', async () => {
   const { follow, reads } = recordThatIsAway(1)
   const over = new AbortController()
-  const heard: string[] = []
+  const heard: (string | null)[] = []
   const following = (async () => {
     for await (const { position } of follow({ after: 'now', signal: over.signal })) heard.push(position)
   })()
@@ -57,7 +57,7 @@ it('a loop from now on repeats no old event, also if the database is away when i
 
 it('a loop over what is there tells it, also if the database is away when it begins', async () => {
   const { follow } = recordThatIsAway(3)
-  const heard: string[] = []
+  const heard: (string | null)[] = []
   for await (const { position } of follow({ follow: false })) heard.push(position)
   expect(heard).toEqual(['500'])
 })

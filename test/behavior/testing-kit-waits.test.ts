@@ -1,6 +1,6 @@
 /** The testing kit and what waits for people, signals and other workflows, for a limited time. */
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { type Child, type Decision, type Signal, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { type TestGenevaOptions, type TestKit, testGeneva } from '../../src/testing.ts'
 import { forEachDatabase } from '../support/databases.ts'
 
@@ -13,7 +13,7 @@ class Approved extends Workflow {
     this.step('proceed', { wait: '1 hour' })
   }
   async ask() {}
-  async approve() {}
+  async approve(_: Decision) {}
   async proceed() {}
 }
 
@@ -22,7 +22,7 @@ class Delivered extends Workflow {
     this.waitFor('delivered', { timeout: '14 days', onTimeout: 'skip' })
     this.step('thank', { wait: '1 hour' })
   }
-  async delivered() {}
+  async delivered(_: Signal) {}
   async thank() {}
 }
 
@@ -38,7 +38,7 @@ class Sender extends Workflow {
     this.child('parcel', { workflow: Parcel, start: () => ({}), timeout: '1 day' })
     this.step('thank')
   }
-  async parcel() {}
+  async parcel(_: Child<Parcel>) {}
   async thank() {}
 }
 

@@ -110,21 +110,23 @@ export class Waiters {
     this.#timer = null
     this.#looking = true
     const begun = performance.now()
+    const unseen = this.#unseen
+    const asked = [...(begun < this.#restUntil ? unseen : this.#waiting.keys())]
+    this.#unseen = new Set()
     try {
-      const asked = [...(begun < this.#restUntil ? this.#unseen : this.#waiting.keys())]
-      this.#unseen = new Set()
       const found = await this.#engine.store.workflowStates(asked)
       for (const id of asked) {
         const workflow = found.get(id)
         if (!workflow || isEnd(workflow.state)) this.#release(id)
       }
+      const ended = performance.now()
+      this.#restUntil = Math.max(this.#restUntil, ended + (ended - begun) / largestShare)
     } catch {
-      // The database is away; the next look may find it.
+      // The database is away; the next look may find it, and one that only waited has cost nothing.
+      for (const id of unseen) if (this.#waiting.has(id)) this.#unseen.add(id)
     }
     this.#looking = false
-    const ended = performance.now()
-    this.#lookedAt = ended
-    this.#restUntil = Math.max(this.#restUntil, ended + (ended - begun) / largestShare)
+    this.#lookedAt = performance.now()
     if (this.#waiting.size === 0) return
     this.#schedule(this.#pollMs)
     this.#pollMs = Math.min(this.#pollMs * 1.5, slowestPollMs)

@@ -331,19 +331,27 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
       options.timeout === undefined
         ? Number.POSITIVE_INFINITY
         : toMilliseconds(options.timeout, 'The timeout of waitUntilFinished')
+    return this.#waitUntilFinished(timeoutMs, timeoutMs)
+  }
+
+  /** `askedMs`: what the caller has given for all that the workflow goes on as. */
+  async #waitUntilFinished(timeoutMs: number, askedMs: number): Promise<unknown> {
     const begun = performance.now()
     const { waiters } = this.#parts
+    // Asked for once more: meanwhile it may have been closed.
     const end = (await waiters.wait(this.id, timeoutMs)) ?? (await this.#parts.waiters.endOf(this.id))
     if (end === null) throw new WorkflowNotFoundError(this.id)
     if (isEnd(end.workflow.state)) this.#snapshot = { workflow: end.workflow, performing: false }
     else await this.refresh()
-    const next = this.continuedAs === null ? null : await this.#parts.engine.store.findWorkflow(this.continuedAs)
-    if (next !== null) {
-      const left = Math.max(0, timeoutMs - (performance.now() - begun))
-      return new WorkflowHandle(this.#open, next).waitUntilFinished(left < Infinity ? { timeout: left } : {})
+    if (this.continuedAs !== null) {
+      const next = await this.#parts.engine.store.findWorkflow(this.continuedAs)
+      // What it completed before it went on is no result.
+      if (next === null) throw new WorkflowNotFoundError(this.continuedAs)
+      const leftMs = Math.max(0, timeoutMs - (performance.now() - begun))
+      return new WorkflowHandle(this.#open, next).#waitUntilFinished(leftMs, askedMs)
     }
     if (this.state === 'finished') return this.#result(end.output)
-    if (!isEnd(this.state)) throw new WaitTimeoutError(this.id, this.state, timeoutMs)
+    if (!isEnd(this.state)) throw new WaitTimeoutError(this.id, this.state, askedMs)
     throw new WorkflowNotFinishedError(this.id, this.state, await this.#whyEnded())
   }
 

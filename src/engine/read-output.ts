@@ -13,6 +13,15 @@ import { undoneBy } from './stored-input.ts'
 /** Whose outputs are read, and of which round; `rounds: null` reads those of any. */
 type Source = Pick<WorkflowRecord, 'id' | 'rounds'>
 
+/** As it rests in the database: the text of one row, or those of the items. */
+type StoredOutput = { readonly output: string | null } | { readonly items: readonly (string | null)[] }
+
+interface Wanted {
+  readonly node: string
+  /** Of an `each` node so many items are read, the first ones. */
+  readonly maxItems: number
+}
+
 /** `null` when the node has not completed in this round. */
 export async function readOutput(
   store: Store,
@@ -20,13 +29,25 @@ export async function readOutput(
   workflow: Source,
   node: string,
 ): Promise<{ readonly value: unknown } | null> {
+  const found = await findStoredOutput(store, graph, workflow, { node, maxItems: Number.POSITIVE_INFINITY })
+  if (found === null) return null
+  return { value: 'items' in found ? found.items.map(decodeValue) : decodeValue(found.output) }
+}
+
+/** The same for those who show it without bringing it to life. */
+export async function findStoredOutput(
+  store: Store,
+  graph: Graph,
+  workflow: Source,
+  { node, maxItems }: Wanted,
+): Promise<StoredOutput | null> {
   const names = namesOf({ renamed: graph.renamed }, graph.idOf(node))
   for (const name of names) {
     const found = await store.findOutput(workflow.id, name, workflow.rounds)
     if (found === null) continue
     // Somebody may have resolved the node by hand, with an output of its own.
     const isEach = graph.find(names[0] ?? name)?.kind === 'each' && found.output === null
-    return { value: isEach ? await itemOutputs(store, workflow, names) : decodeValue(found.output) }
+    return isEach ? { items: await itemOutputs(store, workflow, names, maxItems) } : found
   }
   return null
 }
@@ -91,12 +112,20 @@ function ancestorIn(rows: ReadonlyMap<string, Ancestor>, id: string, names: read
 }
 
 /** In the order of the items; one that was skipped has left nothing. */
-async function itemOutputs(store: Store, { id, rounds }: Source, names: readonly string[]): Promise<unknown[]> {
-  const values: unknown[] = []
+async function itemOutputs(
+  store: Store,
+  { id, rounds }: Source,
+  names: readonly string[],
+  maxItems: number,
+): Promise<(string | null)[]> {
+  const values: (string | null)[] = []
   // Under its former names first: what was done again counts as it was done last.
   for (const name of names.toReversed()) {
-    const outputs = await store.findOutputs(id, `${name}${itemSeparator}`, rounds)
-    for (const [index, output] of outputs) values[Number(index)] = decodeValue(output)
+    const prefix = `${name}${itemSeparator}`
+    const outputs = Number.isFinite(maxItems)
+      ? await store.findFirstOutputs(id, { prefix, count: maxItems }, rounds)
+      : await store.findOutputs(id, prefix, rounds)
+    for (const [index, output] of outputs) values[Number(index)] = output
   }
-  return Array.from(values)
+  return Array.from(values, value => value ?? null)
 }

@@ -89,6 +89,7 @@ async function* tail(
 class Tail {
   readonly #parts: TailParts
   readonly #options: EventsOptions
+  readonly #pollMs: number
   readonly #bell = new Bell()
   readonly #ring = () => this.#bell.ring()
   readonly #stopListening: () => void
@@ -96,13 +97,14 @@ class Tail {
   constructor(parts: TailParts, options: EventsOptions) {
     this.#parts = parts
     this.#options = options
+    const { poll } = options
+    this.#pollMs = poll === undefined ? defaultPollMs : toMilliseconds(poll, 'The poll of events')
     this.#stopListening = parts.bus.onCommit(this.#ring)
     options.signal?.addEventListener('abort', this.#ring)
   }
 
   async *events(): AsyncGenerator<GenevaEvent, void, undefined> {
-    const { poll, types, workflow } = this.#options
-    const pollMs = poll === undefined ? defaultPollMs : toMilliseconds(poll, 'The poll of events')
+    const { types, workflow } = this.#options
     const end = await this.#end()
     let read: EventRead = {
       after: await this.#begin(),
@@ -122,7 +124,7 @@ class Tail {
       if (read.after >= end || (page?.next === 'later' && end < Number.POSITIVE_INFINITY)) return
       // Also where the database answers at once, others get their turn.
       if (page?.next === 'at once') await nextTurn()
-      else await this.#bell.wait(page?.next === 'soon' ? soonMs : pollMs)
+      else await this.#bell.wait(page?.next === 'soon' ? soonMs : this.#pollMs)
     }
   }
 
@@ -137,7 +139,7 @@ class Tail {
 
   async #end(): Promise<number> {
     if (this.#options.follow !== false) return Number.POSITIVE_INFINITY
-    return (await this.#ask(store => store.lastEvent())) ?? 0
+    return this.#lastEvent()
   }
 
   /** Begins after the last event; what is under way with a lower number is waited for, since it is not after now. */
@@ -147,7 +149,7 @@ class Tail {
       throw new InvalidArgumentError(`${JSON.stringify(workflow)} is no id of a workflow.`)
     }
     if (after !== 'now') return Number(after ?? 0)
-    const upTo = (await this.#ask(store => store.lastEvent())) ?? 0
+    const upTo = await this.#lastEvent()
     let window: NumberWindow = { after: Math.max(0, upTo - lookBack), upTo, memory: null }
     while (window.after < upTo && !this.#isOver) {
       const answer = await this.#ask(store => store.settleEvents(window))
@@ -155,6 +157,16 @@ class Tail {
       if (window.after < upTo) await pauseFor(soonMs)
     }
     return upTo
+  }
+
+  /** Asks until the database answers: a guess would tell all events once more, or none. Once it is all over nothing is read. */
+  async #lastEvent(): Promise<number> {
+    while (!this.#isOver) {
+      const last = await this.#ask(store => store.lastEvent())
+      if (last !== null) return last
+      await this.#bell.wait(this.#pollMs)
+    }
+    return 0
   }
 
   /** `null` while the database is away, and once it is all over. */

@@ -321,6 +321,8 @@ export interface Store extends EventStore {
   findOutput(workflowId: string, node: string | null, rounds: Rounds): Promise<{ output: string | null } | null>
   /** The outputs of nodes whose names begin so, of their latest completed attempts, with the rest of the name. */
   findOutputs(workflowId: string, prefix: string, rounds: Rounds): Promise<Map<string, string | null>>
+  /** The same for nodes that are numbered, and no more than so many of them. */
+  findFirstOutputs(workflowId: string, first: FirstOutputs, rounds: Rounds): Promise<Map<string, string | null>>
   /** What the items of `each` nodes have worked on, of their latest completed attempts, by their names. */
   findItems(workflowId: string, rounds: Rounds): Promise<Map<string, string | null>>
   /** Ended executions by their ids, each with what it came from. */
@@ -349,6 +351,12 @@ export interface Store extends EventStore {
   readonly housekeeping: HousekeepingStore
   readonly requests: RequestStore
   readonly views: ViewStore
+}
+
+/** The nodes that the prefix and a number below the count make. */
+export interface FirstOutputs {
+  readonly prefix: string
+  readonly count: number
 }
 
 export interface EndOfWorkflow {

@@ -132,6 +132,31 @@ forEachDatabase('a workflow that restarts', database => {
     await worker.stop()
   })
 
+  it('has no result once the one that it went on as is gone: whoever waits is told which one is missing', async () => {
+    const first = await under.geneva.start(Monthly, { hero: Accounts.ref(7), input: { month: 1, upTo: 2 } })
+    await under.runDue({ maxSteps: 2 })
+    const second = await under.geneva.find((await first.refresh()).continuedAs ?? '')
+    await second?.cancel()
+    await waitFor(async () => (await under.geneva.prune({ olderThan: 0, states: 'canceled' })).workflows > 0)
+    expect(await under.geneva.find(second?.id ?? '')).toBeNull()
+    await expect(first.waitUntilFinished({ timeout: '10s' })).rejects.toMatchObject({
+      code: 'WORKFLOW_NOT_FOUND',
+      workflowId: second?.id,
+    })
+  })
+
+  it('is waited for as long as was asked for, which is also what is told then', async () => {
+    const first = await under.geneva.start(Monthly, { hero: Accounts.ref(8), input: { month: 1, upTo: 2 } })
+    await under.runDue({ maxSteps: 2 })
+    const { continuedAs } = await first.refresh()
+    await expect(first.waitUntilFinished({ timeout: '80ms' })).rejects.toMatchObject({
+      code: 'WAIT_TIMEOUT',
+      workflowId: continuedAs,
+      message: expect.stringContaining('is still ready after 80 ms.'),
+    })
+    await under.runDue()
+  })
+
   it('is followed by its parent, which gets the result of the last one', async () => {
     const parent = await under.geneva.start(Parent, { input: { upTo: 4 } })
     await waitFor(async () => (await under.runDue()) === 0 && (await parent.refresh()).state === 'finished')

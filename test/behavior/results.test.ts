@@ -93,8 +93,84 @@ class Wide extends Workflow {
   }
 }
 
+/** Its result is put together from those of its items, of which one is left out and one returns what JSON does not know. */
+class Mailing extends Workflow<null, { count: number }> {
+  static {
+    this.named('mails')
+    this.each('mail', { items: wf => Array.from({ length: wf.input.count }, (_, index) => index) })
+    this.step('tidy')
+    this.result('mail')
+  }
+  async mail(item: number) {
+    if (item === 1) this.skip()
+    return item === 2 ? new Date(0) : { item }
+  }
+  async tidy() {
+    return 'tidy'
+  }
+}
+
+class Paying extends Workflow {
+  static {
+    this.named('pays')
+    this.step('pay')
+    this.step('tidy')
+    this.result('pay')
+  }
+  async pay() {
+    return 'paid'
+  }
+  async tidy() {}
+}
+
+class Charging extends Workflow {
+  static {
+    this.named('pays')
+    this.step('charge')
+    this.step('tidy')
+    this.renamed({ pay: 'charge' })
+    this.result('charge')
+  }
+  async charge() {
+    return 'charged'
+  }
+  async tidy() {}
+}
+
 forEachDatabase('the result of a workflow', database => {
-  const under = useGeneva(database, { workflows: [ByIf, ByItself, ByPolicy, ByWay, Wide] })
+  const under = useGeneva(database, { workflows: [ByIf, ByItself, ByPolicy, ByWay, Wide, Mailing, Paying] })
+
+  it('is shown as whoever waits gets it, in the form in which it is stored: put together from items', async () => {
+    const wf = await under.geneva.start(Mailing, { input: { count: 4 } })
+    await under.runDue()
+    expect(await wf.waitUntilFinished()).toEqual([{ item: 0 }, undefined, new Date(0), { item: 3 }])
+    const { output } = await under.geneva.views.workflow(wf.id)
+    const date = { $geneva: 'date', value: '1970-01-01T00:00:00.000Z' }
+    expect(output).toEqual([{ item: 0 }, null, date, { item: 3 }])
+  })
+
+  it('is shown with its first thousand items, however many there are', async () => {
+    const wf = await under.geneva.start(Mailing, { input: { count: 1003 } })
+    await under.runDue({ concurrency: 100 })
+    expect(await wf.waitUntilFinished()).toHaveLength(1003)
+    const { output } = await under.geneva.views.workflow(wf.id)
+    expect(output).toHaveLength(1000)
+    expect((output as unknown[]).at(-1)).toEqual({ item: 999 })
+  })
+
+  it('is shown as whoever waits gets it: of a step that ran under its former name', async () => {
+    const { id } = await under.geneva.start(Paying)
+    await under.runDue()
+    const later = under.another({ workflows: [Charging] })
+    expect(await (await later.find(id))?.waitUntilFinished()).toBe('paid')
+    expect((await later.views.workflow(id)).output).toBe('paid')
+  })
+
+  it('is shown where the class is not known: what completed last', async () => {
+    const { id } = await under.geneva.start(ByIf)
+    await under.runDue()
+    expect((await under.another({}).views.workflow(id)).output).toBe('first')
+  })
 
   it.each<[string, ConcreteClass<AnyWorkflow>, object, unknown]>([
     ['was left out by a condition', ByIf, {}, 'first'],

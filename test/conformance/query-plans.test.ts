@@ -111,6 +111,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
         await store.history(id)
         await store.activeExecutions(id)
         await store.findOutput(id, 'one', null)
+        await store.findFirstOutputs(id, { prefix: 'one/', count: 1000 }, null)
         await store.workflowStates([id])
         await store.start([await order('Mine', 'm1', 0)])
         await store.listWorkflows({ limit: 10, states: ['paused'] })

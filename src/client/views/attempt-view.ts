@@ -6,6 +6,7 @@ import type { EventRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRecord } from '../../store/view-store.ts'
 import { encodedJson } from './encoded.ts'
+import type { GapMemories } from './gap-memories.ts'
 import { limitFrom, offsetFrom, type Page, type PageOptions, refuseUnknownOfPage } from './view-options.ts'
 import { foundWorkflow } from './workflow-detail.ts'
 
@@ -123,14 +124,15 @@ export interface AllEventOptions extends EventOptions {
 }
 
 /** Events of all workflows in order. `nextCursor` is where to go on, now or later: there is always one. */
-export async function listEvents(store: Store, options: AllEventOptions): Promise<Page<EventView>> {
+export async function listEvents(store: Store, gaps: GapMemories, options: AllEventOptions): Promise<Page<EventView>> {
   refuseUnknownOptions('events', options, ['after', 'limit', 'type', 'last'])
   const { type, last, after } = options
   const limit = limitFrom(options.limit, 1000)
   const begin =
     last === undefined ? positionFrom(after) : Math.max(0, (await store.lastEvent()) - limitFrom(last, 1000))
   const types = type === undefined ? {} : { types: [type].flat() }
-  const page = await store.readEvents({ after: begin, limit, memory: null, ...types })
+  const page = await store.readEvents({ after: begin, limit, memory: gaps.at(begin), ...types })
+  gaps.keep(page)
   return { items: page.events.map(eventView), nextCursor: String(page.position) }
 }
 

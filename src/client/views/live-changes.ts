@@ -3,6 +3,7 @@
  * It says what to look at again, not what is new; while nobody watches it does nothing.
  */
 import { isGenevaError } from '../../errors.ts'
+import type { NumberWindow } from '../../store/event-store.ts'
 import type { Store } from '../../store/store.ts'
 
 export interface Change {
@@ -29,6 +30,8 @@ export class LiveChanges {
   readonly #watched = new Map<string, { readonly listeners: Set<Listener>; seen: number }>()
   #timer: NodeJS.Timeout | null = null
   #position: number | null = null
+  /** What was told, but may have been committed after that; `null`: nothing. */
+  #unsettled: NumberWindow | null = null
 
   constructor(open: () => Promise<Store>, pollMs = 1000) {
     this.#open = open
@@ -88,15 +91,13 @@ export class LiveChanges {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
     this.#position = null
+    this.#unsettled = null
   }
 
   async #look(): Promise<void> {
     const store = await this.#open()
     const last = await store.lastEvent()
-    const before = this.#position
-    this.#position = last
-    // What happened between the first to watch and the first look is not known, so it is told as well.
-    if (before === null || last > before) {
+    if (await this.#mayBeNew(store, last)) {
       for (const listener of this.#everything)
         listener.hear({ workflowId: null, type: 'activity', position: String(last) })
     }
@@ -108,5 +109,20 @@ export class LiveChanges {
       watched.seen = id
       for (const listener of watched.listeners) listener.hear({ workflowId, type, position: String(id) })
     }
+  }
+
+  /** Who was told of a number before its commit has seen nothing new, so they are told until all numbers are final, and once then. */
+  async #mayBeNew(store: Store, last: number): Promise<boolean> {
+    const before = this.#position
+    this.#position = last
+    // What happened between the first to watch and the first look is not known, so it is told as well.
+    if (before === null || last > before) {
+      this.#unsettled = { after: Math.max(0, last - lookBack), upTo: last, memory: null }
+      return true
+    }
+    if (this.#unsettled === null || this.#everything.size === 0) return false
+    const { settled, memory } = await store.settleEvents(this.#unsettled)
+    this.#unsettled = settled >= last ? null : { after: settled, upTo: last, memory }
+    return true
   }
 }

@@ -21,6 +21,7 @@ import {
 } from './attempt-view.ts'
 import { encodedJson } from './encoded.ts'
 import { type ExecutionListOptions, type ExecutionSummary, listExecutions } from './execution-list.ts'
+import { GapMemories } from './gap-memories.ts'
 import { graphStates } from './graph-states.ts'
 import { type FoldOptions, type GraphView, graphView } from './graph-view.ts'
 import { type HeroPage, heroPage } from './hero-page.ts'
@@ -44,6 +45,7 @@ import { type CappedCount, countWorkflows, type HeroName, listSummaries, type Su
 export class Views {
   readonly #open: () => Promise<Opened>
   readonly #live: LiveChanges
+  readonly #gaps = new GapMemories()
   readonly #standing: SharedLook<Standing>
   readonly #charts: SharedLook<Charts>
   readonly #queues: SharedLook<QueueStatus[]>
@@ -92,7 +94,7 @@ export class Views {
   }
 
   async events(options: AllEventOptions = {}): Promise<Page<EventView>> {
-    return listEvents((await this.#engine()).store, options)
+    return listEvents((await this.#engine()).store, this.#gaps, options)
   }
 
   /** Executions of all workflows by state, those that have not ended unless it says otherwise. A page may be short, as above. */

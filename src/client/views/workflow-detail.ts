@@ -1,16 +1,17 @@
 /** Everything about one workflow that is not its graph, its history or its events. Payloads stay encoded. */
 import { isEnd } from '../../engine/end-watch.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { findStoredOutput } from '../../engine/read-output.ts'
 import { WorkflowNotFoundError } from '../../errors.ts'
 import { toDate, toOptionalDate } from '../../primitives/to-date.ts'
-import type { DecisionRecord, LetterRecord, WorkflowState } from '../../store/records.ts'
+import type { DecisionRecord, LetterRecord, WorkflowRecord, WorkflowState } from '../../store/records.ts'
 import type { Store, WorkflowSnapshot } from '../../store/store.ts'
 import { encodedJson } from './encoded.ts'
 import { stateOf, summariesOf, type WorkflowSummary } from './workflow-summary.ts'
 
 export interface WorkflowDetail extends WorkflowSummary {
   readonly input: unknown
-  /** The result of one that has finished. */
+  /** The result of one that has finished; of an `each` node its first thousand items. */
   readonly output: unknown
   readonly tags: readonly string[]
   readonly idempotencyKey: string | null
@@ -52,18 +53,18 @@ export type WorkflowAction = 'pause' | 'resume' | 'cancel' | 'abort'
 
 const childrenShown = 100
 const lettersShown = 100
+const itemsShown = 1000
 
 /** Throws `WorkflowNotFoundError`. */
 export async function workflowDetail(engine: Engine, id: string): Promise<WorkflowDetail> {
   const { store } = engine
   const snapshot = await foundWorkflow(store, id)
   const { workflow } = snapshot
-  const resultNode = engine.courses.findDefinition(workflow.type)?.resultNode ?? null
   const [[summary], input, tags, output, letters, decisions, children] = await Promise.all([
     summariesOf(store, [snapshot]),
     store.input(id),
     store.tags(id),
-    workflow.state === 'finished' ? store.findOutput(id, resultNode, workflow.rounds) : null,
+    workflow.state === 'finished' ? resultOf(engine, workflow) : null,
     store.listLetters({ workflowId: id, state: 'open', limit: lettersShown }),
     store.decisions({ workflowId: id }),
     childrenOf(store, id),
@@ -73,7 +74,7 @@ export async function workflowDetail(engine: Engine, id: string): Promise<Workfl
   return {
     ...summary,
     input: encodedJson(input),
-    output: encodedJson(output?.output ?? null),
+    output,
     tags,
     idempotencyKey: workflow.idempotencyKey,
     parent: parent === null ? null : { id: parent.workflowId, node: parent.node },
@@ -108,6 +109,17 @@ export async function foundWorkflow(store: Store, id: string): Promise<WorkflowS
 export function decisionView(record: DecisionRecord): DecisionView {
   const { executionId, node, decision, by, comment } = record
   return { executionId, node, decision, by, comment, data: encodedJson(record.data), at: toDate(record.at) }
+}
+
+/** What completed last, unless the class names another step; one that this process does not know names none. */
+async function resultOf({ courses, store }: Engine, workflow: WorkflowRecord): Promise<unknown> {
+  const { id, type, rounds } = workflow
+  const node = courses.findDefinition(type)?.resultNode ?? null
+  if (node === null) return encodedJson((await store.findOutput(id, null, rounds))?.output ?? null)
+  const course = (await courses.of([workflow])).get(id)
+  const found = course && (await findStoredOutput(store, course.graph, workflow, { node, maxItems: itemsShown }))
+  if (!found) return null
+  return 'items' in found ? found.items.map(encodedJson) : encodedJson(found.output)
 }
 
 async function childrenOf(store: Store, id: string): Promise<WorkflowSummary[]> {

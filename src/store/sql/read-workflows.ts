@@ -11,7 +11,7 @@ import type {
   WorkflowState,
 } from '../records.ts'
 import { attemptsBefore, isOfThisRound, type Rounds } from '../rounds.ts'
-import type { EndOfWorkflow, Store, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
+import type { EndOfWorkflow, FirstOutputs, Store, WorkflowFilter, WorkflowSnapshot } from '../store.ts'
 import { activeColumns, endedColumns, eventColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import {
@@ -245,16 +245,35 @@ export async function findEnded(context: SqlContext, executionId: string): Retur
 }
 
 /** One range of the key that keeps attempts unique. */
-export async function findOutputs(
+export function findOutputs(
   context: SqlContext,
   workflowId: string,
   prefix: string,
   rounds: Rounds,
 ): Promise<Map<string, string | null>> {
+  const within = sql`e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`}`
+  return outputsBehind(context, { workflowId, prefix, within }, rounds)
+}
+
+/** Numbers are no range of names: `10` comes before `2`. */
+export function findFirstOutputs(
+  context: SqlContext,
+  workflowId: string,
+  { prefix, count }: FirstOutputs,
+  rounds: Rounds,
+): Promise<Map<string, string | null>> {
+  const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+  return outputsBehind(context, { workflowId, prefix, within: oneOf(raw('e.node'), names) }, rounds)
+}
+
+async function outputsBehind(
+  context: SqlContext,
+  { workflowId, prefix, within }: { workflowId: string; prefix: string; within: Sql },
+  rounds: Rounds,
+): Promise<Map<string, string | null>> {
   const rows = await context.read(
     sql`select e.node, e.attempt, e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
-      and e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`} and e.kind = 'forward'
-      and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
+      and ${within} and e.kind = 'forward' and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
   )
   const current = rows.filter(row => isOfThisRound(rounds, attemptIn(row)))
   return new Map(current.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))

@@ -14,6 +14,7 @@ import type {
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
+  FirstOutputs,
   LetterFilter,
   OpenApplicationTransaction,
   OpenedTransaction,
@@ -290,6 +291,9 @@ export class SqlStore implements Store {
   }
   findOutputs(workflowId: string, prefix: string, rounds: Rounds) {
     return reads.findOutputs(this.#context, workflowId, prefix, rounds)
+  }
+  findFirstOutputs(workflowId: string, first: FirstOutputs, rounds: Rounds) {
+    return reads.findFirstOutputs(this.#context, workflowId, first, rounds)
   }
   findItems(workflowId: string, rounds: Rounds) {
     return reads.findItems(this.#context, workflowId, rounds)

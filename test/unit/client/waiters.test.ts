@@ -9,13 +9,14 @@ afterEach(() => void vi.useRealTimers())
 
 /** A look that takes so long, on a clock that only the test moves. */
 function waitersThatTake(ms: number) {
-  const looks = { made: 0, underWay: 0, most: 0, last: [] as readonly string[] }
+  const looks = { made: 0, underWay: 0, most: 0, last: [] as readonly string[], isAway: false }
   const workflowStates = async (ids: readonly string[]) => {
     looks.made++
     looks.last = ids
     looks.most = Math.max(looks.most, ++looks.underWay)
     await new Promise(resolve => setTimeout(resolve, ms))
     looks.underWay--
+    if (looks.isAway) throw new Error('away')
     return new Map(ids.map(id => [id, { id, state: 'ready' }]))
   }
   const openings = { runs: (id: string) => id === 'here' }
@@ -65,4 +66,32 @@ it('what a worker of this process is at is not looked for at once, but it is in 
   expect(looks.made).toBe(0)
   await vi.advanceTimersByTimeAsync(2)
   expect(looks.last).toEqual(['here'])
+})
+
+it('a look that found the database away is made again soon, however long it took', async () => {
+  const { waiters, looks } = waitersThatTake(30_000)
+  looks.isAway = true
+  void waiters.wait('one', Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(30_010)
+  expect(looks).toMatchObject({ made: 2, underWay: 1 })
+  looks.isAway = false
+  await vi.advanceTimersByTimeAsync(30_000)
+  // That one has found it, and is paid for.
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(looks).toMatchObject({ made: 2, underWay: 0 })
+})
+
+it('whoever began to wait while the database was away is looked for soon, also while others are not', async () => {
+  const { waiters, looks } = waitersThatTake(1000)
+  void waiters.wait('slow', Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(1010)
+  looks.isAway = true
+  void waiters.wait('late', Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(1250)
+  looks.isAway = false
+  expect(looks.last).toEqual(['late'])
+  const { made } = looks
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(looks.made).toBeGreaterThan(made)
+  expect(looks.last).toEqual(['late'])
 })

@@ -154,6 +154,11 @@ export async function checkSchema(context: SqlContext): Promise<void> {
   context.keyType = status.keyType
 }
 
+/** Makes sure that newer code has not taken away what this one needs. What else may be wrong with the tables, their use tells. */
+export async function refuseOutgrown(context: SqlContext): Promise<void> {
+  refuseNewer(await currentStatus(context))
+}
+
 /** During a deploy old code works on newer tables, as long as those still have what it needs. */
 function refuseNewer(status: SchemaStatus | null): void {
   if (status !== null && status.compatibleFrom > migrations.length) {

@@ -37,6 +37,7 @@ export async function workUntilTold(
     if (told.signal.aborted) stop()
     else await worker.start()
     await worker.stopped
+    if (worker.refusal !== null) throw worker.refusal
   } finally {
     for (const signal of signals) process.off(signal, tell)
   }

@@ -23,6 +23,8 @@ export interface FrozenGraph {
   readonly template?: FrozenTemplate
   /** Former names of nodes, each with the present one: of a class whose graph was frozen. */
   readonly renamed?: Readonly<Record<string, string>>
+  /** How long what runs may take to stop: of a class whose graph was frozen. Default: 30 seconds. */
+  readonly stop_grace_ms?: number
   /** By id. */
   readonly nodes: FrozenNodes
 }
@@ -71,11 +73,21 @@ export interface GraphDefaults {
 }
 
 /** The graph to decide by. The nodes must be sound, as those of `buildGraph`, `parseFrozenGraph` and `freezeClassGraph` are. */
-export function graphOfFrozen(frozen: Pick<FrozenGraph, 'nodes' | 'renamed'>, defaults: GraphDefaults): Graph {
+export function graphOfFrozen(
+  frozen: Pick<FrozenGraph, 'nodes' | 'renamed' | 'stop_grace_ms'>,
+  defaults: GraphDefaults,
+): Graph {
   const { type, queue, priority } = defaults
   const nodes = Object.entries(frozen.nodes).map(([id, node]) => graphNodeOf(id, node, defaults))
-  const { renamed } = frozen
-  return new Graph({ type, queue, priority, nodes, ...(renamed === undefined ? {} : { renamed }) })
+  const { renamed, stop_grace_ms: stopGraceMs } = frozen
+  return new Graph({
+    type,
+    queue,
+    priority,
+    nodes,
+    ...(renamed === undefined ? {} : { renamed }),
+    ...(stopGraceMs === undefined ? {} : { stopGraceMs }),
+  })
 }
 
 function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): GraphNode {
@@ -101,8 +113,15 @@ function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): Gra
 /** The graph of a class, as it is now. `graphOfFrozen` gives back an equal one, whatever the class says by then. */
 export function freezeClassGraph(graph: Graph, frozenAt: string): FrozenGraph {
   const nodes = Object.fromEntries(graph.nodes.map(node => [node.id, freezeClassNode(node)]))
-  const renamed = graph.renamed.size > 0 ? { renamed: Object.fromEntries(graph.renamed) } : {}
-  return { version: frozenGraphVersion, signature: signatureOfNodes(nodes), frozen_at: frozenAt, ...renamed, nodes }
+  const { stopGraceMs } = graph.data
+  return {
+    version: frozenGraphVersion,
+    signature: signatureOfNodes(nodes),
+    frozen_at: frozenAt,
+    ...(graph.renamed.size > 0 ? { renamed: Object.fromEntries(graph.renamed) } : {}),
+    ...(stopGraceMs === undefined ? {} : { stop_grace_ms: stopGraceMs }),
+    nodes,
+  }
 }
 
 function freezeClassNode(node: GraphNode): FrozenNode {

@@ -25,7 +25,7 @@ import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits
 import { decodeArgs, encodeArgs } from './node-args.ts'
 import { longestNames, maxNameLength, mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
 import { inGraph, storedRules } from './node-rules.ts'
-import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
+import { definedDuration, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { flowFields, flowIn } from './parse-flow.ts'
 import { checkChildArgs } from './stored-child.ts'
@@ -53,7 +53,7 @@ interface Reading {
   readonly references: Map<string, ReadonlySet<string>>
 }
 
-const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'nodes']
+const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'stop_grace_ms', 'nodes']
 const nodeFields = [
   ...['name', 'job', 'method', 'workflow', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
   ...['retry', 'timeout_ms', 'on_exception', 'metadata'],
@@ -78,6 +78,7 @@ export function parseFrozenGraph(json: unknown, options: ParseOptions = {}): Fro
       frozen_at: graph.frozen_at as string,
       ...(graph.template === undefined ? {} : { template: templateIn(graph.template, limits) }),
       ...(graph.renamed === undefined ? {} : { renamed: renamedIn(graph.renamed, nodes) }),
+      ...stopGraceIn(graph),
       nodes,
     }
   })
@@ -93,6 +94,14 @@ function renamedIn(json: unknown, nodes: FrozenNodes): Record<string, string> {
     )
   }
   return renamed as Record<string, string>
+}
+
+function stopGraceIn({ stop_grace_ms: stopGrace }: Json): Pick<FrozenGraph, 'stop_grace_ms'> {
+  if (stopGrace === undefined) return {}
+  if (typeof stopGrace === 'number') {
+    return { stop_grace_ms: definedDuration(stopGrace, 'its stop_grace_ms', 'The graph') }
+  }
+  throw new InvalidGraphError('The graph: its stop_grace_ms must be a number of milliseconds.')
 }
 
 /** The fields of the graph itself. Going through text leaves nothing of the caller's objects, their getters or prototypes. */

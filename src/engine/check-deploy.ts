@@ -16,6 +16,7 @@ import { typesOf } from './courses.ts'
 import { bringInLine } from './heal.ts'
 import { isEndedByJoin } from './joins.ts'
 import { lostNodesOf } from './lost-nodes.ts'
+import { noLongerWaits } from './outdated-waits.ts'
 import { currentName, type Plan } from './plan.ts'
 
 /**
@@ -202,6 +203,7 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
   const renamed = change.events.filter(event => event.type === 'step.renamed')
   const moved = new Set(change.moves.filter(move => move.state !== 'waiting').map(move => move.slot))
   const freed = facts.active.filter(row => row.state === 'waiting' && moved.has(row.slot))
+  const called = change.events.filter(event => event.reason === noLongerWaits)
   const isJoin = (node: string) => plan.graph.find(node)?.kind === 'join'
   const passed = change.endings.filter(({ execution, state }) => isJoin(execution.node) && state === 'completed')
   const beaten = change.endings.filter(isEndedByJoin)
@@ -211,6 +213,7 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
     ...withdrawn.map(event => `${event.node} goes back to waiting for what comes before it`),
     ...renamed.map(event => `${event.node} goes on under its new name`),
     ...freed.map(row => `${row.node} need not wait for a place any more`),
+    ...called.map(event => `${event.node} waits for nobody any more, and is run as what it is now`),
     ...passed.map(({ execution }) => `join ${plan.graph.nameOf(execution.node)} goes on`),
     ...beaten.map(({ execution }) => `${execution.node} is left out, because a join goes on without it`),
     ...leftOut.map(ending => `${ending.execution.node} is left out, because the workflow is past it`),

@@ -75,11 +75,7 @@ class Applying {
     const draft = this.#draft
     switch (report.kind) {
       case 'completed':
-        draft.end(row, 'completed', successOf(report), {
-          output: report.output,
-          reason: report.result === undefined ? null : String(report.result),
-        })
-        return this.#satisfied(row)
+        return this.#completed(row, report)
       case 'skip':
         draft.end(row, 'skipped', `skipped_by_${report.by}`, { reason: report.reason })
         return this.#satisfied(row)
@@ -122,6 +118,18 @@ class Applying {
       case 'released':
         return this.#released(row, report)
     }
+  }
+
+  /** Code to which it was a plain step knows no answer to what is a condition by now: it is asked anew, by newer code. */
+  #completed(row: ActiveExecution, report: Extract<StepReport, { kind: 'completed' }>): readonly NewExecution[] {
+    const draft = this.#draft
+    const { output, result } = report
+    if (result === undefined && this.#plan.graph.find(currentName(this.#plan, row.node))?.kind === 'condition') {
+      draft.end(row, 'completed', 'reattempted', { output, reason: 'it is a condition by now, and is asked' })
+      return this.#again(row, { inMs: 0, failures: 0 })
+    }
+    draft.end(row, 'completed', successOf(report), { output, reason: result === undefined ? null : String(result) })
+    return this.#satisfied(row)
   }
 
   #pause(row: ActiveExecution, report: Extract<StepReport, { kind: 'pause' }>): readonly NewExecution[] {

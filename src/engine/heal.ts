@@ -14,6 +14,7 @@ import { isSatisfied } from './is-satisfied.ts'
 import { isBeaten, SelectiveJoins, stretchTo } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { endLostWaits, lostNodesOf } from './lost-nodes.ts'
+import { endOutdatedWaits } from './outdated-waits.ts'
 import { latestUnder } from './parents.ts'
 import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
@@ -43,6 +44,7 @@ export function bringInLine(draft: ChangeDraft, plan: Plan): void {
   for (const row of draft.rows().toSorted((a, b) => isItem(a) - isItem(b))) renameRow(draft, plan, row)
   settleItems(draft, plan)
   endLostWaits(draft, plan)
+  endOutdatedWaits(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
   const waits = lostNodesOf(draft, plan).length > 0

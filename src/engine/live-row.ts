@@ -4,7 +4,7 @@ import type { ActiveExecution } from '../store/records.ts'
 
 export type NextExecution = Omit<NewExecution, 'workflowId'>
 
-/** A row as it will be. One that this change inserts has no times yet. */
+/** A row as it will be. One that this change inserts has no times yet, but since when it waits, if it was there before. */
 export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
   readonly createdAt: number | null
   readonly dueAt: number | null
@@ -42,6 +42,11 @@ export function freshRow(workflowId: string, execution: NextExecution): NewExecu
     startMark: false,
     createdAt: null,
     dueAt: null,
-    startedAt: null,
+    // One that only waits to be claimed has not begun, whatever it was before.
+    startedAt: isUnderWay(execution) ? (execution.startedAt ?? null) : null,
   }
+}
+
+function isUnderWay({ state }: NextExecution): boolean {
+  return state === 'waiting' || state === 'suspended'
 }

@@ -50,7 +50,8 @@ export function endLostWaits(draft: ChangeDraft, plan: Plan): void {
   }
 }
 
-function hasItems(draft: ChangeDraft, plan: Plan, each: string): boolean {
+/** The node has items, or has had some. */
+export function hasItems(draft: ChangeDraft, plan: Plan, each: string): boolean {
   const names = [...draft.rows().map(row => row.node), ...draft.endedNodes()]
   return names.some(name => ownerOf(currentName(plan, name)) === each)
 }

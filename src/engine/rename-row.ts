@@ -2,6 +2,8 @@
  * Brings a row under the name and into the slot that the code has for its node now. What runs is left alone: it keeps both
  * until it ends.
  */
+import type { GraphNode } from '../definition/graph.ts'
+import type { Due } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { chainSlot, currentName, type Plan, queueOf, slotOf } from './plan.ts'
 
@@ -9,18 +11,28 @@ export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const name = currentName(plan, row.node)
   const node = plan.graph.find(name)
   if (node === null || !mayChange(row)) return
-  const slot = name === row.node && row.slot !== chainSlot ? row.slot : slotFor(draft, plan, row, name)
   const moved = row.handler !== plan.handlerOf(node)
-  if (name === row.node && slot === row.slot && !moved) return
+  if (name === row.node && slotNow(draft, plan, row, name) === row.slot && !moved) return
+  writeAnew(draft, plan, row, { node, due: { at: row.dueAt ?? 0 } })
+}
+
+/** The same attempt, as code that knows the node as it is now would have it. */
+export function writeAnew(
+  draft: ChangeDraft,
+  plan: Plan,
+  row: LiveRow,
+  { node, due }: { readonly node: GraphNode; readonly due: Due },
+): void {
+  const name = currentName(plan, row.node)
   draft.rename(row, {
     ...row,
-    slot,
+    slot: slotNow(draft, plan, row, name),
     node: name,
     handler: plan.handlerOf(node),
     queue: queueOf(plan.graph, node),
     priority: node.priority,
     generation: plan.generation,
-    due: { at: row.dueAt ?? 0 },
+    due,
     // What came after it goes by the hash that it had: it stays, and is verified by the former name.
     ancestry: row.ancestry,
   })
@@ -32,7 +44,8 @@ function mayChange(row: LiveRow): boolean {
 }
 
 /** Another row may still stand in the slot of a graph that has become a chain. */
-function slotFor(draft: ChangeDraft, { graph }: Plan, row: LiveRow, name: string): string {
+function slotNow(draft: ChangeDraft, { graph }: Plan, row: LiveRow, name: string): string {
+  if (name === row.node && row.slot !== chainSlot) return row.slot
   const slot = slotOf(graph, name)
   const there = draft.rowIn(slot)
   return there === null || there.id === row.id ? slot : row.slot

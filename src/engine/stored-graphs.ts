@@ -8,6 +8,7 @@ import { InvalidGraphError, InvalidStateError } from '../errors.ts'
 import type { ChangeDraft, Request } from './change-draft.ts'
 import type { Engine } from './engine.ts'
 import { heal } from './heal.ts'
+import { currentName, type Plan } from './plan.ts'
 import { storedForm } from './stored-form.ts'
 
 const isOver = 'It is ending or has ended.'
@@ -40,23 +41,28 @@ export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGra
       throw new InvalidStateError(id, workflow.state, 'replace the graph of', remedy)
     }
     const graph = parsed(frozen, workflow.type)
-    refuseLoss(draft, graph, id)
+    refuseLoss(draft, plan, graph)
     draft.freeze(storedForm(frozen))
     draft.note('workflow.graph_replaced', { ...request })
-    const { previous, renamed } = plan
+    const { previous } = plan
+    const { renamed } = graph
     const handlerOf = (node: GraphNode) => plan.handlerOf(node)
     const takeId = () => plan.takeId()
     heal(draft, { graph, generation: 0, heals: true, previous, renamed, handlerOf, takeId })
   })
 }
 
-/** Every node that has a row, or had one, is part of the workflow's history. */
-function refuseLoss(draft: ChangeDraft, graph: Graph, id: string): void {
+/**
+ * Every node of the graph so far that has a row, or had one, is part of the workflow's history. What that graph does not have either
+ * was taken away by the class while the workflow went by it.
+ */
+function refuseLoss(draft: ChangeDraft, plan: Plan, graph: Graph): void {
   const begun = [...draft.rows().map(row => row.node), ...draft.endedNodes()]
-  const lost = begun.filter(node => graph.find(node) === null)
-  if (lost.length === 0) return
+  const lost = begun.filter(node => graph.find(currentName(graph, node)) === null).map(node => currentName(plan, node))
+  const missed = new Set(lost.filter(node => plan.graph.find(node) !== null))
+  if (missed.size === 0) return
   throw new InvalidGraphError(
-    `Workflow ${id}: the nodes ${[...new Set(lost)].slice(0, 10).join(', ')} have started, so the graph must keep them under their ids.`,
+    `Workflow ${draft.workflowId}: the nodes ${[...missed].slice(0, 10).join(', ')} have started, so the graph must keep them under their ids.`,
   )
 }
 

@@ -58,8 +58,9 @@ function limitAnew(draft: ChangeDraft, plan: Plan, row: LiveRow, moments: readon
   const timer = draft.waitTimerOf(row)
   if (timer === null) {
     // Nobody knows what was done, if anything was: people are not told for times that are over.
-    const since = row.startedAt ?? 0
-    const passedMs = ((draft.facts.now ?? since) - since) / 1000
+    const { now = null } = draft.facts
+    const since = row.startedAt ?? now
+    const passedMs = since === null || now === null ? 0 : (now - since) / 1000
     const left = moments.filter(({ afterMs, tell }) => tell === null || afterMs > passedMs)
     insertNext(draft, plan, row, { moments: left, doneMs: 0, since })
     return

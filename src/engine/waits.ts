@@ -6,15 +6,20 @@ import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, SignalRecord } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { heal, mustHeal } from './heal.ts'
+import { callInstead, waitsForAnswer } from './outdated-waits.ts'
 import { currentName, hasCode, type Plan } from './plan.ts'
 import { arrive } from './schedule.ts'
 import { type Came, markCame } from './stored-input.ts'
 import { dropWaitTimer, insertNext, limitWait, momentsOf, pendingIn } from './wait-timers.ts'
 import { stopChild } from './wind-down.ts'
 
-/** The node was reached. A signal that came early is there already. */
+/** The node was reached. A signal that came early is there already. Old code may have come to what does not wait any more. */
 export function beginWait(draft: ChangeDraft, plan: Plan, row: ActiveExecution): NewExecution[] {
   const node = plan.graph.find(currentName(plan, row.node))
+  if (node !== null && !waitsForAnswer(node)) {
+    callInstead(draft, plan, row, node)
+    return []
+  }
   draft.move(row, 'waiting')
   const waiting = draft.rowIn(row.slot)
   if (node === null || waiting === null) return []

@@ -54,6 +54,8 @@ export interface NewExecution {
   readonly progress: Progress
   readonly input: string | null
   readonly ancestry: Ancestry
+  /** Of one that had begun under another name, or in another slot, and waits or is suspended: since when. */
+  readonly startedAt?: number | null
 }
 
 /** The row of an ending. A row that is inserted already ended has no times of its own yet: they are now. */

@@ -205,6 +205,8 @@ export interface Store extends EventStore {
   migrate(): Promise<void>
   /** Checks that the tables fit this code without changing them. */
   checkSchema(): Promise<void>
+  /** Throws `SchemaError` when newer code has changed the tables so that they do not serve this code any more. One cheap read. */
+  refuseOutgrown(): Promise<void>
   /** What `migrate` would do now. */
   planMigrations(): Promise<SchemaPlan>
   close(): Promise<void>

@@ -1,12 +1,13 @@
 /**
  * What a worker does beside its own steps, every couple of seconds: takes over what dead workers have left, brings
- * workflows in line with newer code, looks for new queues and for work that nobody has the code for, and removes what has
- * ended long ago.
+ * workflows in line with newer code, looks for new queues and for work that nobody has the code for, removes what has
+ * ended long ago, and makes sure that the tables still serve this code.
  */
 import { typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { healOutdated } from '../engine/heal-outdated.ts'
 import { recover } from '../engine/take-over.ts'
+import { SchemaError } from '../errors.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { ClaimSource } from '../store/store.ts'
@@ -34,6 +35,8 @@ export interface UpkeepHooks {
   onPlan(plan: ClaimPlan): void
   /** Claims from these sources and runs what comes. */
   claimFor(sources: readonly ClaimSource[], limit: number): Promise<void>
+  /** For good. */
+  stop(): void
   /** Where priority may have to grow. */
   aging(): { readonly sources: readonly ClaimSource[]; readonly needed: boolean }
 }
@@ -47,6 +50,8 @@ const longestMissingMs = 10_000
 const missingLimit = 20
 /** How often the queues are looked up anew. */
 const replanMs = 60_000
+/** A newer process may change the tables under this one: every sixth lease they are looked at, and at least so often. */
+const longestTablesMs = 60_000
 
 export class Upkeep {
   readonly #parts: UpkeepParts
@@ -56,7 +61,9 @@ export class Upkeep {
   readonly #unserved: UnservedNotices | null
   #plannedAt = performance.now()
   #lookedForMissingAt = performance.now()
+  #lookedAtTablesAt = performance.now()
   #mayBeOutdated = true
+  #refusal: SchemaError | null = null
 
   constructor(parts: UpkeepParts, hooks: UpkeepHooks) {
     this.#parts = parts
@@ -67,10 +74,16 @@ export class Upkeep {
     this.#unserved = looks ? new UnservedNotices(parts.engine.store, performance.now()) : null
   }
 
+  /** Why the tables do not serve this code any more; `null` while they do. */
+  get refusal(): SchemaError | null {
+    return this.#refusal
+  }
+
   /** Until the signal says stop. One thing that fails keeps none of the others from being done. */
   async always(stop: AbortSignal): Promise<void> {
     const { settings, onError } = this.#parts
     const tasks = [
+      () => this.#checkTables(),
       () => this.recover(stop),
       () => this.#replan(),
       () => this.#heal(),
@@ -80,7 +93,7 @@ export class Upkeep {
       ...(this.#unserved === null ? [] : [() => this.#noticeUnserved()]),
     ]
     while (!stop.aborted) {
-      for (const task of tasks) await task().catch(error => onError.report(error, null))
+      for (const task of tasks) if (!stop.aborted) await task().catch(error => onError.report(error, null))
       await pauseFor(jittered(Math.min(longestRecoveryMs, settings.leaseMs / 5), 0.2), stop)
     }
   }
@@ -94,6 +107,20 @@ export class Upkeep {
   async age(): Promise<void> {
     const { sources, needed } = this.#hooks.aging()
     if (needed) await this.#parts.engine.store.limits.ageCapped(sources)
+  }
+
+  /** Nothing that this code writes could be trusted: it is told, and the worker stops. */
+  async #checkTables(): Promise<void> {
+    const now = performance.now()
+    if (now - this.#lookedAtTablesAt < Math.min(longestTablesMs, this.#parts.settings.leaseMs * 6)) return
+    this.#lookedAtTablesAt = now
+    await this.#parts.engine.store.refuseOutgrown().catch(error => {
+      if (error instanceof SchemaError) {
+        this.#refusal = error
+        this.#hooks.stop()
+      }
+      throw error
+    })
   }
 
   /** A deploy elsewhere may put rows into queues that this code does not name. */

@@ -99,6 +99,7 @@ export class Worker {
         })
         for (const item of claimed) this.#perform(item)
       },
+      stop: () => void this.stop().catch(error => onError.report(error, null)),
       aging: () => ({ sources: this.#plan?.sources ?? [], needed: this.#plan?.usesPriorities || this.#sawPriority }),
     })
   }
@@ -106,6 +107,11 @@ export class Worker {
   /** False when the lease cannot be renewed or the worker has stopped. */
   get healthy(): boolean {
     return this.#lease?.healthy === true && this.#stopping === null
+  }
+
+  /** Why it has stopped of itself, if it has. */
+  get refusal(): Error | null {
+    return this.#upkeep.refusal
   }
 
   get #workerId(): string {

@@ -47,6 +47,24 @@ function without(onMissingStep: 'pause' | 'skip'): ConcreteClass<AnyWorkflow> {
   }
 }
 
+/** The same node under another name, or in another slot, with a deadline. */
+function elsewhere(node: 'accept' | 'approve', inGraph: boolean): ConcreteClass<AnyWorkflow> {
+  const name = type
+  return class extends Workflow {
+    static {
+      this.named(name)
+      if (node === 'accept') this.renamed({ approve: 'accept' })
+      this.human(node, { deadline: '3 hours' })
+      this.step('after')
+      if (inGraph) this.task('beside', { wait: '9 hours' })
+    }
+    async accept(_: Decision) {}
+    async approve(_: Decision) {}
+    async after() {}
+    async beside() {}
+  }
+}
+
 const work = defineJob('work', async () => {})
 
 forEachDatabase('a step that waits while its code changes', database => {
@@ -181,6 +199,29 @@ forEachDatabase('a step that waits while its code changes', database => {
       message: expect.stringContaining('the escalation after 2 hours comes too late'),
     })
   })
+
+  it.each([
+    ['gets another name', 'accept', false],
+    ['comes to stand in a graph', 'approve', true],
+  ] as const)(
+    'goes by a deadline that it is given when it %s, counted from when it began to wait',
+    async (_, node, inGraph) => {
+      const wf = await startUnder(version({}))
+      deploy(elsewhere(node, inGraph))
+      const worker = await deployed.startWorker(quickly)
+      await waitFor(async () => (await wf.events()).some(event => event.type === 'workflow.healed'))
+      await worker.stop()
+      const same = (await deployed.find(wf.id)) as WorkflowHandle<any>
+      const waits = async () => (await same.currentExecutions()).find(({ step }) => step === node)
+      expect((await waits())?.startedAt).not.toBeNull()
+      await at(1)
+      expect([await stateOf(wf), (await waits())?.state]).toEqual(['ready', 'waiting'])
+      await at(2.9)
+      expect([await stateOf(wf), (await waits())?.state]).toEqual(['ready', 'waiting'])
+      await at(3.1)
+      expect((await wf.history()).find(({ step }) => step === node)?.outcome).toBe('timed_out')
+    },
+  )
 
   it('that is decided after it got another name leaves no timer behind', async () => {
     const name = type

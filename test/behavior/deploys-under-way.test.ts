@@ -379,3 +379,169 @@ forEachDatabase('a deploy that takes away what waits for people or a message', d
     expect(await again.verifyHistory()).toBeNull()
   })
 })
+
+type Kind = 'human' | 'signal' | 'step' | 'each' | 'condition' | 'savePoint'
+let called: string[] = []
+
+/** The same node is of another kind in the next version. */
+function changelings(before: Kind, after: Kind) {
+  const name = `Changeling ${++types}`
+  const version = (kind: Kind, deployed: boolean) =>
+    class Changeling extends Workflow {
+      static {
+        this.named(name)
+        this.step('enter')
+        if (kind === 'human') this.human('approve' as never, { deadline: '30 days' })
+        if (kind === 'signal') this.waitFor('approve' as never, { timeout: '30 days' })
+        if (kind === 'step') this.step('approve')
+        if (kind === 'each') this.each('approve' as never, { items: 'parts' } as never)
+        if (kind === 'savePoint') this.savePoint('approve')
+        if (kind === 'condition') {
+          this.condition('approve', {
+            then: b => b.step('accepted'),
+            else: b => b.step('refused'),
+          })
+        }
+        this.step('end')
+      }
+      parts() {
+        return [1, 2]
+      }
+      async enter() {}
+      async approve(_?: unknown): Promise<any> {
+        called.push(deployed ? 'new' : 'old')
+        if (!deployed) await gates.stop('approve', new AbortController().signal)
+        return true
+      }
+      async accepted() {
+        called.push('accepted')
+      }
+      async refused() {
+        called.push('refused')
+      }
+      async end() {}
+    }
+  return { V1: version(before, false) as Version, V2: version(after, true) as Version }
+}
+
+forEachDatabase('a deploy that makes another kind of node of one', database => {
+  const under = useGeneva(database, { workflows: [] })
+
+  async function expectSound(wf: WorkflowHandle<any>, fresh: Geneva): Promise<void> {
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(await wf.currentExecutions()).toEqual([])
+    expect(await wf.verifyHistory()).toBeNull()
+    expect((await fresh.doctor({ workflow: wf.id })).findings).toEqual([])
+  }
+
+  it.each([
+    ['human', 'step'],
+    ['signal', 'step'],
+    ['human', 'each'],
+    ['human', 'condition'],
+    ['human', 'savePoint'],
+  ] as const)('runs what waited as a node of the kind %s as one of the kind %s', async (before, after) => {
+    called = []
+    const { wf, fresh } = await deployOver(under, changelings(before, after))
+    expect((await wf.currentExecutions()).map(({ state }) => state)).toEqual(['waiting'])
+    const { findings } = await fresh.check()
+    const finding = findings.find(({ examples }) => examples.includes(wf.id))
+    expect(finding?.verdict).toBe('heals')
+    if (after === 'step')
+      expect(finding?.what).toMatch(/approve waits for nobody any more, and is run as what it is now\.$/)
+    await fresh.startWorker(quickly)
+    await waitFor(async () => (await wf.refresh()).state === 'finished')
+    await expectSound(wf, fresh)
+    expect(called).toEqual(
+      { step: ['new'], each: ['new', 'new'], condition: ['new', 'accepted'], savePoint: [] }[after],
+    )
+    const timers = (await wf.events()).map(({ type }) => type).filter(type => type.startsWith('timer.'))
+    expect(timers).toEqual(['timer.scheduled', 'timer.canceled'])
+  })
+
+  it('is held while the workflow is paused, and runs when it is resumed', async () => {
+    called = []
+    const { wf, fresh } = await deployOver(under, changelings('human', 'step'))
+    await wf.pause()
+    await fresh.runDue(quickly)
+    expect(called).toEqual([])
+    await wf.resume()
+    await fresh.runDue(quickly)
+    expect(called).toEqual(['new'])
+    await expectSound(wf, fresh)
+  })
+
+  it('asks nobody where old code comes to a node that is a step by now', async () => {
+    gates = new Gates()
+    called = []
+    const { V1, V2 } = arrivals()
+    const old = under.another({ workflows: [V1] })
+    const fresh = under.another({ workflows: [V2] })
+    onTestFinished(async () => {
+      gates.open('reach')
+      await Promise.all([old.close(), fresh.close()])
+    })
+    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
+    await old.startWorker(quickly)
+    await gates.arrived('reach')
+    const wf = (await fresh.find(id)) as WorkflowHandle<any>
+    // It is in line with the new code before the old reports that it waits.
+    await wf.pause()
+    await wf.resume()
+    expect((await wf.events()).map(({ type }) => type)).toContain('workflow.healed')
+    gates.open('reach')
+    await waitFor(async () => (await wf.currentExecutions()).every(({ state }) => state === 'scheduled'))
+    expect(called).toEqual([])
+    await fresh.startWorker(quickly)
+    await waitFor(async () => (await wf.refresh()).state === 'finished')
+    expect(called).toEqual(['new'])
+    await expectSound(wf, fresh)
+  })
+
+  it('asks anew what was a step while old code ran, and takes one branch', async () => {
+    gates = new Gates()
+    called = []
+    const { V1, V2 } = changelings('step', 'condition')
+    const old = under.another({ workflows: [V1] })
+    const fresh = under.another({ workflows: [V2] })
+    onTestFinished(async () => {
+      gates.open('approve')
+      await Promise.all([old.close(), fresh.close()])
+    })
+    const { id } = await old.start(V1 as ConcreteClass<Workflow>)
+    await old.startWorker(quickly)
+    await gates.arrived('approve')
+    const wf = (await fresh.find(id)) as WorkflowHandle<any>
+    await wf.pause()
+    await wf.resume()
+    await fresh.startWorker(quickly)
+    gates.open('approve')
+    await waitFor(async () => (await wf.refresh()).state === 'finished')
+    expect(called).toEqual(['old', 'new', 'accepted'])
+    expect((await wf.history()).map(({ step, outcome }) => `${step} ${outcome}`)).toEqual(
+      expect.arrayContaining(['approve reattempted', 'approve success', 'accepted success', 'refused not_taken']),
+    )
+    await expectSound(wf, fresh)
+  })
+})
+
+/** Old code is about to ask people when the next version does not any more. */
+function arrivals() {
+  const name = `Arrival ${++types}`
+  const version = (asks: boolean) =>
+    class Arrival extends Workflow {
+      static {
+        this.named(name)
+        if (asks) this.human('approve' as never, { if: 'isReached' } as never)
+        else this.step('approve')
+      }
+      async isReached() {
+        await gates.stop('reach', new AbortController().signal)
+        return true
+      }
+      async approve(_?: unknown) {
+        called.push(asks ? 'old' : 'new')
+      }
+    }
+  return { V1: version(true) as Version, V2: version(false) as Version }
+}

@@ -1,6 +1,6 @@
 /** Corners of graphs that were found by reading: each was wrong once. */
 import { expect, it } from 'vitest'
-import { type Child, DefinitionError, defineJob, Workflow } from '../../src/index.ts'
+import { type Child, DefinitionError, defineJob, type FrozenGraph, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
@@ -29,6 +29,21 @@ class Before extends Workflow {
   async last() {}
 }
 
+class Longer extends Workflow {
+  static {
+    this.named('corner of three')
+    this.allowMultiple()
+    this.step('b')
+    this.step('gone')
+    this.step('last', { wait: '1 day' })
+  }
+  async b() {
+    return 'output of b'
+  }
+  async gone() {}
+  async last() {}
+}
+
 class After extends Workflow {
   static {
     this.named('corner')
@@ -42,6 +57,12 @@ class After extends Workflow {
     return 'output of bb'
   }
   async last() {}
+}
+
+class Later extends After {
+  static {
+    this.named('corner of three')
+  }
 }
 
 class Small extends Workflow {
@@ -104,6 +125,32 @@ forEachDatabase('a corner of graphs', database => {
     const found = await renamed.find(After, wf.id)
     expect(await found?.output('bb')).toBe('output of b')
     expect((await found?.nodesWithState())?.find(node => node.name === 'bb')?.state).toBe('completed')
+  })
+
+  it('a frozen graph can be put back though its history has steps that were renamed or taken away', async () => {
+    failing = false
+    const longer = under.another({ workflows: [Longer] })
+    const wf = await longer.start(Longer)
+    await longer.runDue(quickly)
+    const renamed = under.another({ workflows: [Later] })
+    await renamed.freeze(wf.id)
+    await renamed.pause(wf.id)
+    const dag = await renamed.exportDag(wf.id)
+    await renamed.importDag(dag, { into: wf.id })
+    const found = await renamed.find(Later, wf.id)
+    expect(await found?.output('bb')).toBe('output of b')
+    expect((await found?.currentExecutions())?.map(({ step }) => step)).toEqual(['last'])
+    // What has started, and is there now, must stay.
+    const { bb: _, ...others } = dag.nodes
+    const { renamed: __, ...rest } = dag
+    const without = { ...rest, nodes: { last: { ...others.last, depends_on: [] } } } as unknown as FrozenGraph
+    await expect(renamed.importDag(without, { into: wf.id })).rejects.toThrow('the nodes bb have started')
+    await renamed.resume(wf.id)
+    ;(await renamed.openedStore()).setClockOffset(86_500_000)
+    await renamed.runDue(quickly)
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(await renamed.verifyHistory(wf.id)).toBeNull()
+    expect((await renamed.doctor({ workflow: wf.id })).findings).toEqual([])
   })
 
   it('a repaired node runs the job that it has now', async () => {

@@ -1,9 +1,9 @@
 /** Graphs that are repaired while their workflow waits in the dead letter queue: it goes on by the new graph from there. */
 import { beforeEach, expect, it } from 'vitest'
-import { defineJob, type FrozenGraph, Workflow, type WorkflowHandle } from '../../src/index.ts'
+import { type Compensation, defineJob, type FrozenGraph, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
-import { gate, waitFor } from '../support/wait-for.ts'
+import { Gates, gate, waitFor } from '../support/wait-for.ts'
 
 const ran: string[] = []
 let failing = true
@@ -51,6 +51,22 @@ class Shorter extends Workflow {
   async charge() {}
   async ship() {
     ran.push('ship')
+  }
+}
+
+let charging = new Gates()
+
+class Patient extends Workflow {
+  static {
+    this.named('Patient')
+    this.defaults({ stopGrace: '10 minutes' })
+    this.step('charge', { compensate: 'refund' })
+  }
+  async charge() {
+    await charging.stop('charge', new AbortController().signal)
+  }
+  async refund(_: Compensation) {
+    ran.push('refund')
   }
 }
 
@@ -228,5 +244,30 @@ forEachDatabase('a dead letter of a step that a deploy has taken away', database
     expect(await fresh.deadLetters()).toEqual([])
     expect(ran).toEqual(['ship'])
     expect((await wf.refresh()).state).toBe('finished')
+  })
+})
+
+forEachDatabase('a workflow that was frozen', database => {
+  const under = useGeneva(database, { workflows: [Patient] })
+
+  it('gives what runs the time to stop that its class gives it, also by a graph that was put back', async () => {
+    ran.length = 0
+    charging = new Gates()
+    const worker = await under.geneva.startWorker(quickly)
+    const wf = await under.geneva.start(Patient)
+    await charging.arrived('charge')
+    expect(await under.geneva.freeze(wf.id)).toMatchObject({ stop_grace_ms: 600_000 })
+    await wf.pause()
+    await under.geneva.importDag(await under.geneva.exportDag(wf.id), { into: wf.id })
+    await wf.cancel()
+    const other = under.another()
+    ;(await other.openedStore()).setClockOffset(31_000)
+    await other.runDue(quickly)
+    expect((await wf.refresh()).state).toBe('rolling_back')
+    expect(ran).toEqual([])
+    charging.open('charge')
+    await waitFor(async () => (await wf.refresh()).state === 'canceled')
+    expect(ran).toEqual(['refund'])
+    await worker.stop()
   })
 })

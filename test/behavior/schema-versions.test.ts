@@ -1,9 +1,10 @@
 /** Old code on newer tables, as it happens during a deploy: it goes on while they still have what it needs. */
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { type Child, type Decision, defineJob, Geneva, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { quickly } from '../support/use-geneva.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const greet = defineJob('greet', async () => 'hi')
 
@@ -39,6 +40,65 @@ forEachDatabase('tables of a newer version', database => {
       message: expect.stringContaining('Upgrade geneva-drive'),
     })
     await connection.close()
+  })
+})
+
+class Greeting extends Workflow {
+  static {
+    this.step('say')
+  }
+  say() {}
+}
+
+forEachDatabase('tables that a newer process brings up to date under a worker', database => {
+  /** A short lease, so that the worker looks often. */
+  const watchful = { ...quickly, lease: 400, heartbeatThread: false }
+
+  async function working() {
+    const { url } = await database.isolated()
+    const errors: unknown[] = []
+    const geneva = new Geneva({ database: url, workflows: [Greeting], onError: error => errors.push(error) })
+    await geneva.migrate()
+    const connection = await connectPlainly(database.name, url)
+    onTestFinished(async () => {
+      await connection.close()
+      await geneva.close()
+    })
+    const upgrade = (compatibleFrom: number) =>
+      connection.query(`insert into geneva_drive_migrations (version, name, key_type, compatible_from, applied_at)
+        select ${100 + compatibleFrom}, 'later', key_type, ${compatibleFrom}, applied_at from geneva_drive_migrations where version = 1`)
+    return { geneva, errors, connection, upgrade }
+  }
+
+  const refusal = { code: 'SCHEMA', message: expect.stringContaining('Upgrade geneva-drive') }
+
+  it('stop it if they do not serve its code any more, and it stays stopped', async () => {
+    const { geneva, errors, connection, upgrade } = await working()
+    const worker = await geneva.startWorker(watchful)
+    await upgrade(1)
+    const before = await geneva.start(Greeting)
+    await waitFor(async () => (await before.refresh()).state === 'finished')
+    await upgrade(7)
+    await worker.stopped
+    expect(errors).toMatchObject([refusal])
+    expect(worker.healthy).toBe(false)
+    expect(await geneva.health()).toMatchObject({
+      ready: false,
+      status: 'down',
+      problems: expect.arrayContaining([expect.stringContaining('Upgrade geneva-drive')]),
+    })
+    await connection.query('delete from geneva_drive_migrations where version > 100')
+    const after = await geneva.start(Greeting)
+    expect((await after.refresh()).state).toBe('ready')
+    expect(worker.healthy).toBe(false)
+  })
+
+  it('end the process that works, with the reason', async () => {
+    const { geneva, upgrade } = await working()
+    const work = geneva.work({ ...watchful, handleSignals: false })
+    const outcome = expect(work).rejects.toMatchObject(refusal)
+    await upgrade(7)
+    await outcome
   })
 })
 

@@ -49,4 +49,34 @@ forEachDatabase('an empty database', database => {
     }
     await Promise.all([1, 3, 5, 9].map(dieAfter))
   })
+
+  it('has keys of one type when the next process does not say which, wherever the first was killed', async () => {
+    const dieAfter = async (statements: number) => {
+      const { url, drop } = await database.isolated()
+      const victim = spawnProgram('migrator', [url, String(statements), 'uuid'])
+      await victim.nextMessage()
+      victim.send('go')
+      expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' })
+      await expectWorkingTables(url)
+      const access = await openAccess(url)
+      const types = (await access.query(keyTypes[database.name].replace(':name', new URL(url).pathname.slice(1)))).map(
+        row => String(row.type),
+      )
+      await access.close()
+      await drop()
+      expect(types.length).toBeGreaterThan(5)
+      return [...new Set(types)]
+    }
+    for (const types of await Promise.all([3, 5, 9].map(dieAfter))) expect(types).toHaveLength(1)
+  })
 })
+
+/** Of the ids of workflows in all tables. */
+const keyTypes = {
+  sqlite: `select p.type as type from sqlite_master m, pragma_table_info(m.name) p
+    where m.name like 'geneva_drive_%' and m.type = 'table' and p.name = 'workflow_id'`,
+  postgres: `select data_type as type from information_schema.columns
+    where table_name like 'geneva_drive_%' and column_name = 'workflow_id'`,
+  mysql: `select data_type as type from information_schema.columns
+    where table_schema = ':name' and table_name like 'geneva_drive_%' and column_name = 'workflow_id'`,
+} as const

@@ -1,6 +1,6 @@
 /**
  * One of many processes that migrate the same database at the same instant. With a second argument it kills itself right
- * after that many schema statements have been carried out.
+ * after that many schema statements have been carried out, for tables with keys of the type that a third one says.
  */
 import { Geneva } from '../../src/index.ts'
 import { openMysql } from '../../src/store/mysql/mysql-database.ts'
@@ -11,10 +11,11 @@ import { openSqlite } from '../../src/store/sqlite/sqlite-database.ts'
 import { Contest } from './harness/contest.ts'
 import { kindOf } from './harness/plain-access.ts'
 
-const [url = '', dieAfter] = process.argv.slice(2)
+const [url = '', dieAfter, keyType] = process.argv.slice(2)
 process.once('message', async () => {
   if (dieAfter === undefined) await migrate()
-  else await new SqlStore(dyingDatabase(await open(), Number(dieAfter)), {}).migrate()
+  else
+    await new SqlStore(dyingDatabase(await open(), Number(dieAfter)), keyType === 'uuid' ? { keyType } : {}).migrate()
   process.send?.({ migrated: true })
   process.disconnect()
 })

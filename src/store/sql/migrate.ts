@@ -16,7 +16,14 @@ import { raw, render, type Sql, sql } from './sql.ts'
 
 const migrations: readonly Migration[] = [foundation, nodeNames, taggedMarks]
 
+/**
+ * Recorded before any table is there. Not every database undoes DDL: whoever goes on after a crash makes the rest with keys of the
+ * same type. It changes nothing and is no migration, so it has the number before the first.
+ */
+const keyChoice = { version: 0, name: 'key type', compatibleFrom: 0 } as const
+
 interface SchemaStatus {
+  /** 0: the tables have a type of keys, and are not all there. */
   readonly version: number
   /** The oldest code that these tables still serve. */
   readonly compatibleFrom: number
@@ -66,6 +73,7 @@ async function bringUpToDate(context: SqlContext, session: Executor, wanted?: Ke
   const status = await readStatus(context, session)
   refuseNewer(status)
   const keyType = status?.keyType ?? wanted ?? (await detectKeyType(context, session))
+  if (status === null) await session.run(recordOf(context, keyChoice, keyType))
   for (const migration of migrations.slice(status?.version ?? 0)) {
     for (const statement of migration.statements({ dialect, tables, keyType }))
       await runOnce(context, session, statement)
@@ -86,7 +94,9 @@ function recordTable({ dialect, tables }: SqlContext): Sql[] {
   ]
 }
 
-function recordOf({ dialect, tables }: SqlContext, migration: Migration, keyType: KeyType): Sql {
+type Recorded = Pick<Migration, 'version' | 'name' | 'compatibleFrom'>
+
+function recordOf({ dialect, tables }: SqlContext, migration: Recorded, keyType: KeyType): Sql {
   return sql`insert into ${tables.migrations} (version, name, key_type, compatible_from, applied_at)
       values (${migration.version}, ${migration.name}, ${keyType}, ${migration.compatibleFrom}, ${dialect.now})`
 }
@@ -99,7 +109,7 @@ export async function planMigrations(context: SqlContext, wanted?: KeyType): Pro
   const keyType = status?.keyType ?? wanted ?? (await context.database.session(s => detectKeyType(context, s)))
   const pending = migrations.slice(status?.version ?? 0)
   const statements = [
-    ...(status === null ? recordTable(context) : []),
+    ...(status === null ? [...recordTable(context), recordOf(context, keyChoice, keyType)] : []),
     ...pending.flatMap(migration => [
       ...migration.statements({ dialect, tables, keyType }),
       recordOf(context, migration, keyType),
@@ -142,6 +152,11 @@ export async function checkSchema(context: SqlContext): Promise<void> {
   }
   refuseNewer(status)
   context.keyType = status.keyType
+}
+
+/** Makes sure that newer code has not taken away what this one needs. What else may be wrong with the tables, their use tells. */
+export async function refuseOutgrown(context: SqlContext): Promise<void> {
+  refuseNewer(await currentStatus(context))
 }
 
 /** During a deploy old code works on newer tables, as long as those still have what it needs. */

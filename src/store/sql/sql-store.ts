@@ -41,7 +41,7 @@ import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
 import { isTransient, OpenedAgain } from './is-transient.ts'
 import { listLetters } from './letters.ts'
-import { checkSchema, migrate, planMigrations } from './migrate.ts'
+import { checkSchema, migrate, planMigrations, refuseOutgrown } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
 import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
@@ -95,6 +95,9 @@ export class SqlStore implements Store {
   }
   checkSchema() {
     return checkSchema(this.#context)
+  }
+  refuseOutgrown() {
+    return refuseOutgrown(this.#context)
   }
   planMigrations() {
     return planMigrations(this.#context, this.#keyType)

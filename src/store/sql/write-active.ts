@@ -63,7 +63,11 @@ export function dueColumnsOf<Item>(read: (item: Item) => Due | null): Columns<It
 const dueColumns = dueColumnsOf<{ readonly due: Due | null }>(item => item.due)
 
 /** Made once: what is known of a set goes by the columns. */
-const newColumns: Columns<NewExecution> = { ...copiedColumns, ...dueColumns }
+const newColumns: Columns<NewExecution> = {
+  ...copiedColumns,
+  ...dueColumns,
+  known_start: ['int', row => row.startedAt ?? null, 'course'],
+}
 
 /** Of a row of a set with these columns. */
 export function dueTime({ now }: SqlContext): Sql {
@@ -83,7 +87,7 @@ function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
     ['created_at', now],
     ['due_at', due],
     ['sort_key', sql`case when ${claimable} then ${sortKey(context, due, raw('r.priority'), isOld)} end`],
-    ['started_at', sql`case when r.state = 'in_progress' then ${now} end`],
+    ['started_at', sql`case when r.state = 'in_progress' then ${now} else r.known_start end`],
     ['start_mark', raw('0')],
     // A row that begins its life held was never anything but scheduled.
     ['held_from', raw(`case when r.state = 'paused' then 'scheduled' end`)],

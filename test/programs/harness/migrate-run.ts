@@ -18,7 +18,8 @@ export async function migrateRun(url: string, processes: number): Promise<string
   for (const { child } of children) if (child.connected) child.send('go')
   const findings = (await Promise.all(children.map(({ ended }) => ended))).flat()
   const access = await openAccess(url)
-  const rows = await access.query(`select version from ${access.table('geneva_drive_migrations')} order by version`)
+  const migrations = access.table('geneva_drive_migrations')
+  const rows = await access.query(`select version from ${migrations} where version > 0 order by version`)
   await access.close()
   const versions = rows.map(row => Number(row.version))
   if (versions.some((version, index) => version !== index + 1) || versions.length === 0) {

@@ -140,6 +140,8 @@ describe('freezing and reading back', () => {
       type: 'OrderWorkflow',
       queue: 'orders',
       priority: 2,
+      renamed: { pay: 'charge' },
+      stopGraceMs: 0,
       nodes: [
         node('charge', [], { waitMs: 5_000, queue: 'payments', priority: 9 }),
         node('parcels', ['charge'], { kind: 'each', concurrency: 4, job: 'pack', metadata: { since: new Date(1) } }),

@@ -27,6 +27,8 @@ describe('the document', () => {
     ['a time that is none', edited(graph => Object.assign(graph, { frozen_at: 'yesterday' })), 'frozen_at'],
     ['no nodes', edited(graph => Object.assign(graph, { nodes: undefined })), 'its nodes must be an object'],
     ['a list of nodes', edited(graph => Object.assign(graph, { nodes: [] })), 'its nodes must be an object'],
+    ['a stop grace that is no number', edited(graph => Object.assign(graph, { stop_grace_ms: '5s' })), 'stop_grace_ms'],
+    ['a stop grace before now', edited(graph => Object.assign(graph, { stop_grace_ms: -1 })), 'stop_grace_ms'],
     ['a template that is no object', edited(graph => Object.assign(graph, { template: 'x' })), 'template must be'],
     [
       'a template without name',

@@ -115,11 +115,22 @@ describe('a node that was added', () => {
       { state: 'waiting' as const },
     ]) {
       const situation = facts({ generation: 2, active: [idleRowOf('b', begun), rowOf('p')], latest: done('a') })
-      const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }), { heals: true })
+      const asks = begun.state === 'waiting' ? { b: { kind: 'human' as const } } : {}
+      const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }, asks), { heals: true })
       const change = decided(situation, draft => heal(draft, plan))
       expect(change.removals).toEqual([])
       expect(change.endings).toMatchObject([{ execution: { node: 'x' }, outcome: 'not_taken' }])
     }
+  })
+
+  it('before one that waited for people, and is a step by now, is run first: nobody has called that', () => {
+    const waiting = idleRowOf('b', { state: 'waiting' })
+    const situation = facts({ generation: 2, active: [waiting, rowOf('p')], latest: done('a') })
+    const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }), { heals: true })
+    const change = decided(situation, draft => heal(draft, plan))
+    expect(change.removals).toEqual([{ slot: 'b' }])
+    expect(change.insertions).toMatchObject([{ node: 'x', state: 'scheduled' }])
+    expect(change.endings).toEqual([])
   })
 
   it('to a paused workflow is held', () => {

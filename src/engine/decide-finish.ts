@@ -11,6 +11,7 @@ import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { deadLetter } from './give-up.ts'
 import { heal, mustHeal } from './heal.ts'
+import { noItems } from './items-done.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
@@ -217,7 +218,7 @@ class Applying {
   #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {
     const draft = this.#draft
     if (items.length > 0) return insertItems(draft, this.#plan, row, { items, runOn: this.#runOn })
-    draft.end(row, 'completed', 'success', { output: null })
+    draft.end(row, 'completed', 'success', { output: null, reason: noItems })
     return this.#satisfied(row)
   }
 }

@@ -62,8 +62,11 @@ export interface StepJob extends ContextSource {
   readonly transaction: CallTransaction
   /** What resumable steps need of the worker. */
   readonly host: IterationHost
-  /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
-  mayBegin(): boolean | Promise<boolean>
+  /**
+   * Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. `once`: the code
+   * that is about to be called must not be called twice, whatever newer code says of it.
+   */
+  mayBegin(once?: boolean): boolean | Promise<boolean>
 }
 
 export interface StepRun extends StepOutcome {
@@ -191,7 +194,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
     if (settled !== null) return settled
   }
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
-  const answer = job.mayBegin()
+  const answer = job.mayBegin(!node.idempotent)
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   const child = node.child === null ? null : await runChildOf(job, node.child, workflow)
   if (child !== null && 'kind' in child) return child
@@ -229,7 +232,7 @@ export function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: st
 }
 
 /** Told by the name, which is a former one where the node was renamed. */
-function isItemOf({ graph }: WorkflowDefinition, name: string): boolean {
+export function isItemOf({ graph }: WorkflowDefinition, name: string): boolean {
   return graph.eachOf(currentName(graph, name)) !== null
 }
 

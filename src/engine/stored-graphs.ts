@@ -43,10 +43,10 @@ export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGra
     refuseLoss(draft, graph, id)
     draft.freeze(storedForm(frozen))
     draft.note('workflow.graph_replaced', { ...request })
-    const { previous, renamed } = plan
+    const { previous, former, renamed } = plan
     const handlerOf = (node: GraphNode) => plan.handlerOf(node)
     const takeId = () => plan.takeId()
-    heal(draft, { graph, generation: 0, heals: true, previous, renamed, handlerOf, takeId })
+    heal(draft, { graph, generation: 0, heals: true, previous, former, renamed, handlerOf, takeId })
   })
 }
 

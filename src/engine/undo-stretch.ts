@@ -29,7 +29,7 @@ export function undoLook(
 
 /** `null`: everything has to be looked at. */
 function nextStretch(
-  { graph, previous }: Course,
+  { graph, former }: Course,
   { workflow }: WorkflowFacts,
   requests: readonly FinishRequest[],
 ): UndoStretch | null {
@@ -39,7 +39,7 @@ function nextStretch(
   const { kind, input } = request.claimed.execution
   const below = kind === 'compensate' ? undonePlace(input) : null
   if (below === null) return null
-  const plan = { graph, previous, renamed: graph.renamed }
+  const plan = { graph, former, renamed: graph.renamed }
   const isEnough = (facts: UndoFacts) => rowsInTurn(facts, plan, workflow).some(row => nodeToUndo(plan, row) !== null)
   return { undone: undoneBy(input), below, isEnough }
 }

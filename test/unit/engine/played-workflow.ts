@@ -263,6 +263,7 @@ export class PlayedWorkflow {
       graph: this.graph,
       generation: this.generation,
       previous: changed ? this.#earlier : null,
+      former: this.#earlier?.isSaga ? [this.#earlier] : [],
       isOwn: true,
       frozen: null,
       heals: changed || crooked,

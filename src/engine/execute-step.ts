@@ -38,7 +38,7 @@ import { encodeInput } from './start-orders.ts'
 import { failed, type OutcomeRules, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
-import { cameIn, childIn, givenIn, heldBy, isReconciling } from './stored-input.ts'
+import { cameIn, givenIn, hasWaited, isReconciling } from './stored-input.ts'
 
 /** More would be one transaction of that size. */
 const maxItems = 100_000
@@ -183,9 +183,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   }
   // Whether an item runs, or what waited for a child, was asked when its node was reached.
   const came = cameIn(claimed.execution.input)
-  const { input } = claimed.execution
-  const hasWaited = came !== null || childIn(input) !== null || heldBy(input) !== null
-  const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
+  const asked = !isItem && !hasWaited(claimed.execution.input) && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }

@@ -4,6 +4,7 @@
  */
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { chainSlot, currentName, type Plan, queueOf, slotOf } from './plan.ts'
+import { keepName } from './stored-input.ts'
 
 export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const name = currentName(plan, row.node)
@@ -21,6 +22,8 @@ export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
     priority: node.priority,
     generation: plan.generation,
     due: { at: row.dueAt ?? 0 },
+    // It may have been called under the former name, and must be known by it to whoever deduplicates its calls.
+    input: name === row.node ? row.input : keepName(row.input, row.node),
     // What came after it goes by the hash that it had: it stays, and is verified by the former name.
     ancestry: row.ancestry,
   })

@@ -98,7 +98,7 @@ export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWor
   const { rows } = facts
   // Attempts of a round share an idempotency key, so that its last call stands for all of them.
   const latest = new Map<string, number>()
-  const roundOf = roundTeller(workflow.rounds)
+  const roundOf = roundTeller(workflow.rounds, node => currentName(plan, node))
   // An attempt that has done nothing says nothing about what those before it have done, unless it was taken as done.
   const isDone = (row: UndoRow) => (row.startedAt !== null && !isUntouched(row)) || takenAsDone.has(row.outcome)
   const done = [...rows, ...facts.others].filter(isDone)

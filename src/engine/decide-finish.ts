@@ -139,7 +139,7 @@ class Applying {
 
   /** What is called once cannot be given back in mid-call. */
   #released(row: ActiveExecution, { called }: Extract<StepReport, { kind: 'released' }>): readonly NewExecution[] {
-    if (called !== false && isInCall(this.#plan.graph, row)) {
+    if (called !== false && isInCall(row)) {
       return endUnknown(this.#draft, this.#plan, row, { reason: givenBackReason })
     }
     this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')

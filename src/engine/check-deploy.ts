@@ -128,6 +128,7 @@ function outlookOf(facts: WorkflowFacts, { definition, generation, previous }: N
     generation,
     heals: true,
     previous,
+    former: [],
     renamed: graph.renamed,
     handlerOf: () => facts.workflow.type,
     takeId: () => `new ${ids++}`,

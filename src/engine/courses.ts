@@ -19,6 +19,8 @@ export interface Course {
   readonly generation: number
   /** The graph that the workflow's rows were written by, where it is another one. */
   readonly previous: Graph | null
+  /** The graphs that its class had before this one, newest first; empty where nothing could be undone in any of them. */
+  readonly former: readonly Graph[]
   /** This process has the code for it, so it may run what follows. */
   readonly isOwn: boolean
   readonly heals: boolean
@@ -28,12 +30,19 @@ export interface Course {
   readonly workflow: WorkflowRecord
 }
 
+/** Nothing comes before it. */
+const firstGeneration = 1
+
+const nothing: readonly Graph[] = []
+
 export class Courses {
   readonly #store: Store
   readonly #registry: Registry
   #generations: ReadonlyMap<string, number> = new Map()
   /** Graphs of classes as they were registered, by type and generation. They never change. */
   readonly #stored = new Map<string, Graph>()
+  /** What came before a generation, by type and generation. */
+  readonly #former = new Map<string, readonly Graph[]>()
 
   readonly #frozen: FrozenGraphCache
   #lastFrozen: Course | null = null
@@ -104,7 +113,9 @@ export class Courses {
     const generation = this.generationOf(workflow.type)
     if (definition === undefined || workflow.generation !== generation) return null
     const { graph } = definition
-    return { graph, generation, previous: null, isOwn: true, heals: workflow.crooked, frozen: null, workflow }
+    const former = generation <= firstGeneration ? nothing : this.#former.get(keyOf(workflow.type, generation))
+    if (former === undefined) return null
+    return { graph, generation, previous: null, former, isOwn: true, heals: workflow.crooked, frozen: null, workflow }
   }
 
   /** All steps of a large graph have the same workflow in their hands, so the last course is often the one. */
@@ -131,6 +142,7 @@ export class Courses {
     return {
       ...current,
       previous: changed ? await this.#storedGraph(workflow.type, workflow.generation) : null,
+      former: await this.#formerGraphs(workflow.type, current.generation),
       isOwn,
       heals: changed || workflow.crooked,
       frozen: null,
@@ -151,6 +163,19 @@ export class Courses {
     return this.#stored.get(keyOf(type, generation)) ?? null
   }
 
+  /** Read once: nothing is ever added before a generation. */
+  async #formerGraphs(type: string, generation: number): Promise<readonly Graph[]> {
+    if (generation <= firstGeneration) return nothing
+    const key = keyOf(type, generation)
+    const known = this.#former.get(key)
+    if (known) return known
+    const stored = await this.#load(type)
+    const earlier = stored.filter(graph => graph.generation < generation).map(graph => this.#keep(type, graph))
+    const former = earlier.some(graph => graph.isSaga) ? earlier : nothing
+    this.#former.set(key, former)
+    return former
+  }
+
   async #load(type: string): Promise<StoredGraph[]> {
     const stored = await this.#store.allGraphs([type])
     for (const graph of stored) this.#keep(type, graph)
@@ -167,7 +192,8 @@ export class Courses {
 
 /** A stored graph has no generations: whoever has the code of a node may run it. */
 function frozenCourse(workflow: WorkflowRecord, { graph, frozen }: CachedGraph): Course {
-  return { graph, frozen, generation: 0, previous: null, isOwn: true, heals: workflow.crooked, workflow }
+  const { crooked: heals } = workflow
+  return { graph, frozen, generation: 0, previous: null, former: nothing, isOwn: true, heals, workflow }
 }
 
 /** The plan of a decision, with the ids that it may use. */
@@ -185,14 +211,16 @@ class CoursePlan implements Plan {
   readonly generation: number
   readonly heals: boolean
   readonly previous: Graph | null
+  readonly former: readonly Graph[]
   readonly #type: string
   readonly #ids: Ids
 
-  constructor({ graph, generation, previous, workflow }: Course, ids: Ids, heals: boolean) {
+  constructor({ graph, generation, previous, former, workflow }: Course, ids: Ids, heals: boolean) {
     this.graph = graph
     this.generation = generation
     this.heals = heals
     this.previous = previous
+    this.former = former
     this.#type = workflow.type
     this.#ids = ids
   }

@@ -24,7 +24,7 @@ export function decideCompensated(
 ): NewExecution | null {
   switch (report.kind) {
     case 'released':
-      if (report.called === false || !isInCall(plan.graph, row)) {
+      if (report.called === false || !isInCall(row)) {
         draft.move(row, 'scheduled')
         return null
       }
@@ -85,7 +85,7 @@ function leaveUnknown(
 export function decideLostCompensation(draft: ChangeDraft, row: ActiveExecution, plan: Plan): void {
   const crashes = crashesAfter(row)
   const reason = lostReason(row.owner)
-  if (isInCall(plan.graph, row)) {
+  if (isInCall(row)) {
     leaveUnknown(draft, row, `${reason} in mid-call`, { plan, runOn: null })
   } else if (crashes >= crashLimit) {
     const error = { ...describeError(new CrashLimitError(row.workflowId, row.node, crashes)), stack: null }

@@ -11,6 +11,7 @@ import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { deadLetter } from './give-up.ts'
 import { heal, mustHeal } from './heal.ts'
+import { noItems } from './items-done.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
@@ -146,7 +147,7 @@ class Applying {
 
   /** What is called once cannot be given back in mid-call. */
   #released(row: ActiveExecution, { called }: Extract<StepReport, { kind: 'released' }>): readonly NewExecution[] {
-    if (called !== false && isInCall(this.#plan.graph, row)) {
+    if (called !== false && isInCall(row)) {
       return endUnknown(this.#draft, this.#plan, row, { reason: givenBackReason })
     }
     this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')
@@ -225,7 +226,7 @@ class Applying {
   #fanOut(row: ActiveExecution, items: readonly string[]): readonly NewExecution[] {
     const draft = this.#draft
     if (items.length > 0) return insertItems(draft, this.#plan, row, { items, runOn: this.#runOn })
-    draft.end(row, 'completed', 'success', { output: null })
+    draft.end(row, 'completed', 'success', { output: null, reason: noItems })
     return this.#satisfied(row)
   }
 }

@@ -40,7 +40,7 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     return
   }
   const crashes = crashesAfter(row)
-  if (isInCall(plan.graph, row)) {
+  if (isInCall(row)) {
     endUnknown(draft, plan, row, { reason: `${reason} in mid-call`, crashes })
     pauseIfStuck(draft)
     return

@@ -6,6 +6,7 @@ import { type GraphNode, itemSeparator } from '../definition/graph.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { itemsDone } from './items-done.ts'
 import { isSelective } from './joins.ts'
 import { currentName, ownerOf, type Plan, type RunOn, slotOf } from './plan.ts'
 import { renameRow } from './rename-row.ts'
@@ -53,7 +54,7 @@ export function satisfyItem(draft: ChangeDraft, plan: Plan, each: GraphNode, run
   }
   const row = draft.rowIn(slotOf(plan.graph, each.id))
   if (row === null) return []
-  draft.end(row, 'completed', 'success')
+  draft.end(row, 'completed', 'success', { reason: itemsDone })
   return arrive(draft, plan, row, runOn)
 }
 

@@ -15,6 +15,7 @@ import type { StoredExecution } from './execute-stored.ts'
 import { runChild } from './run-child.ts'
 import { failed } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
+import { hasWaited } from './stored-input.ts'
 
 export interface ChildExecution extends StoredExecution {
   readonly children: ChildHost
@@ -43,7 +44,7 @@ export async function executeChild(execution: ChildExecution, node: FrozenNode):
 async function reportOn(execution: ChildExecution, node: FrozenNode): Promise<StepReport | null> {
   const { name, workflow, wait_timeout_ms: timeoutMs = null } = node
   // Whether it is started was asked before it was waited for.
-  const isReached = execution.claimed.execution.input === null
+  const isReached = !hasWaited(execution.claimed.execution.input)
   if (isReached && (await isLeftOut(execution, node))) return { kind: 'skip', by: 'condition', reason: null }
   const answer = execution.mayBegin()
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null

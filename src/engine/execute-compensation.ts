@@ -4,16 +4,18 @@
  */
 
 import { pausePolicy } from '../definition/exception-policy.ts'
+import type { GraphNode } from '../definition/graph.ts'
 import { instantiate } from '../definition/instantiate.ts'
 import { normalizeRetry } from '../definition/retry-policy.ts'
-import type { CompensationSettings, NodeDefinition, WorkflowDefinition } from '../definition/workflow-definition.ts'
+import type { CompensationSettings, WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { InvalidArgumentError, StepMissingError } from '../errors.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ClaimedExecution } from '../store/records.ts'
-import { nodeOf, type StepJob, type StepRun, timeoutFor } from './execute-step.ts'
+import { isItemOf, nodeOf, type StepJob, type StepRun, timeoutFor } from './execute-step.ts'
 import { loadHero } from './load-hero.ts'
 import { stepContext } from './make-context.ts'
+import { currentName, ownerOf } from './plan.ts'
 import { runBody } from './run-body.ts'
 import { failed, outcomeOf } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
@@ -31,6 +33,8 @@ export interface UndoneExecution {
 export interface CompensationJob extends StepJob {
   /** `null` when it is gone. */
   readUndone(executionId: string): Promise<UndoneExecution | null>
+  /** What is undone, as the newest code had it that the class was before; `null`: none had it. */
+  readonly formerNode: GraphNode | null
 }
 
 /** A compensation that says nothing of it is worth three attempts. */
@@ -39,14 +43,13 @@ export const defaultRetry = normalizeRetry({}, 'a compensation')
 export async function executeCompensation(job: CompensationJob): Promise<StepRun> {
   const { definition, claimed } = job
   const { execution, workflow } = claimed
-  const node = nodeOf(definition, execution.node)
-  const settings = node?.compensation ?? null
+  const method = undoingOf(job)
   const rules = {
-    retry: settings === null ? null : retryOfCompensation(definition, settings),
+    retry: method === null ? null : retryOfCompensation(definition, method.settings),
     failures: execution.failures,
     policyFor: async () => ({ policy: pausePolicy, ruleError: null }),
   }
-  if (node === undefined || settings === null) {
+  if (method === null) {
     const missing = new StepMissingError(workflow.id, definition.type, `${execution.node}, to undo it`)
     return { ...(await failed(rules, missing)), progress: null }
   }
@@ -54,10 +57,11 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
     mayOutliveHero: definition.mayOutliveHero,
     undoes: undoneBy(execution.input),
   })
+  const { settings } = method
   const timeout = settings.timeoutMs === null ? null : timeoutFor(job, settings.timeoutMs)
   const stop = settings.transactional ? { stop: job.signal } : {}
   const all = { ...rules, context, isResumable: false, encode: () => null, timeout, ...stop }
-  const outcome = await outcomeOf(all, () => run(job, { node, settings, context }))
+  const outcome = await outcomeOf(all, () => run(job, { ...method, context }))
   return {
     ...outcome,
     report: asCompensation(settings, outcome.report),
@@ -67,28 +71,61 @@ export async function executeCompensation(job: CompensationJob): Promise<StepRun
   }
 }
 
-interface Undoing {
-  readonly node: NodeDefinition
+/** The method that undoes a node, and how. */
+interface UndoMethod {
+  /** The node that it undoes. */
+  readonly name: string
+  readonly isItem: boolean
   readonly settings: CompensationSettings
+}
+
+/** As the class says it. `null`: it has nothing that undoes the execution. */
+function undoingOf(job: CompensationJob): UndoMethod | null {
+  const { definition, claimed } = job
+  const node = nodeOf(definition, claimed.execution.node)
+  if (node === undefined) return lostMethodOf(job)
+  const isItem = isItemOf(definition, claimed.execution.node)
+  // What is run over items now cannot undo the step that it was.
+  const fits = isItem === (node.each !== null)
+  return fits && node.compensation !== null ? { name: node.name, isItem, settings: node.compensation } : null
+}
+
+/**
+ * The class has lost the node, and may still have the method that undid it. Graphs do not tell of transactions: a method that
+ * expects one is not called without. Nor is one that has become a step, or that belongs to another kind of node now.
+ */
+function lostMethodOf({ definition, claimed, formerNode }: CompensationJob): UndoMethod | null {
+  const { graph, nodes, workflowClass } = definition
+  const { name: method, afterFailure = false, once = false } = formerNode?.compensation ?? {}
+  if (formerNode === null || method === undefined || formerNode.job !== undefined) return null
+  const owner = ownerOf(claimed.execution.node)
+  if (owner !== null && graph.find(currentName(graph, owner)) !== null) return null
+  const code: unknown = workflowClass.prototype[method]
+  if (typeof code !== 'function' || code.length > 1 || nodes.some(({ body }) => body === method)) return null
+  const settings = { method, retry: null, timeoutMs: null, idempotent: !once, afterFailure, transactional: false }
+  return { name: formerNode.name, isItem: formerNode.kind === 'item', settings }
+}
+
+interface Undoing extends UndoMethod {
   readonly context: ReturnType<typeof stepContext>
 }
 
-async function run(job: CompensationJob, { node, settings, context }: Undoing): Promise<StepReport | null> {
+async function run(job: CompensationJob, { name, isItem, settings, context }: Undoing): Promise<StepReport | null> {
   const { definition, claimed } = job
   context.loaded = await loadHero(definition, claimed.workflow)
   const undone = await job.readUndone(undoneBy(claimed.execution.input))
   const workflow = instantiate(definition, context)
-  const answer = job.mayBegin()
+  const answer = job.mayBegin(!settings.idempotent)
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   const transaction = settings.transactional ? [await job.transaction.begin()] : []
   failpoint?.('compensation.before')
   const call = async () =>
     runBody({
       definition,
-      node: { ...node, body: settings.method },
+      node: { name, body: settings.method },
       workflow,
-      step: { name: node.name, attempt: claimed.execution.attempt, kind: 'compensate' },
-      args: [compensationFor(claimed, undone, context, { isItem: node.each !== null }), ...transaction],
+      step: { name, attempt: claimed.execution.attempt, kind: 'compensate' },
+      args: [compensationFor(claimed, undone, context, { isItem }), ...transaction],
     })
   await (settings.transactional ? job.transaction.inside(call) : call())
   failpoint?.('compensation.after')

@@ -39,7 +39,7 @@ import { encodeInput } from './start-orders.ts'
 import { failed, type OutcomeRules, outcomeOf, type StepOutcome, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
-import { cameIn, childIn, givenIn, heldBy, isReconciling } from './stored-input.ts'
+import { cameIn, givenIn, hasWaited, isReconciling } from './stored-input.ts'
 
 /** More would be one transaction of that size. */
 const maxItems = 100_000
@@ -63,8 +63,11 @@ export interface StepJob extends ContextSource {
   readonly transaction: CallTransaction
   /** What resumable steps need of the worker. */
   readonly host: IterationHost
-  /** Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. */
-  mayBegin(): boolean | Promise<boolean>
+  /**
+   * Asked right before hooks and body are called: whether the claim still holds, where that can be told at once. `once`: the code
+   * that is about to be called must not be called twice, whatever newer code says of it.
+   */
+  mayBegin(once?: boolean): boolean | Promise<boolean>
 }
 
 export interface StepRun extends StepOutcome {
@@ -188,9 +191,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   }
   // Whether an item runs, or what waited for a child, was asked when its node was reached.
   const came = cameIn(claimed.execution.input)
-  const { input } = claimed.execution
-  const hasWaited = came !== null || childIn(input) !== null || heldBy(input) !== null
-  const asked = !isItem && !hasWaited && (core === null || !hasBegun(claimed.execution))
+  const asked = !isItem && !hasWaited(claimed.execution.input) && (core === null || !hasBegun(claimed.execution))
   if (asked && node.condition && (await evaluateTest(node.condition.test, workflow)) !== node.condition.runsWhen) {
     return { kind: 'skip', by: 'condition', reason: null }
   }
@@ -199,7 +200,7 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
     if (settled !== null) return settled
   }
   // Waits only where it must: once the answer is there, nothing may come between it and the call.
-  const answer = job.mayBegin()
+  const answer = job.mayBegin(!node.idempotent)
   if (!(typeof answer === 'boolean' ? answer : await answer)) return null
   const child = node.child === null ? null : await runChildOf(job, node.child, workflow)
   if (child !== null && 'kind' in child) return child
@@ -237,7 +238,7 @@ export function nodeOf({ graph, nodes, nodeIndex }: WorkflowDefinition, name: st
 }
 
 /** Told by the name, which is a former one where the node was renamed. */
-function isItemOf({ graph }: WorkflowDefinition, name: string): boolean {
+export function isItemOf({ graph }: WorkflowDefinition, name: string): boolean {
   return graph.eachOf(currentName(graph, name)) !== null
 }
 

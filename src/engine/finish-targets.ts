@@ -156,10 +156,10 @@ function mayLoseJoin({ graph }: Course, report: StepReport): boolean {
 
 /** The graph has compensations, or had some; or the workflow is being undone, whatever the newest code says about it. */
 export function mayBeUndone(
-  { graph, previous }: Pick<Course, 'graph' | 'previous'>,
+  { graph, former }: Pick<Course, 'graph' | 'former'>,
   { rollback }: Pick<WorkflowRecord, 'rollback'>,
 ): boolean {
-  return graph.isSaga || previous?.isSaga === true || rollback !== null
+  return graph.isSaga || former.length > 0 || rollback !== null
 }
 
 /**

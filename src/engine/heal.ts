@@ -11,6 +11,7 @@ import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
+import { itemsDone } from './items-done.ts'
 import { isBeaten, SelectiveJoins, stretchTo } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { endLostWaits, lostNodesOf } from './lost-nodes.ts'
@@ -71,7 +72,7 @@ function settleItems(draft: ChangeDraft, plan: Plan): void {
     const name = currentName(plan, row.node)
     const ended = endedItems(draft, plan, name)
     const isOpen = itemsIn(draft, plan, name).length > 0 || !ended.every(isSatisfied)
-    if (ended.length > 0 && !isOpen) draft.end(row, 'completed', 'success')
+    if (ended.length > 0 && !isOpen) draft.end(row, 'completed', 'success', { reason: itemsDone })
     else fillPlaces(draft, plan, name)
   }
 }

@@ -10,7 +10,7 @@ import { HeroGoneError, OutputMissingError } from '../errors.ts'
 import { decodeValue } from '../primitives/json-codec.ts'
 import type { ActiveExecution, ClaimedExecution, WorkflowRecord } from '../store/records.ts'
 import { isHeroGone, type LoadedHero } from './load-hero.ts'
-import { givenIn } from './stored-input.ts'
+import { firstNameIn, givenIn } from './stored-input.ts'
 
 /** What the code of a step can reach while it runs. */
 export interface ContextSource {
@@ -116,7 +116,8 @@ function executionInfo(
   undoes: string | undefined,
 ): ExecutionInfo {
   const { id, node, attempt }: ActiveExecution = execution
-  const idempotencyKey = keyOf(workflow, node, undoes ?? workflow.rounds?.[node])
+  const name = firstNameIn(execution.input) ?? node
+  const idempotencyKey = keyOf(workflow, name, undoes ?? workflow.rounds?.[name])
   return Object.freeze({ id, node, attempt, idempotencyKey, ...given })
 }
 

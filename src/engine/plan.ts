@@ -19,6 +19,8 @@ export interface Plan {
   readonly heals: boolean
   /** The graph that the workflow's rows were written by, where it is known and another one. */
   readonly previous: Graph | null
+  /** What the class was before, newest first; empty where nothing in it could be undone. What it has lost since may have been done. */
+  readonly former: readonly Graph[]
   /** Names that nodes had in earlier code, each with the one it has now. */
   readonly renamed: ReadonlyMap<string, string>
   /** The name of the code that runs a node. */

@@ -6,6 +6,7 @@ import type { GraphNode } from '../definition/graph.ts'
 import type { Due } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { chainSlot, currentName, type Plan, queueOf, slotOf } from './plan.ts'
+import { keepName } from './stored-input.ts'
 
 export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const name = currentName(plan, row.node)
@@ -33,6 +34,8 @@ export function writeAnew(
     priority: node.priority,
     generation: plan.generation,
     due,
+    // It may have been called under the former name, and must be known by it to whoever deduplicates its calls.
+    input: name === row.node ? row.input : keepName(row.input, row.node),
     // What came after it goes by the hash that it had: it stays, and is verified by the former name.
     ancestry: row.ancestry,
   })

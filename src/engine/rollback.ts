@@ -10,6 +10,7 @@ import { noProgress, type Rollback, type WorkflowRecord } from '../store/records
 import { roundTeller } from '../store/rounds.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
+import { wasOfItems } from './items-done.ts'
 import { laneIn } from './lane-for.ts'
 import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
 import { markUndo } from './stored-input.ts'
@@ -74,14 +75,21 @@ function endRollback(draft: ChangeDraft): void {
 
 /** Newest first. A workflow without any compensation is no saga: what it has done stays done. */
 export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
-  if (!plan.graph.isSaga && !plan.previous?.isSaga) return []
+  if (!plan.graph.isSaga && plan.former.length === 0) return []
   const facts = draft.undoFacts()
+  if (!isSaga(plan, facts)) return []
   const again = facts.rows.filter(row => row.state === 'compensating')
   return [...again, ...rowsInTurn(facts, plan, draft.workflow)]
 }
 
+/** Its code can undo something of it, or could while the workflow went by it. Part of history is shown only where something was undone. */
+function isSaga(plan: Plan, { rows, isWhole }: UndoFacts): boolean {
+  if (plan.graph.isSaga || plan.previous?.isSaga || !isWhole) return true
+  return rows.some(row => nodeAsRun(plan, row)?.compensation !== undefined)
+}
+
 /** What the steps of a graph are called and undone by. */
-export type UndoPlan = Pick<Plan, 'graph' | 'previous' | 'renamed'>
+export type UndoPlan = Pick<Plan, 'graph' | 'former' | 'renamed'>
 
 type UndoneWorkflow = Pick<WorkflowRecord, 'rollback' | 'rounds'>
 
@@ -90,7 +98,7 @@ export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWor
   const { rows } = facts
   // Attempts of a round share an idempotency key, so that its last call stands for all of them.
   const latest = new Map<string, number>()
-  const roundOf = roundTeller(workflow.rounds)
+  const roundOf = roundTeller(workflow.rounds, node => currentName(plan, node))
   // An attempt that has done nothing says nothing about what those before it have done, unless it was taken as done.
   const isDone = (row: UndoRow) => (row.startedAt !== null && !isUntouched(row)) || takenAsDone.has(row.outcome)
   const done = [...rows, ...facts.others].filter(isDone)
@@ -120,13 +128,29 @@ interface Undone {
 
 /** `null`: there is nothing to call. The items of an `each` node are undone, each on its own, and not the node itself. */
 export function nodeToUndo(plan: UndoPlan, row: UndoRow): Undone | null {
-  const name = currentName(plan, row.node)
-  const node = plan.graph.find(name) ?? plan.previous?.find(row.node) ?? null
+  const node = nodeAsRun(plan, row)
   const compensation = node?.compensation
-  if (node === null || compensation === undefined || node.kind === 'each') return null
+  if (node === null || compensation === undefined) return null
   if (row.outcome === 'reattempted') return null
   const hasFailed = row.state === 'failed' || row.state === 'skipped'
   return hasFailed && !compensation.afterFailure ? null : { node, compensation }
+}
+
+/** The node that has run: by the present code, unless that has lost it, or has made a step of items or items of a step. */
+function nodeAsRun(plan: UndoPlan, row: UndoRow): GraphNode | null {
+  if (wasOfItems(row)) return null
+  const present = plan.graph.find(currentName(plan, row.node))
+  return present === null || present.kind === 'each' ? formerNode(plan, row.node) : present
+}
+
+/** By the newest code that had it. It is claimed from where the class is, because its own queue may be gone with it. */
+export function formerNode({ graph, former }: Pick<Plan, 'graph' | 'former'>, name: string): GraphNode | null {
+  const { queue, priority } = graph.data
+  for (const earlier of former) {
+    const node = earlier.find(currentName(earlier, name))
+    if (node !== null && node.kind !== 'each') return { ...node, queue, priority }
+  }
+  return null
 }
 
 export interface NextCompensation extends Undone {

@@ -9,7 +9,7 @@ import { failpoint } from '../primitives/failpoint.ts'
 
 export interface BodyCall {
   readonly definition: WorkflowDefinition
-  readonly node: NodeDefinition
+  readonly node: Pick<NodeDefinition, 'name' | 'body'>
   readonly workflow: AnyWorkflow
   readonly step: StepInfo
   /** What the method receives, if anything. */
@@ -46,14 +46,14 @@ async function runHooked({ definition, node, workflow, step, args }: BodyCall): 
   return output
 }
 
-function callBody({ body }: NodeDefinition, workflow: AnyWorkflow, args: readonly unknown[]): unknown {
+function callBody({ body }: BodyCall['node'], workflow: AnyWorkflow, args: readonly unknown[]): unknown {
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
   if (typeof body === 'function') return body(workflow, args[0])
   if (body === null) return undefined
   return (workflow as unknown as Record<string, (...args: unknown[]) => unknown>)[body]?.(...args)
 }
 
-function once(next: () => Promise<unknown>, node: NodeDefinition) {
+function once(next: () => Promise<unknown>, node: BodyCall['node']) {
   let running: Promise<unknown> | null = null
   let settled = false
   return {

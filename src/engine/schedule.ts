@@ -10,10 +10,10 @@ import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { hasFailedIn, isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
 import { laneIn } from './lane-for.ts'
-import { latestUnder, ordinalBehind, parentsOf } from './parents.ts'
+import { latestUnder, namesOf, ordinalBehind, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf } from './plan.ts'
-import { cameIn } from './stored-input.ts'
+import { cameIn, firstNameIn, keepName } from './stored-input.ts'
 import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
@@ -124,7 +124,7 @@ export interface FirstOptions {
 export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, options: FirstOptions = {}): NewExecution {
   return insertForward(draft, plan, {
     node,
-    attempt: draft.attemptsBefore(node.id) + 1,
+    attempt: earlierAttempts(draft, plan, node) + 1,
     fence: options.fence ?? 1,
     due: { inMs: node.waitMs },
     failures: 0,
@@ -135,6 +135,12 @@ export function insertFirst(draft: ChangeDraft, plan: Plan, node: GraphNode, opt
     ...(options.state === undefined ? {} : { state: options.state }),
     ...(options.generation === undefined ? {} : { generation: options.generation }),
   })
+}
+
+/** Attempts go on counting under a new name. */
+function earlierAttempts(draft: ChangeDraft, plan: Plan, { id }: GraphNode): number {
+  if (draft.workflow.rounds === null) return 0
+  return Math.max(...namesOf(plan, id).map(name => draft.attemptsBefore(name)))
 }
 
 export interface Again {
@@ -166,7 +172,10 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     failures: again.failures,
     crashes: again.crashes,
     progress: again.rewind ? noProgress : before.progress,
-    input: again.input ?? keptInput(known, before, again),
+    input: keepName(
+      again.input ?? keptInput(known, before, again),
+      firstNameIn(before.input) ?? (before.node === name ? null : before.node),
+    ),
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })

@@ -44,11 +44,11 @@ export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGra
     refuseLoss(draft, plan, graph)
     draft.freeze(storedForm(frozen))
     draft.note('workflow.graph_replaced', { ...request })
-    const { previous } = plan
+    const { previous, former } = plan
     const { renamed } = graph
     const handlerOf = (node: GraphNode) => plan.handlerOf(node)
     const takeId = () => plan.takeId()
-    heal(draft, { graph, generation: 0, heals: true, previous, renamed, handlerOf, takeId })
+    heal(draft, { graph, generation: 0, heals: true, previous, former, renamed, handlerOf, takeId })
   })
 }
 

@@ -30,18 +30,31 @@ type Mark =
   | { readonly undoes: string; readonly place?: number }
   /** A call was lost, and its own code is asked first whether it happened. What it was given is kept beside it. */
   | { readonly reconcile: true; readonly given?: unknown }
+  /** Nothing but what it was given, if anything: it is a mark for what stands beside it. */
+  | { readonly given?: unknown }
+
+interface Marked {
+  readonly [tagKey]?: unknown
+  readonly value: Mark
+  /** The name that its node had when it was first called, if that is another one now. */
+  readonly was?: string
+}
 
 const markTag = 'mark'
 
-function written(mark: Mark): string {
-  return JSON.stringify({ [tagKey]: markTag, value: mark })
+function written(mark: Mark, was: string | null = null): string {
+  return JSON.stringify({ [tagKey]: markTag, value: mark, ...(was === null ? {} : { was }) })
+}
+
+function markedIn(input: string | null): Marked | null {
+  // Few rows have an input at all, and few of those a mark.
+  if (input === null || !input.includes(tagKey)) return null
+  const parsed = JSON.parse(input) as Marked | null
+  return typeof parsed === 'object' && parsed?.[tagKey] === markTag ? parsed : null
 }
 
 function markIn(input: string | null): Mark | null {
-  // Few rows have an input at all, and few of those a mark.
-  if (input === null || !input.includes(tagKey)) return null
-  const parsed = JSON.parse(input) as { readonly [tagKey]?: unknown; readonly value: Mark } | null
-  return typeof parsed === 'object' && parsed?.[tagKey] === markTag ? parsed.value : null
+  return markedIn(input)?.value ?? null
 }
 
 /** Encoded: what somebody gave the execution to work on. `null`: nobody has given it anything. */
@@ -53,7 +66,22 @@ export function givenIn(input: string | null): string | null {
 
 /** Somebody gives the execution something else. Whether a lost call happened is asked all the same. */
 export function giving(input: string | null, given: string): string {
-  return isReconciling(input) ? markReconcile(given) : given
+  const next = isReconciling(input) ? markReconcile(given) : given
+  return keepName(next, firstNameIn(input)) ?? next
+}
+
+/**
+ * The name that the node had when the first attempt of the round came to be, which all of them share an idempotency key by; `null`:
+ * the one that it has now.
+ */
+export function firstNameIn(input: string | null): string | null {
+  return markedIn(input)?.was ?? null
+}
+
+/** The node has another name from here on. What it was first called by is kept, whatever else it is called later. */
+export function keepName(input: string | null, was: string | null): string | null {
+  if (was === null || firstNameIn(input) !== null) return input
+  return written(markIn(input) ?? (input === null ? {} : { given: JSON.parse(input) }), was)
 }
 
 export function markCame(came: Came): string {
@@ -88,6 +116,11 @@ export function heldBy(input: string | null): string | null {
   return mark !== null && 'heldBy' in mark ? mark.heldBy : null
 }
 
+/** Something has ended its wait, or it waits for a child, or could not start one: it was reached before. */
+export function hasWaited(input: string | null): boolean {
+  return cameIn(input) !== null || childIn(input) !== null || heldBy(input) !== null
+}
+
 export function markUndo(executionId: string, place: number | null = null): string {
   return written(place === null ? { undoes: executionId } : { undoes: executionId, place })
 }
@@ -107,7 +140,8 @@ export function undonePlace(input: string | null): number | null {
 /** The call that had this input was lost. */
 export function markReconcile(input: string | null): string {
   const given = givenIn(input)
-  return written(given === null ? { reconcile: true } : { reconcile: true, given: JSON.parse(given) })
+  const mark = given === null ? { reconcile: true as const } : { reconcile: true as const, given: JSON.parse(given) }
+  return written(mark, firstNameIn(input))
 }
 
 export function isReconciling(input: string | null): boolean {

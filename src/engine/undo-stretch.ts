@@ -9,6 +9,8 @@ import type { UndoAgain, UndoStretch } from '../store/store.ts'
 import type { Course } from './courses.ts'
 import { isEnd } from './end-watch.ts'
 import type { FinishRequest } from './finish-request.ts'
+import { namesOf } from './parents.ts'
+import { currentName } from './plan.ts'
 import { nodeToUndo, rowsInTurn } from './rollback.ts'
 import { undoneBy, undonePlace } from './stored-input.ts'
 
@@ -29,7 +31,7 @@ export function undoLook(
 
 /** `null`: everything has to be looked at. */
 function nextStretch(
-  { graph, previous }: Course,
+  { graph, former }: Course,
   { workflow }: WorkflowFacts,
   requests: readonly FinishRequest[],
 ): UndoStretch | null {
@@ -39,7 +41,8 @@ function nextStretch(
   const { kind, input } = request.claimed.execution
   const below = kind === 'compensate' ? undonePlace(input) : null
   if (below === null) return null
-  const plan = { graph, previous, renamed: graph.renamed }
+  const plan = { graph, former, renamed: graph.renamed }
   const isEnough = (facts: UndoFacts) => rowsInTurn(facts, plan, workflow).some(row => nodeToUndo(plan, row) !== null)
-  return { undone: undoneBy(input), below, isEnough }
+  const names = (node: string) => namesOf(plan, currentName(plan, node))
+  return { undone: undoneBy(input), below, isEnough, namesOf: names }
 }

@@ -19,9 +19,12 @@ export function isCalledOnce(graph: Graph, { node, kind }: Pick<ActiveExecution,
   return kind === 'compensate' ? known?.compensation?.once === true : kind === 'forward' && known?.once !== undefined
 }
 
-/** Its call may have begun. Before that nothing was called, whatever else of its code has run. */
-export function isInCall(graph: Graph, row: Pick<ActiveExecution, 'node' | 'kind' | 'startMark'>): boolean {
-  return row.startMark === true && isCalledOnce(graph, row)
+/**
+ * The call of code that must not be called twice may have begun. Told by the mark alone, which only such code sets: newer code may
+ * say other of the step, or not have it. Before that nothing was called, whatever else of its code has run.
+ */
+export function isInCall({ startMark }: Pick<ActiveExecution, 'startMark'>): boolean {
+  return startMark === true
 }
 
 export interface Unknown {

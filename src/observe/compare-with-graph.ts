@@ -152,6 +152,7 @@ function planFor(graph: Graph, { workflow }: WorkflowFile): Plan {
     generation: workflow.generation,
     heals: true,
     previous: null,
+    former: [],
     renamed: graph.renamed,
     handlerOf: () => workflow.type,
     takeId: () => `new ${ids++}`,

@@ -36,6 +36,8 @@ export interface UndoStretch {
   readonly below: number
   /** Asked about more and more. What is never enough is replaced by all that the workflow has done. */
   isEnough(facts: UndoFacts): boolean
+  /** All names that a node has had, whose attempts are shown together. */
+  namesOf(node: string): readonly string[]
 }
 
 /** What is undone once more, out of the order of a rollback: nothing else that the workflow has done matters then. */

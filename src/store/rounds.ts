@@ -34,17 +34,21 @@ export function nextRounds(rounds: Rounds, last: readonly LastAttempt[]): NonNul
 
 /**
  * Tells attempts at the same node in different rounds apart. A round in which the node has completed may not be told from
- * the one that follows it.
+ * the one that follows it. `nameOf`: the name that a node has now, which it may have got within a round.
  */
-export function roundTeller(rounds: Rounds): (of: { readonly node: string; readonly attempt: number }) => string {
-  if (rounds === null) return ({ node }) => node
+export function roundTeller(
+  rounds: Rounds,
+  nameOf: (node: string) => string,
+): (of: { readonly node: string; readonly attempt: number }) => string {
+  if (rounds === null) return ({ node }) => nameOf(node)
   const ends = new Map<string, number[]>()
   for (const [key, end] of Object.entries(rounds)) {
-    const node = key.startsWith('#') ? key.slice(key.indexOf('/') + 1) : key
+    const node = nameOf(key.startsWith('#') ? key.slice(key.indexOf('/') + 1) : key)
     ends.set(node, [...(ends.get(node) ?? []), end])
   }
   return ({ node, attempt }) => {
-    const before = (ends.get(node) ?? []).filter(end => end < attempt)
-    return `${Math.max(0, ...before)}/${node}`
+    const name = nameOf(node)
+    const before = (ends.get(name) ?? []).filter(end => end < attempt)
+    return `${Math.max(0, ...before)}/${name}`
   }
 }

@@ -3,7 +3,7 @@
  * before it is needed: every step comes through here, and most need none of it.
  */
 import type { FrozenGraph } from '../definition/frozen-graph.ts'
-import type { Graph } from '../definition/graph.ts'
+import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { Job } from '../definition/job.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import { type ChildHost, childHost } from '../engine/child-host.ts'
@@ -18,6 +18,7 @@ import type { IterationHost } from '../engine/iteration/iteration-host.ts'
 import { type MessageReader, messageReader } from '../engine/message-reader.ts'
 import { timerHandler } from '../engine/plan.ts'
 import { readOutputFor } from '../engine/read-output.ts'
+import { formerNode } from '../engine/rollback.ts'
 import { StepTransaction } from '../engine/step-transaction.ts'
 import { type UndoExecution, undoByJob } from '../engine/undo-by-job.ts'
 import { isCalledOnce } from '../engine/unknown-outcome.ts'
@@ -126,6 +127,10 @@ export class StepCall implements CompensationJob, ChildExecution {
     return this.parts.engine.store.findEnded(executionId)
   }
 
+  get formerNode(): GraphNode | null {
+    return formerNode(this.course, this.claimed.execution.node)
+  }
+
   timeOut(): void {
     this.#step.stop('timed out')
   }
@@ -135,9 +140,9 @@ export class StepCall implements CompensationJob, ChildExecution {
   }
 
   /** What is called once is marked before that, so that a call which is lost can be told from one that never was. */
-  mayBegin(): boolean | Promise<boolean> {
+  mayBegin(once = false): boolean | Promise<boolean> {
     const { execution } = this.claimed
-    if (!isCalledOnce(this.graph, execution)) return this.#noteCall(this.#holds())
+    if (!once && !isCalledOnce(this.graph, execution)) return this.#noteCall(this.#holds())
     return this.#noteCall(Promise.resolve(this.#holds()).then(may => may && this.#mark()))
   }
 

@@ -1,8 +1,12 @@
 /** Steps with `idempotent: false`: one call, ever, by the engine itself. What was cut off is asked about, or left to people. */
-import { beforeEach, expect, it } from 'vitest'
-import { defineJob, Workflow } from '../../src/index.ts'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
+import { JobRegistry } from '../../src/definition/job-registry.ts'
+import { Registry } from '../../src/definition/registry.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { takeOver } from '../../src/engine/take-over.ts'
+import { type AnyWorkflow, type ConcreteClass, defineJob, type Geneva, Workflow } from '../../src/index.ts'
 import { type DatabaseName, forEachDatabaseSideBySide } from '../support/databases.ts'
-import { useGeneva } from '../support/use-geneva.ts'
+import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
 
 /** What happens on one database, beside the others: what was called, and what becomes of it. */
@@ -125,6 +129,31 @@ class Beside extends Workflow<null, Place> {
   async receipt() {
     sceneOf(this).calls.push('receipt')
   }
+}
+
+/** What becomes of the payment in the next version: it may be called twice, is gone, or is the same with a step behind it. */
+type Next = 'idempotent' | 'gone' | 'longer'
+
+function payingVersion(name: string, next: Next | null): ConcreteClass<AnyWorkflow> {
+  class Paying extends Workflow<null, Place> {
+    static {
+      this.named(name)
+      if (next !== 'gone') this.step('charge', { idempotent: next === 'idempotent', wait: '1 hour' })
+      this.step('receipt')
+      // Something that waits for long, so that newer code heals the workflow without touching the payment.
+      this.step('archive', { dependsOn: [], wait: '365 days' })
+      if (next === 'longer') this.step('thank', { dependsOn: 'receipt' })
+    }
+    charge() {
+      return sceneOf(this).pay('charge')
+    }
+    async receipt() {
+      sceneOf(this).calls.push('receipt')
+    }
+    async archive() {}
+    async thank() {}
+  }
+  return Paying as unknown as ConcreteClass<AnyWorkflow>
 }
 
 const chargeJob = defineJob('chargeJob', async ({ on }: Place & { amount: number }) => scenes[on].pay('job'))
@@ -321,5 +350,53 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     expect((await wf.refresh()).state).toBe('finished')
     expect(calls).toEqual(expected)
     expect(await wf.output('charge')).toBe(happened ? 9 : 7)
+  })
+
+  const hourMs = 3_600_000
+  const setClock = async (geneva: Geneva, hours: number) =>
+    (await geneva.openedStore()).setClockOffset(hours * hourMs + 60_000)
+
+  /** A process with the next version is there when the worker of the first one falls silent in mid-call. */
+  async function overtaken(next: Next, { healsFirst = false } = {}) {
+    const name = `paying, then ${next}${healsFirst ? ', healed first' : ''}`
+    const V1 = payingVersion(name, null)
+    const old = under.another({ workflows: [V1] })
+    const { id } = await old.start(V1 as ConcreteClass<Workflow<null, Place>>, { input })
+    const V2 = payingVersion(name, next)
+    const fresh = under.another({ workflows: [V2] })
+    onTestFinished(async () => {
+      scene.over.open()
+      await Promise.all([old.close(), fresh.close()])
+    })
+    const wf = await fresh.find(id)
+    if (healsFirst) {
+      const worker = await fresh.startWorker(quickly)
+      await waitFor(async () => (await wf?.events())?.some(event => event.type === 'workflow.healed') === true)
+      await worker.stop()
+    }
+    await setClock(old, 1)
+    await old.startWorker(quickly)
+    await scene.begun.passed
+    scene.hangs = false
+    const store = await fresh.openedStore()
+    const engine = new Engine(store, new Registry([V2]), new JobRegistry([]))
+    await engine.register()
+    const running = (await store.activeExecutions(id)).filter(({ state }) => state === 'in_progress')
+    await takeOver(engine, running)
+    await setClock(fresh, 3)
+    await fresh.runDue(quickly)
+    return wf
+  }
+
+  it.each([
+    ['may call it twice', 'idempotent', {}],
+    ['does not have it', 'gone', {}],
+    ['may call it twice, and has healed the workflow before the call', 'idempotent', { healsFirst: true }],
+    ['is otherwise the same', 'longer', {}],
+  ] as const)('and is lost in mid-call is not called by newer code that %s', async (_, next, options) => {
+    const wf = await overtaken(next, options)
+    expect(calls).toEqual(['charge'])
+    const charge = (await wf?.history())?.filter(({ step }) => step === 'charge')
+    expect(charge?.map(({ state, outcome }) => [state, outcome])).toEqual([['failed', 'unknown']])
   })
 })

@@ -233,6 +233,8 @@ function sagas(lost: boolean) {
         if (!deployed || !lost) this.step('flight', { compensate: 'cancelFlight' })
         if (deployed) this.step('insure')
         this.step('pay', { onException: 'rollback', compensate: { step: 'refund', retry: 5 } })
+        // What is lost is lost with its method.
+        if (deployed && lost) Object.assign(this.prototype, { cancelFlight: undefined })
       }
       async hotel() {}
       async flight() {}

@@ -217,7 +217,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
       }),
     )
     for (const statement of planner.analyze) await real.query(raw(statement))
-    const undo = { undone: workflowId, below: 1_000_000_000, isEnough: () => true }
+    const undo = { undone: workflowId, below: 1_000_000_000, isEnough: () => true, namesOf: (node: string) => [node] }
     const waiting = [{ prefix: 'all/', count: 2 }]
     const look = () => closerLookOf({ parents: ['n1', 'n2'], waiting, others: true, undo })
     const asked = { workflowId, slots: ['n0', 'n3', '#stop'], fanIns: ['n7', ''] }

@@ -65,7 +65,7 @@ async function factsOfStretch(
   context: SqlContext,
   executor: Executor,
   workflowId: string,
-  { undone, below, isEnough }: UndoStretch,
+  { undone, below, isEnough, namesOf }: UndoStretch,
 ): Promise<UndoFacts | null> {
   const rows = new Map<string, UndoRow>()
   let from = below
@@ -79,7 +79,7 @@ async function factsOfStretch(
       .map(undoRow)
       .toSorted(newestFirst)
     for (const row of [...standing.map(undoRow), ...ended]) if (!rows.has(row.id)) rows.set(row.id, row)
-    const nodes = new Set([...rows.values()].map(row => row.node))
+    const nodes = new Set([...rows.values()].flatMap(row => namesOf(row.node)))
     const attempts = nodes.size === 0 ? [] : await executor.query(selectAttempts(context, workflowId, nodes))
     const others = attempts.filter(row => isForward(row) && !rows.has(text(row, 'id'))).map(undoRow)
     const facts = { rows: [...rows.values()], others, tried: triedIn(attempts), isWhole: false }

@@ -16,7 +16,17 @@ function request(execution: ReturnType<typeof row>, more: Partial<FinishRequest>
 }
 
 function assumed(graph: Graph, requests: readonly FinishRequest[], more: Partial<Course> = {}) {
-  const course = { graph, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow, ...more }
+  const course = {
+    graph,
+    generation: 3,
+    previous: null,
+    former: [],
+    isOwn: true,
+    heals: false,
+    frozen: null,
+    workflow,
+    ...more,
+  }
   return assumedFacts(course, requests)
 }
 

@@ -42,7 +42,7 @@ describe('a takeover', () => {
   })
 
   it('gives the step up at the third crash in a row: a dead letter, and the next attempt held', () => {
-    const lost = row({ crashes: 2, startMark: true })
+    const lost = row({ crashes: 2, startMark: 'turn' })
     const change = takeOver(facts({ active: [lost] }), lost)
     const message = expect.stringContaining('then requeue its dead letter.')
     const error = { className: 'CrashLimitError', message }
@@ -53,7 +53,7 @@ describe('a takeover', () => {
   })
 
   it('at the third crash gives the step up also in a workflow that somebody has paused', () => {
-    const lost = row({ crashes: 2, startMark: true })
+    const lost = row({ crashes: 2, startMark: 'turn' })
     const change = takeOver(facts({ state: 'paused', pauseCause: 'request', active: [lost] }), lost)
     expect(change.update).toMatchObject({ state: 'dlq', openLetters: 1 })
     expect(change.replacements).toMatchObject([{ state: 'paused' }])
@@ -102,7 +102,7 @@ describe('a takeover in a graph', () => {
   it('that is the last one holds the others at once', () => {
     const wf = new PlayedWorkflow(diamond)
     wf.complete('a')
-    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: true })
+    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: 'turn' })
     wf.lose('b')
     expect(wf.workflow).toMatchObject({ state: 'dlq', openLetters: 1 })
     expect(wf.standing).toBe('b paused, c paused')
@@ -112,7 +112,7 @@ describe('a takeover in a graph', () => {
     const wf = new PlayedWorkflow(diamond)
     wf.complete('a')
     wf.report(['c', pausing])
-    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: true })
+    wf.rows.set('b', { ...wf.begin('b'), crashes: 2, startMark: 'turn' })
     wf.lose('b')
     expect(wf.workflow).toMatchObject({ state: 'dlq', blockedBy: 'c' })
   })

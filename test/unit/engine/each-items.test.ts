@@ -220,7 +220,7 @@ describe('where only so many items may be under way', () => {
   it('one that was given up after too many crashes keeps its place until it is handled', () => {
     const wf = fannedOut(2, 1)
     for (let crash = 0; crash < 3; crash++) {
-      wf.rows.set(itemSlot('all', 0), { ...wf.begin('all/0'), startMark: true })
+      wf.rows.set(itemSlot('all', 0), { ...wf.begin('all/0'), startMark: 'turn' })
       wf.lose('all/0')
     }
     expect(wf.attemptsAt('all/0')).toHaveLength(3)

@@ -44,6 +44,7 @@ export function planFor(graph: Graph, more: Partial<Plan> = {}): Plan {
     generation: 3,
     heals: false,
     previous: null,
+    former: [],
     renamed: graph.renamed,
     handlerOf: () => 'Sample',
     takeId: () => String(next++),

@@ -22,7 +22,7 @@ it('what is recorded is not reported again when the rest runs out of ids', async
   const ending = { ...workflow, id: '1' }
   const going = { ...workflow, id: '2' }
   const course = (graph: Graph, of: WorkflowRecord): Course => {
-    return { graph, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow: of }
+    return { graph, generation: 3, previous: null, former: [], isOwn: true, heals: false, frozen: null, workflow: of }
   }
   const last = chain('one')
   const courses = new Map([
@@ -56,7 +56,16 @@ it('what is recorded is not reported again when the rest runs out of ids', async
 describe('reports that are taken as known', () => {
   const { workflow } = facts({})
   const runOn = { serves: () => true, servesAlso: () => true, revision: 0 }
-  const known = { graph: diamond, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow }
+  const known = {
+    graph: diamond,
+    generation: 3,
+    previous: null,
+    former: [],
+    isOwn: true,
+    heals: false,
+    frozen: null,
+    workflow,
+  }
 
   function engineWith(store: object): { readonly engine: Engine; readonly told: unknown[] } {
     const told: unknown[] = []

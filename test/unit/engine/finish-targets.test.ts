@@ -13,7 +13,16 @@ import { chain, completed, diamond, done, facts, graphOf, row, rowOf, threw } fr
 const noReserve = new IdReserve({ takeIds: async () => [] })
 
 function courseOn(graph: Graph, heals = false): Course {
-  return { graph, generation: 3, previous: null, isOwn: true, heals, frozen: null, workflow: facts({}).workflow }
+  return {
+    graph,
+    generation: 3,
+    previous: null,
+    former: [],
+    isOwn: true,
+    heals,
+    frozen: null,
+    workflow: facts({}).workflow,
+  }
 }
 
 /** An empty name stands for the one row of a chain. */

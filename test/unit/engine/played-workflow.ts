@@ -15,6 +15,7 @@ import { type Plan, slotOf } from '../../../src/engine/plan.ts'
 import { undoSlot } from '../../../src/engine/rollback.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
 import { undoRowOf } from '../../../src/engine/undo-view.ts'
+import { isCalledOnce } from '../../../src/engine/unknown-outcome.ts'
 import { fireWaitTimer } from '../../../src/engine/waits.ts'
 import { stopTimerSlot } from '../../../src/engine/wind-down.ts'
 import type {
@@ -245,7 +246,10 @@ export class PlayedWorkflow {
 
   /** The worker of the compensation is lost in mid-call. */
   loseUndo(): void {
-    const lost = { ...this.beginUndo(), startMark: true }
+    const begun = this.beginUndo()
+    // Only what is called once has the mark of a call.
+    const startMark = isCalledOnce(this.graph, begun) ? (true as const) : ('turn' as const)
+    const lost = { ...begun, startMark }
     this.rows.set(undoSlot, lost)
     this.ask((draft, plan) => decideTakeover(draft, lost, plan))
   }
@@ -263,6 +267,7 @@ export class PlayedWorkflow {
       graph: this.graph,
       generation: this.generation,
       previous: changed ? this.#earlier : null,
+      former: this.#earlier?.isSaga ? [this.#earlier] : [],
       isOwn: true,
       frozen: null,
       heals: changed || crooked,

@@ -55,7 +55,7 @@ it('a report that was recorded goes on with what it has begun, where another of 
     takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)),
   })
   const course = (of: WorkflowRecord): Course => {
-    return { graph, generation: 3, previous: null, isOwn: true, heals: false, frozen: null, workflow: of }
+    return { graph, generation: 3, previous: null, former: [], isOwn: true, heals: false, frozen: null, workflow: of }
   }
   const courses = new Map([good, poisonous].map(of => [of.id, course(of)]))
   const ends = { noteAll: () => {} }

@@ -1,5 +1,5 @@
 /** Steps with `idempotent: false`: one call, ever, by the engine itself. What was cut off is asked about, or left to people. */
-import { beforeEach, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, expect, it, type TestContext } from 'vitest'
 import { JobRegistry } from '../../src/definition/job-registry.ts'
 import { Registry } from '../../src/definition/registry.ts'
 import { Engine } from '../../src/engine/engine.ts'
@@ -357,7 +357,7 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     (await geneva.openedStore()).setClockOffset(hours * hourMs + 60_000)
 
   /** A process with the next version is there when the worker of the first one falls silent in mid-call. */
-  async function overtaken(next: Next, { healsFirst = false } = {}) {
+  async function overtaken({ onTestFinished }: TestContext, next: Next, { healsFirst = false } = {}) {
     const name = `paying, then ${next}${healsFirst ? ', healed first' : ''}`
     const V1 = payingVersion(name, null)
     const old = under.another({ workflows: [V1] })
@@ -388,13 +388,14 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     return wf
   }
 
-  it.each([
+  // Tests run side by side, so that each says by itself what is to be done when it has ended.
+  it.for([
     ['may call it twice', 'idempotent', {}],
     ['does not have it', 'gone', {}],
     ['may call it twice, and has healed the workflow before the call', 'idempotent', { healsFirst: true }],
     ['is otherwise the same', 'longer', {}],
-  ] as const)('and is lost in mid-call is not called by newer code that %s', async (_, next, options) => {
-    const wf = await overtaken(next, options)
+  ] as const)('and is lost in mid-call is not called by newer code that %s', async ([_, next, options], context) => {
+    const wf = await overtaken(context, next, options)
     expect(calls).toEqual(['charge'])
     const charge = (await wf?.history())?.filter(({ step }) => step === 'charge')
     expect(charge?.map(({ state, outcome }) => [state, outcome])).toEqual([['failed', 'unknown']])

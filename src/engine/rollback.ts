@@ -24,9 +24,14 @@ export const givenBackReason = 'its worker was shut down in mid-call'
 const withoutReport: ReadonlySet<string | null> = new Set([lateReason, givenBackReason])
 const isLost = (reason: string | null) => withoutReport.has(reason) || /^worker .* was lost$/.test(reason ?? '')
 
-/** It was stopped with its workflow before anything can have happened. */
-function isUntouched({ outcome, reason, hasActed }: UndoRow): boolean {
-  return outcome === 'stopped' && !hasActed && !isLost(reason)
+/** Decided by somebody else than the code of the step: its workflow was stopped, a join had no need of it, or a condition said no. */
+const cutOff: ReadonlySet<string> = new Set(['stopped', 'superseded', 'canceled_by_condition', 'skipped_by_condition'])
+
+/** It came to its end before anything can have happened. */
+function isUntouched({ state, outcome, reason, hasActed, startedAt }: UndoRow): boolean {
+  if (!cutOff.has(outcome)) return startedAt === null
+  // A rollback has moved on what stands in any other state, so that something of it had happened.
+  return (state === 'skipped' || state === 'canceled') && !hasActed && !isLost(reason)
 }
 
 /** Compensations that will not be tried again by themselves. */
@@ -92,7 +97,7 @@ export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWor
   const latest = new Map<string, number>()
   const roundOf = roundTeller(workflow.rounds)
   // An attempt that has done nothing says nothing about what those before it have done, unless it was taken as done.
-  const isDone = (row: UndoRow) => (row.startedAt !== null && !isUntouched(row)) || takenAsDone.has(row.outcome)
+  const isDone = (row: UndoRow) => !isUntouched(row) || takenAsDone.has(row.outcome)
   const done = [...rows, ...facts.others].filter(isDone)
   for (const row of done) latest.set(roundOf(row), Math.max(row.attempt, latest.get(roundOf(row)) ?? 0))
   const tried = new Set(facts.tried.flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
@@ -105,12 +110,16 @@ function isSavePoint(plan: UndoPlan, row: UndoRow): boolean {
   return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
 }
 
-/** What has completed; of each round what has failed last, and what was cut off while the workflow was being stopped. */
+/** What has completed; of each round what has failed last, or was cut off when something of it may have happened. */
 function isUndone(row: UndoRow, isLast: boolean): boolean {
-  const { state, outcome, startedAt } = row
+  const { state, outcome } = row
   if (state === 'completed') return true
-  if (startedAt === null || !isLast) return false
-  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && !isUntouched(row))
+  if (!isLast || isUntouched(row)) return false
+  return (
+    state === 'failed' ||
+    (state === 'skipped' && outcome === 'stopped') ||
+    (state === 'canceled' && cutOff.has(outcome))
+  )
 }
 
 interface Undone {
@@ -125,8 +134,14 @@ export function nodeToUndo(plan: UndoPlan, row: UndoRow): Undone | null {
   const compensation = node?.compensation
   if (node === null || compensation === undefined || node.kind === 'each') return null
   if (row.outcome === 'reattempted') return null
-  const hasFailed = row.state === 'failed' || row.state === 'skipped'
+  const hasFailed = row.state === 'failed' || row.state === 'skipped' || row.state === 'canceled'
   return hasFailed && !compensation.afterFailure ? null : { node, compensation }
+}
+
+/** Whether something is called to undo the node also where nobody knows how much of it has happened. */
+export function isUndoneWhenCutOff({ graph, previous, renamed }: UndoPlan, node: string): boolean {
+  const known = graph.find(currentName({ renamed }, node)) ?? previous?.find(node)
+  return known?.compensation?.afterFailure === true && known.kind !== 'each'
 }
 
 export interface NextCompensation extends Undone {

@@ -92,11 +92,13 @@ const unwanted = new Set<string>()
 class Guarded extends Workflow<null, Cut & { readonly asks: 'cancelIf' | 'if' }> {
   static {
     this.cancelIf(wf => wf.input.asks === 'cancelIf' && unwanted.has(wf.input.gate))
-    this.step('charge', { if: wf => !unwanted.has(wf.input.gate), compensate: 'refund' })
+    const retry = { attempts: 3, backoff: 'fixed', delay: '1 hour' } as const
+    this.step('charge', { if: wf => !unwanted.has(wf.input.gate), retry, compensate: 'refund' })
     this.step('ship', { onException: 'rollback' })
   }
   async charge() {
     calls.push(`charged with ${this.execution.idempotencyKey}`)
+    if (this.input.how === 'throws') throw new Error('no answer')
     await gates.stop(this.input.gate, this.signal)
   }
   async refund({ output }: Compensation<Guarded['charge']>) {
@@ -104,6 +106,23 @@ class Guarded extends Workflow<null, Cut & { readonly asks: 'cancelIf' | 'if' }>
   }
   async ship() {
     throw new Error('no courier')
+  }
+}
+
+class Transfer extends Workflow<null, Cut> {
+  static {
+    this.cancelIf(wf => unwanted.has(wf.input.gate))
+    this.step('send', { idempotent: false, reconcile: 'findTransfer', compensate: 'callBack' })
+  }
+  async send() {
+    await gates.stop(this.input.gate, this.signal)
+  }
+  async findTransfer() {
+    calls.push('asked')
+    return { happened: true }
+  }
+  async callBack() {
+    calls.push('called back')
   }
 }
 
@@ -124,7 +143,7 @@ class Beside extends Workflow<null, Cut> {
 }
 
 forEachDatabase('a saga that is canceled', database => {
-  const under = useGeneva(database, { workflows: [Charge, Careful, Once, Mailing, Guarded, Beside] })
+  const under = useGeneva(database, { workflows: [Charge, Careful, Once, Mailing, Guarded, Transfer, Beside] })
   let count = 0
   const gate = () => `${database.name} ${++count}`
   const worker = () => under.another().startWorker({ ...quickly, heartbeat: 20 })
@@ -349,5 +368,31 @@ forEachDatabase('a saga that is canceled', database => {
     await wf.cancel()
     await canceled(wf)
     expect(calls).toEqual(['mailed 1', 'mailed 2', 'apologized undefined'])
+  })
+
+  it.each(['cancelIf', 'if'] as const)(
+    'undoes a call that failed though the next attempt ended before its own (%s)',
+    async asks => {
+      const input = { gate: gate(), asks, how: 'throws' } as const
+      const wf = await under.geneva.start(Guarded, { input })
+      await under.runDue()
+      unwanted.add(input.gate)
+      await under.setClock(8_000_000)
+      await under.runDue()
+      await under.setClock(0)
+      expect((await wf.refresh()).state).toBe(asks === 'cancelIf' ? 'canceled' : 'failed')
+      expect(calls.slice(1)).toEqual(['refunded undefined'])
+      expect((await wf.history())[0]).toMatchObject({ step: 'charge', attempt: 1, state: 'rolled_back' })
+    },
+  )
+
+  it('undoes a call whose outcome is unknown though it is not asked about any more', async () => {
+    const input = { gate: gate() }
+    const wf = await under.geneva.start(Transfer, { input })
+    await givenBack(input.gate)
+    unwanted.add(input.gate)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('canceled')
+    expect(calls).toEqual(['called back'])
   })
 })

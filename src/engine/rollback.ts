@@ -21,7 +21,8 @@ export const undoSlot = '#undo'
 export const lateReason = 'it did not stop in time'
 export const lostReason = (worker: string | null) => `worker ${worker} was lost`
 export const givenBackReason = 'its worker was shut down in mid-call'
-const withoutReport: ReadonlySet<string | null> = new Set([lateReason, givenBackReason])
+export const leftBehindReason = 'it was under way when the workflow went back'
+const withoutReport: ReadonlySet<string | null> = new Set([lateReason, givenBackReason, leftBehindReason])
 const isLost = (reason: string | null) => withoutReport.has(reason) || /^worker .* was lost$/.test(reason ?? '')
 
 /** Decided by somebody else than the code of the step: its workflow was stopped, a join had no need of it, or a condition said no. */
@@ -50,7 +51,7 @@ export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = n
       const place = row.state === 'compensating' ? null : (row.place ?? null)
       if (row.state !== 'compensating') draft.moveEnded(row, 'compensating')
       noteRequeued(draft, row)
-      return insertCompensation(draft, plan, { row, ...undone, runOn, place })
+      return insertCompensation(draft, plan, { row, ...undone, runOn, place, inMs: restOfGrace(draft, plan, row) })
     }
     draft.moveEnded(row, 'rolled_back')
   }
@@ -58,6 +59,22 @@ export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = n
   invariant(undo?.isWhole !== false, `Nobody has looked whether all of workflow ${workflow.id} is undone.`)
   endRollback(draft)
   return null
+}
+
+/** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
+const defaultGraceMs = 30_000
+
+export function graceOf({ graph }: Pick<Plan, 'graph'>): number {
+  return graph.data.stopGraceMs ?? defaultGraceMs
+}
+
+/** What was left behind has lost its claim without having been waited for: it is not undone while its call may well go on. */
+function restOfGrace({ facts }: ChangeDraft, plan: Plan, { reason, endedAt }: UndoRow): number {
+  if (reason !== leftBehindReason) return 0
+  const graceMs = graceOf(plan)
+  const { now } = facts
+  if (typeof now !== 'number' || typeof endedAt !== 'number') return graceMs
+  return Math.min(graceMs, Math.max(0, graceMs - (now - endedAt) / 1000))
 }
 
 /** Once none waits out of turn, the steps of the rollback need not look for one any more. */

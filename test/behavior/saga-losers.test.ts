@@ -1,6 +1,6 @@
 /** What a join went on without: where its call may have happened, a later rollback undoes it like a step that failed. */
 import { beforeEach, expect, it } from 'vitest'
-import { type Compensation, type Iteration, Workflow } from '../../src/index.ts'
+import { type Compensation, type Decision, type Iteration, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
@@ -93,8 +93,33 @@ class Still extends Workflow<null, { readonly begins: boolean }> {
   }
 }
 
+/** `second` is under way when the join is decided, and still when somebody says no. */
+class Returned extends Workflow {
+  static {
+    this.named('race that goes back')
+    this.defaults({ stopGrace: 20_000 })
+    this.step('write')
+    this.fork(
+      'pay',
+      {
+        a: b => b.step('first', { wait: '10 min' }),
+        b: b => b.step('second', { queue: 'bank', compensate: 'undoSecond' }),
+      },
+      { join: 'any' },
+    )
+    this.human('accept', { onReject: { backTo: 'write' } })
+  }
+  async write() {}
+  async first() {}
+  async second() {}
+  async undoSecond() {
+    calls.push('undo second')
+  }
+  async accept(_: Decision) {}
+}
+
 forEachDatabase('what a join went on without', database => {
-  const under = useGeneva(database, { workflows: [Race, CarefulRace, Still] })
+  const under = useGeneva(database, { workflows: [Race, CarefulRace, Still, Returned] })
   let count = 0
   const gate = () => `${database.name} ${++count}`
   const endOf = async (wf: Awaited<ReturnType<typeof start>>) =>
@@ -196,5 +221,33 @@ forEachDatabase('what a join went on without', database => {
     await under.setClock(0)
     expect((await wf.refresh()).state).toBe('failed')
     expect(calls).toEqual(undone)
+  })
+
+  it('and was left behind by a way back is undone once it has had the time to stop', async () => {
+    const wf = await under.geneva.start(Returned)
+    const store = await under.geneva.openedStore()
+    const workerId = `busy ${database.name}`
+    const sources = [{ queue: 'bank', handler: 'race that goes back', generation: 1 }]
+    await under.runDue({ queues: ['default'] })
+    await store.registerWorker({
+      id: workerId,
+      host: 'test',
+      pid: 1,
+      leaseMs: 600_000,
+      handlers: ['race that goes back'],
+    })
+    expect(await store.claim({ workerId, sources, limit: 1, workflowId: wf.id })).toHaveLength(1)
+    await under.setClock(660_000)
+    await under.runDue({ queues: ['default'] })
+    await wf.decide('accept', { by: 'ann', decision: 'rejected' })
+    await wf.cancel()
+    await under.runDue()
+    expect(calls).toEqual([])
+    expect((await wf.refresh()).state).toBe('rolling_back')
+    await under.setClock(681_000)
+    await under.runDue()
+    await under.setClock(0)
+    expect(calls).toEqual(['undo second'])
+    expect((await wf.refresh()).state).toBe('canceled')
   })
 })

@@ -109,7 +109,7 @@ async function factsOfAgain(
 const hasActed = '(e.error_class is not null or e.cursor_value is not null or e.completed_iterations > 0)'
 
 const undoColumns = raw(
-  `e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ancestry_hash, e.parents,
+  `e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ended_at, e.ancestry_hash, e.parents,
     case when ${hasActed} then 1 else 0 end as has_acted`,
 )
 
@@ -193,6 +193,7 @@ function undoRow(row: Row): UndoRow {
     outcome: text(row, 'outcome') as UndoRow['outcome'],
     reason: optionalText(row, 'reason'),
     startedAt: optionalInt(row, 'started_at'),
+    endedAt: optionalInt(row, 'ended_at'),
     hasActed: int(row, 'has_acted') === 1,
     ancestry: ancestry(row),
     place: 'place' in row ? optionalInt(row, 'place') : null,

@@ -15,8 +15,8 @@ import { noItems } from './items-done.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
 import { currentName, type Plan, type RunOn } from './plan.ts'
-import { givenBackReason, rollbackOf } from './rollback.ts'
-import { arrive, passReadyJoins, repeat } from './schedule.ts'
+import { givenBackReason, isUndoneWhenCutOff, rollbackOf } from './rollback.ts'
+import { arrive, passReadyJoins, recover, repeat } from './schedule.ts'
 import type { StepReport } from './step-report.ts'
 import { endUnknown, isInCall } from './unknown-outcome.ts'
 import { type WaitingAction, waitingReason } from './waiting-policy.ts'
@@ -145,12 +145,15 @@ class Applying {
     return []
   }
 
-  /** What is called once cannot be given back in mid-call. */
+  /** What is called once cannot be given back in mid-call. What may have to be undone leaves its attempt behind, to be undone by. */
   #released(row: ActiveExecution, { called }: Extract<StepReport, { kind: 'released' }>): readonly NewExecution[] {
+    const draft = this.#draft
     if (called !== false && isInCall(row)) {
-      return endUnknown(this.#draft, this.#plan, row, { reason: givenBackReason })
+      return endUnknown(draft, this.#plan, row, { reason: givenBackReason })
     }
-    this.#draft.move(row, this.#draft.isHeld ? 'paused' : 'scheduled')
+    if (called && isUndoneWhenCutOff(this.#plan, row.node)) {
+      recover(draft, this.#plan, row, { reason: givenBackReason, crashes: row.crashes })
+    } else draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
     return []
   }
 
@@ -249,7 +252,12 @@ function endBeaten(draft: ChangeDraft, row: ActiveExecution, report: StepReport)
   draft.end(row, completed ? 'completed' : 'canceled', 'superseded', {
     output: completed ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
+    reason: whyGivenBack(report),
   })
+}
+
+function whyGivenBack(report: StepReport): string | null {
+  return report.kind === 'released' && report.called ? givenBackReason : null
 }
 
 /** Same row, same attempt. In a paused workflow it is held, to be suspended again when that goes on. */
@@ -273,7 +281,7 @@ function endStopped(draft: ChangeDraft, row: ActiveExecution, report: StepReport
   const details = {
     output: 'output' in report ? report.output : null,
     error: report.kind === 'threw' ? report.error : null,
-    reason: report.kind === 'released' && report.called ? givenBackReason : null,
+    reason: whyGivenBack(report),
   }
   draft.end(row, ...endWhileEnding(draft, report), details)
   // Declared finished while somebody keeps it paused: it ends when that is over.

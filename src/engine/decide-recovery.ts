@@ -11,7 +11,7 @@ import { deadLetter } from './give-up.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
 import { currentName, type Plan } from './plan.ts'
 import { lateReason, lostReason } from './rollback.ts'
-import { passReadyJoins, repeat } from './schedule.ts'
+import { passReadyJoins, recover } from './schedule.ts'
 import { endUnknown, isCalledOnce, isInCall } from './unknown-outcome.ts'
 import { endIfNothingRuns, pauseIfStuck, stopTimerSlot } from './wind-down.ts'
 
@@ -55,9 +55,7 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
     draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { reason, crashes })
     return
   }
-  draft.end(row, 'failed', 'recovered', { reason })
-  // It keeps its place in line: what was under way does not wait behind what came later.
-  repeat(draft, plan, row, { due: { at: row.dueAt }, failures: row.failures, crashes, keepsInput: true })
+  recover(draft, plan, row, { reason, crashes })
 }
 
 /** The time to stop is over: what still runs loses its claim, and the end that was asked for is there. */

@@ -20,6 +20,7 @@ import { actOnLostJoins } from './lost-joins.ts'
 import { latestUnder, parentsOf } from './parents.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
 import { arrive, passReadyJoins, repeat } from './schedule.ts'
+import { askingFirst } from './unknown-outcome.ts'
 import { blockerAmong } from './waiting-policy.ts'
 import { abortWorkflow, finishWorkflow, holdRows, pauseIfStuck, stopChild } from './wind-down.ts'
 
@@ -73,9 +74,10 @@ export function decideResume(draft: ChangeDraft, request: Request, plan: Plan): 
   pauseIfStuck(draft)
 }
 
-/** With fresh counters, and at once if it has a place. */
+/** With fresh counters, and at once if it has a place. A call that may have happened is asked about first. */
 function tryAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding, places: FreePlaces): void {
-  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...places.take(failed.node) })
+  const asking = failed.outcome === 'unknown' ? askingFirst(plan, failed) : null
+  repeat(draft, plan, failed, { due: { inMs: 0 }, failures: 0, crashes: 0, ...asking, ...places.take(failed.node) })
 }
 
 /** At once when nothing runs. A running step is told to stop, and the workflow ends when it has. */

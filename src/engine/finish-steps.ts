@@ -340,10 +340,11 @@ function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string):
   return { kind: 'recorded', next: next ?? null, also }
 }
 
-/** Whoever takes over such a row ends it, and another stands in its place. */
+/** It is due at another time. Whoever takes over such a row ends it, or counts the crash; giving it back leaves its time. */
 function hasMoved(row: ActiveExecution | undefined, { claimed, report }: FinishRequest): boolean {
   if (report.kind !== 'postpone' && report.kind !== 'suspend') return false
-  return row !== undefined && row.fence > claimed.execution.fence
+  const { fence, dueAt, crashes } = claimed.execution
+  return row !== undefined && row.fence > fence && row.dueAt !== dueAt && row.crashes <= crashes
 }
 
 function claimedNext(

@@ -234,5 +234,7 @@ function isSatisfying(report: StepReport): boolean {
 }
 
 function mayRepeat(report: StepReport): boolean {
-  return report.kind === 'reattempt' || report.kind === 'threw'
+  return (
+    report.kind === 'reattempt' || report.kind === 'threw' || (report.kind === 'released' && report.called === true)
+  )
 }

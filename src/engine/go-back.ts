@@ -7,7 +7,7 @@ import { nextRounds } from '../store/rounds.ts'
 import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { heal } from './heal.ts'
 import { currentName, nameBeside, ownerOf, type Plan } from './plan.ts'
-import { lateReason } from './rollback.ts'
+import { leftBehindReason } from './rollback.ts'
 import { stopChild } from './wind-down.ts'
 
 export interface Return {
@@ -34,10 +34,10 @@ export function goBack(draft: ChangeDraft, plan: Plan, { from, to, request }: Re
   heal(draft, plan)
 }
 
-/** What a join went on without may still run, and would count as begun in the new round. Its call may have happened. */
+/** What a join went on without may still run, and would count as begun in the new round. Its call may have happened, and may go on. */
 function leaveBehind(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   if (row.state === 'in_progress') {
-    draft.end(row, 'skipped', 'stopped', { reason: lateReason })
+    draft.end(row, 'skipped', 'stopped', { reason: leftBehindReason })
     return
   }
   stopChild(draft, row, { by: null, reason: null }, plan)

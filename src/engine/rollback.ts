@@ -22,12 +22,18 @@ export const undoSlot = '#undo'
 export const lateReason = 'it did not stop in time'
 export const lostReason = (worker: string | null) => `worker ${worker} was lost`
 export const givenBackReason = 'its worker was shut down in mid-call'
-const withoutReport: ReadonlySet<string | null> = new Set([lateReason, givenBackReason])
+export const leftBehindReason = 'it was under way when the workflow went back'
+const withoutReport: ReadonlySet<string | null> = new Set([lateReason, givenBackReason, leftBehindReason])
 const isLost = (reason: string | null) => withoutReport.has(reason) || /^worker .* was lost$/.test(reason ?? '')
 
-/** It was stopped with its workflow before anything can have happened. */
-function isUntouched({ outcome, reason, hasActed }: UndoRow): boolean {
-  return outcome === 'stopped' && !hasActed && !isLost(reason)
+/** Decided by somebody else than the code of the step: its workflow was stopped, a join had no need of it, or a condition said no. */
+const cutOff: ReadonlySet<string> = new Set(['stopped', 'superseded', 'canceled_by_condition', 'skipped_by_condition'])
+
+/** It came to its end before anything can have happened. */
+function isUntouched({ state, outcome, reason, hasActed, startedAt }: UndoRow): boolean {
+  if (!cutOff.has(outcome)) return startedAt === null
+  // A rollback has moved on what stands in any other state, so that something of it had happened.
+  return (state === 'skipped' || state === 'canceled') && !hasActed && !isLost(reason)
 }
 
 /** Compensations that will not be tried again by themselves. */
@@ -46,7 +52,7 @@ export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = n
       const place = row.state === 'compensating' ? null : (row.place ?? null)
       if (row.state !== 'compensating') draft.moveEnded(row, 'compensating')
       noteRequeued(draft, row)
-      return insertCompensation(draft, plan, { row, ...undone, runOn, place })
+      return insertCompensation(draft, plan, { row, ...undone, runOn, place, inMs: restOfGrace(draft, plan, row) })
     }
     draft.moveEnded(row, 'rolled_back')
   }
@@ -54,6 +60,22 @@ export function undoNext(draft: ChangeDraft, plan: Plan, runOn: RunOn | null = n
   invariant(undo?.isWhole !== false, `Nobody has looked whether all of workflow ${workflow.id} is undone.`)
   endRollback(draft)
   return null
+}
+
+/** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
+const defaultGraceMs = 30_000
+
+export function graceOf({ graph }: Pick<Plan, 'graph'>): number {
+  return graph.data.stopGraceMs ?? defaultGraceMs
+}
+
+/** What was left behind has lost its claim without having been waited for: it is not undone while its call may well go on. */
+function restOfGrace({ facts }: ChangeDraft, plan: Plan, { reason, endedAt }: UndoRow): number {
+  if (reason !== leftBehindReason) return 0
+  const graceMs = graceOf(plan)
+  const { now } = facts
+  if (typeof now !== 'number' || typeof endedAt !== 'number') return graceMs
+  return Math.min(graceMs, Math.max(0, graceMs - (now - endedAt) / 1000))
 }
 
 /** Once none waits out of turn, the steps of the rollback need not look for one any more. */
@@ -100,7 +122,7 @@ export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWor
   const latest = new Map<string, number>()
   const roundOf = roundTeller(workflow.rounds, node => currentName(plan, node))
   // An attempt that has done nothing says nothing about what those before it have done, unless it was taken as done.
-  const isDone = (row: UndoRow) => (row.startedAt !== null && !isUntouched(row)) || takenAsDone.has(row.outcome)
+  const isDone = (row: UndoRow) => !isUntouched(row) || takenAsDone.has(row.outcome)
   const done = [...rows, ...facts.others].filter(isDone)
   for (const row of done) latest.set(roundOf(row), Math.max(row.attempt, latest.get(roundOf(row)) ?? 0))
   const tried = new Set(facts.tried.flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
@@ -113,12 +135,16 @@ function isSavePoint(plan: UndoPlan, row: UndoRow): boolean {
   return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
 }
 
-/** What has completed; of each round what has failed last, and what was cut off while the workflow was being stopped. */
+/** What has completed; of each round what has failed last, or was cut off when something of it may have happened. */
 function isUndone(row: UndoRow, isLast: boolean): boolean {
-  const { state, outcome, startedAt } = row
+  const { state, outcome } = row
   if (state === 'completed') return true
-  if (startedAt === null || !isLast) return false
-  return state === 'failed' || (state === 'skipped' && outcome === 'stopped' && !isUntouched(row))
+  if (!isLast || isUntouched(row)) return false
+  return (
+    state === 'failed' ||
+    (state === 'skipped' && outcome === 'stopped') ||
+    (state === 'canceled' && cutOff.has(outcome))
+  )
 }
 
 interface Undone {
@@ -132,7 +158,7 @@ export function nodeToUndo(plan: UndoPlan, row: UndoRow): Undone | null {
   const compensation = node?.compensation
   if (node === null || compensation === undefined) return null
   if (row.outcome === 'reattempted') return null
-  const hasFailed = row.state === 'failed' || row.state === 'skipped'
+  const hasFailed = row.state === 'failed' || row.state === 'skipped' || row.state === 'canceled'
   return hasFailed && !compensation.afterFailure ? null : { node, compensation }
 }
 
@@ -151,6 +177,12 @@ export function formerNode({ graph, former }: Pick<Plan, 'graph' | 'former'>, na
     if (node !== null && node.kind !== 'each') return { ...node, queue, priority }
   }
   return null
+}
+
+/** Whether something is called to undo the node also where nobody knows how much of it has happened. */
+export function isUndoneWhenCutOff(plan: UndoPlan, node: string): boolean {
+  const known = plan.graph.find(currentName(plan, node)) ?? formerNode(plan, node)
+  return known?.compensation?.afterFailure === true && known.kind !== 'each'
 }
 
 export interface NextCompensation extends Undone {

@@ -5,7 +5,7 @@
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import { type JoinStretch, selectiveJoins } from '../definition/join-stretch.ts'
 import type { Due, LatestEnding, NewExecution } from '../store/change.ts'
-import { noProgress, type Progress } from '../store/records.ts'
+import { type ActiveExecution, noProgress, type Progress } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { hasFailedIn, isSelective, SelectiveJoins, stretchTo, supersede } from './joins.ts'
@@ -179,6 +179,18 @@ export function repeat(draft: ChangeDraft, plan: Plan, before: Predecessor, agai
     runOn: again.runOn ?? null,
     ...(again.state === undefined ? {} : { state: again.state }),
   })
+}
+
+/** Nobody reports any more on what was under way: the attempt is over, and the next one goes on in its place in line. */
+export function recover(
+  draft: ChangeDraft,
+  plan: Plan,
+  row: ActiveExecution,
+  { reason, crashes }: { readonly reason: string; readonly crashes: number },
+): void {
+  draft.end(row, 'failed', 'recovered', { reason })
+  const { dueAt, failures, input } = row
+  repeat(draft, plan, row, { due: { at: dueAt }, failures, crashes, ...(input === null ? {} : { input }) })
 }
 
 /**

@@ -35,6 +35,7 @@ export const undoTransitions: Partial<Table<EndedState, EndedState>> = {
   completed: ['compensating', 'rolled_back'],
   failed: ['compensating', 'rolled_back'],
   skipped: ['compensating', 'rolled_back'],
+  canceled: ['compensating', 'rolled_back'],
   compensating: ['rolled_back', 'failed'],
 }
 

@@ -27,6 +27,15 @@ export function isInCall({ startMark }: Pick<ActiveExecution, 'startMark'>): boo
   return startMark === true
 }
 
+/** The next attempt after a call whose outcome is unknown asks its own code first whether that happened; `null`: nobody can be asked. */
+export function askingFirst(
+  plan: Plan,
+  row: Pick<ActiveExecution, 'node' | 'input'>,
+): { readonly input: string } | null {
+  const node = plan.graph.find(currentName(plan, row.node))
+  return node?.once?.reconciles ? { input: markReconcile(row.input) } : null
+}
+
 export interface Unknown {
   readonly error?: ErrorRecord
   readonly reason?: string
@@ -34,7 +43,7 @@ export interface Unknown {
   readonly crashes?: number
 }
 
-/** The call may have happened. At the limit it is not asked any more whether it has, lest it is called once more. */
+/** The call may have happened. At the limit it is not asked by itself any more whether it has, lest it is called once more. */
 export function endUnknown(
   draft: ChangeDraft,
   plan: Plan,
@@ -42,12 +51,10 @@ export function endUnknown(
   { crashes = 0, ...why }: Unknown,
 ): NewExecution[] {
   draft.end(row, 'failed', 'unknown', why)
-  const node = plan.graph.find(currentName(plan, row.node))
-  if (node?.once?.reconciles && crashes < crashLimit) {
+  const asking = askingFirst(plan, row)
+  if (asking !== null && crashes < crashLimit) {
     const { failures } = row
-    // Its own code is asked first whether the lost call happened.
-    const input = markReconcile(row.input)
-    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes, input })]
+    return [repeat(draft, plan, row, { due: { inMs: 0 }, failures, crashes, ...asking })]
   }
   draft.setWorkflow({ blockedBy: draft.workflow.blockedBy ?? row.node })
   leavePlace(draft, plan, row.node)

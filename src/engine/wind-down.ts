@@ -7,17 +7,11 @@ import type { ChangeDraft, LiveRow, Request } from './change-draft.ts'
 import { insertTimer } from './insert-timer.ts'
 import { openAgain } from './open-again.ts'
 import { cascadeSlotPrefix, deadlineSlot, type Plan } from './plan.ts'
-import { rollbackOf, rowsToUndo, undoNext } from './rollback.ts'
+import { graceOf, rollbackOf, rowsToUndo, undoNext } from './rollback.ts'
 import { type ChildKey, childIn } from './stored-input.ts'
 
-/** How long a workflow that is being ended waits for a running step to stop, where its class says nothing. */
-const defaultGraceMs = 30_000
 /** No node can have this name. */
 export const stopTimerSlot = '#stop'
-
-function graceOf({ graph }: Plan): number {
-  return graph.data.stopGraceMs ?? defaultGraceMs
-}
 
 /** Nothing new starts; what runs records its result. */
 export function holdRows(draft: ChangeDraft): void {

@@ -273,6 +273,8 @@ export type UndoRow = Pick<
   'id' | 'node' | 'attempt' | 'ordinal' | 'state' | 'outcome' | 'reason' | 'ancestry'
 > & {
   readonly startedAt: number | null
+  /** Missing where this change ends it. */
+  readonly endedAt?: number | null
   /** It has thrown, or it is a resumable step that has done some of its items: something of it may have happened. */
   readonly hasActed: boolean
   readonly nodeName?: string | null

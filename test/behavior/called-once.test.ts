@@ -5,6 +5,7 @@ import { Registry } from '../../src/definition/registry.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { takeOver } from '../../src/engine/take-over.ts'
 import { type AnyWorkflow, type ConcreteClass, defineJob, type Geneva, Workflow } from '../../src/index.ts'
+import type { ActiveExecution } from '../../src/store/records.ts'
 import { type DatabaseName, forEachDatabaseSideBySide } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { gate, waitFor } from '../support/wait-for.ts'
@@ -333,6 +334,31 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     await worker.stop()
     expect(calls).toEqual(['charge', 'receipt'])
     expect((await wf.history())[0]).toMatchObject({ attempt: 1, outcome: 'success' })
+  })
+
+  it('and has crashed to the limit is asked about before it is called once more, when a person lets it go on', async () => {
+    scene.hangs = false
+    scene.answer = { happened: true, output: 9 }
+    const wf = await under.geneva.start(Reconciled, { input })
+    const store = await under.geneva.openedStore()
+    const sources = [{ queue: 'default', handler: 'reconciled', generation: 1 }]
+    // Whoever takes it over serves another queue, so that the next claim is for another worker to be lost with.
+    const other = await under.geneva.startWorker({ poll: 20, lease: 500, queues: ['elsewhere'] })
+    for (const mark of ['turn', 'turn', true] as const) {
+      const workerId = `lost ${database.name} ${Math.random()}`
+      await store.registerWorker({ id: workerId, host: 'test', pid: 1, leaseMs: 1, handlers: ['reconciled'] })
+      const [claimed] = await store.claim({ workerId, sources, limit: 1, workflowId: wf.id })
+      await store.markStarted(claimed?.execution as ActiveExecution, mark)
+      await waitFor(async () => (await wf.currentExecutions()).every(({ state }) => state !== 'in_progress'))
+    }
+    await other.stop()
+    expect((await wf.refresh()).state).toBe('paused')
+    expect((await wf.history()).map(({ outcome }) => outcome)).toEqual(['unknown'])
+    await wf.resume()
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['findCharge', 'receipt'])
+    expect(await wf.output('charge')).toBe(9)
   })
 
   it.each([

@@ -68,7 +68,7 @@ class Once extends Workflow<null, Cut> {
   }
 }
 
-class Mailing extends Workflow<null, Cut & { readonly waits?: boolean }> {
+class Mailing extends Workflow<null, Cut & { readonly waits?: boolean; readonly again?: boolean }> {
   static {
     this.resumableStep('mail', { compensate: 'apologize' })
   }
@@ -76,7 +76,9 @@ class Mailing extends Workflow<null, Cut & { readonly waits?: boolean }> {
     for await (const n of iteration.over([1, 2, 3])) {
       calls.push(`mailed ${n}`)
       if (n === 2 && this.input.waits) await iteration.suspend({ wait: '1 day' })
+      if (n === 2 && this.input.again) this.reattempt({ wait: '1 day' })
       if (n === 2) await gates.stop(this.input.gate, this.signal)
+      if (n === 2 && this.input.how === 'throws') throw new Error('the line is dead')
     }
   }
   async apologize({ output }: Compensation<Mailing['mail']>) {
@@ -84,8 +86,64 @@ class Mailing extends Workflow<null, Cut & { readonly waits?: boolean }> {
   }
 }
 
+/** By its gate, what is not to go on any more. */
+const unwanted = new Set<string>()
+
+class Guarded extends Workflow<null, Cut & { readonly asks: 'cancelIf' | 'if' }> {
+  static {
+    this.cancelIf(wf => wf.input.asks === 'cancelIf' && unwanted.has(wf.input.gate))
+    const retry = { attempts: 3, backoff: 'fixed', delay: '1 hour' } as const
+    this.step('charge', { if: wf => !unwanted.has(wf.input.gate), retry, compensate: 'refund' })
+    this.step('ship', { onException: 'rollback' })
+  }
+  async charge() {
+    calls.push(`charged with ${this.execution.idempotencyKey}`)
+    if (this.input.how === 'throws') throw new Error('no answer')
+    await gates.stop(this.input.gate, this.signal)
+  }
+  async refund({ output }: Compensation<Guarded['charge']>) {
+    calls.push(`refunded ${output}`)
+  }
+  async ship() {
+    throw new Error('no courier')
+  }
+}
+
+class Transfer extends Workflow<null, Cut> {
+  static {
+    this.cancelIf(wf => unwanted.has(wf.input.gate))
+    this.step('send', { idempotent: false, reconcile: 'findTransfer', compensate: 'callBack' })
+  }
+  async send() {
+    await gates.stop(this.input.gate, this.signal)
+  }
+  async findTransfer() {
+    calls.push('asked')
+    return { happened: true }
+  }
+  async callBack() {
+    calls.push('called back')
+  }
+}
+
+class Beside extends Workflow<null, Cut> {
+  static {
+    this.task('charge', { queue: 'bank', compensate: 'refund' })
+    this.task('ship', { onException: 'rollback', wait: '1 hour' })
+  }
+  async charge() {
+    await gates.stop(this.input.gate, this.signal)
+  }
+  async refund() {
+    calls.push('refunded')
+  }
+  async ship() {
+    throw new Error('no courier')
+  }
+}
+
 forEachDatabase('a saga that is canceled', database => {
-  const under = useGeneva(database, { workflows: [Charge, Careful, Once, Mailing] })
+  const under = useGeneva(database, { workflows: [Charge, Careful, Once, Mailing, Guarded, Transfer, Beside] })
   let count = 0
   const gate = () => `${database.name} ${++count}`
   const worker = () => under.another().startWorker({ ...quickly, heartbeat: 20 })
@@ -205,5 +263,136 @@ forEachDatabase('a saga that is canceled', database => {
     await canceled(wf)
     expect(calls).toEqual(['mailed 1', 'mailed 2', 'apologized undefined'])
     expect((await untouched.refresh()).state).toBe('canceled')
+  })
+
+  /** The step is in mid-call when its worker has to shut down, and nobody has canceled anything yet. */
+  async function givenBack(at: string): Promise<void> {
+    const first = await worker()
+    await gates.arrived(at)
+    await first.stop()
+    gates.open(at)
+  }
+
+  it.each([false, true])(
+    'undoes a step that had been given back in mid-call before the cancel (paused meanwhile: %s)',
+    async isPaused => {
+      const input = { gate: gate() }
+      const wf = await under.geneva.start(Charge, { input })
+      const first = await worker()
+      await gates.arrived(input.gate)
+      if (isPaused) await wf.pause()
+      await first.stop()
+      expect(await wf.currentExecutions()).toMatchObject([
+        { step: 'charge', attempt: 2, state: isPaused ? 'paused' : 'scheduled' },
+      ])
+      expect(await wf.previewRollback()).toMatchObject([{ step: 'charge', attempt: 1 }, { step: 'reserve' }])
+      await wf.cancel()
+      await canceled(wf)
+      gates.open(input.gate)
+      expect(calls).toEqual(['refunded undefined: cancel', 'released shelf 7'])
+    },
+  )
+
+  it.each(['cancelIf', 'if'] as const)(
+    'undoes a step that was given back in mid-call and is not wanted any more when it is claimed again (%s)',
+    async asks => {
+      const input = { gate: gate(), asks }
+      const wf = await under.geneva.start(Guarded, { input })
+      await givenBack(input.gate)
+      unwanted.add(input.gate)
+      await under.runDue()
+      expect((await wf.refresh()).state).toBe(asks === 'cancelIf' ? 'canceled' : 'failed')
+      expect(calls.slice(1)).toEqual(['refunded undefined'])
+      expect((await under.geneva.doctor({ workflow: wf.id })).findings).toEqual([])
+    },
+  )
+
+  it('undoes a step that was given back in mid-call when another fails before it is claimed again', async () => {
+    const input = { gate: gate() }
+    const wf = await under.geneva.start(Beside, { input })
+    await givenBack(input.gate)
+    await under.setClock(3_700_000)
+    await under.runDue({ queues: ['default'] })
+    expect((await wf.refresh()).state).toBe('rolling_back')
+    await under.runDue()
+    await under.setClock(0)
+    expect((await wf.refresh()).state).toBe('failed')
+    expect(calls).toEqual(['refunded'])
+  })
+
+  it('calls what was given back in mid-call again with the same key, and undoes it once', async () => {
+    const input = { gate: gate(), asks: 'if' } as const
+    const wf = await under.geneva.start(Guarded, { input })
+    await givenBack(input.gate)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('failed')
+    expect(calls).toEqual([calls[0], calls[0], 'refunded undefined'])
+    expect(await wf.history()).toMatchObject([
+      { step: 'charge', attempt: 1, outcome: 'recovered' },
+      { step: 'charge', attempt: 2, outcome: 'success' },
+      { step: 'ship' },
+    ])
+  })
+
+  it('gives back what nothing would undo as it is, in the same attempt', async () => {
+    const input = { gate: gate() }
+    const wf = await under.geneva.start(Careful, { input })
+    await givenBack(input.gate)
+    expect(await wf.currentExecutions()).toMatchObject([{ step: 'charge', attempt: 1, state: 'scheduled' }])
+    await wf.cancel()
+    await canceled(wf)
+    expect(calls).toEqual([])
+  })
+
+  it('undoes a resumable step that threw half-way because its worker shuts down', async () => {
+    const input = { gate: gate(), how: 'throws' } as const
+    const first = await worker()
+    const wf = await under.geneva.start(Mailing, { input })
+    const signal = await gates.arrived(input.gate)
+    const stopping = first.stop()
+    await waitFor(() => signal.aborted)
+    gates.open(input.gate)
+    await stopping
+    expect((await wf.currentExecutions()).map(({ state }) => state)).toEqual(['scheduled'])
+    await wf.cancel()
+    await canceled(wf)
+    expect(calls).toEqual(['mailed 1', 'mailed 2', 'apologized undefined'])
+  })
+
+  it('undoes a resumable step that has done some of its items and asked for another attempt', async () => {
+    const wf = await under.geneva.start(Mailing, { input: { gate: '', again: true } })
+    await under.runDue()
+    expect(await wf.currentExecutions()).toMatchObject([{ step: 'mail', attempt: 2, state: 'scheduled' }])
+    const preview = (await wf.previewRollback()).filter(({ compensation }) => compensation !== null)
+    expect(preview).toMatchObject([{ step: 'mail', attempt: 2 }])
+    await wf.cancel()
+    await canceled(wf)
+    expect(calls).toEqual(['mailed 1', 'mailed 2', 'apologized undefined'])
+  })
+
+  it.each(['cancelIf', 'if'] as const)(
+    'undoes a call that failed though the next attempt ended before its own (%s)',
+    async asks => {
+      const input = { gate: gate(), asks, how: 'throws' } as const
+      const wf = await under.geneva.start(Guarded, { input })
+      await under.runDue()
+      unwanted.add(input.gate)
+      await under.setClock(8_000_000)
+      await under.runDue()
+      await under.setClock(0)
+      expect((await wf.refresh()).state).toBe(asks === 'cancelIf' ? 'canceled' : 'failed')
+      expect(calls.slice(1)).toEqual(['refunded undefined'])
+      expect((await wf.history())[0]).toMatchObject({ step: 'charge', attempt: 1, state: 'rolled_back' })
+    },
+  )
+
+  it('undoes a call whose outcome is unknown though it is not asked about any more', async () => {
+    const input = { gate: gate() }
+    const wf = await under.geneva.start(Transfer, { input })
+    await givenBack(input.gate)
+    unwanted.add(input.gate)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('canceled')
+    expect(calls).toEqual(['called back'])
   })
 })

@@ -12,8 +12,15 @@ export interface EndedRow {
   readonly attempt: number
   readonly state: string
   readonly outcome: string
+  /** It threw, or nobody has reported on it. */
+  readonly mayHaveHappened: boolean
   /** The attempt that it undoes. */
   readonly undoes: string | null
+}
+
+/** Nobody has said how far its call had come. */
+export function isWithoutReport(reason: string | null): boolean {
+  return / was lost$|in mid-call$|stop in time$/.test(reason ?? '')
 }
 
 export interface SagaEvent {
@@ -37,6 +44,8 @@ interface Done {
   /** How it had ended before anything was undone. */
   readonly first: string
   readonly undos: readonly EndedRow[]
+  /** There is no later attempt at its node. */
+  readonly isLast: boolean
 }
 
 const endings: readonly string[] = ['step.completed', 'step.failed', 'step.skipped', 'step.canceled']
@@ -102,17 +111,23 @@ function inOrder({ graph, rows, events }: EndedSaga): Done[] {
     if (row === undefined) continue
     byId.delete(row.id)
     const undos = rows.filter(({ undoes }) => undoes === row.id)
-    done.push({ row, node: graph.find(row.node), first: type.slice('step.'.length), undos })
+    const isLast = !rows.some(({ node, kind, attempt }) => {
+      return kind === 'forward' && node === row.node && attempt > row.attempt
+    })
+    done.push({ row, node: graph.find(row.node), first: type.slice('step.'.length), undos, isLast })
   }
   return done
 }
 
-function auditOne({ row, node, first, undos }: Done): string[] {
+function auditOne({ row, node, first, undos, isLast }: Done): string[] {
   const name = nameOf(row)
   const times = undos.filter(({ outcome }) => outcome === 'compensated').length
   const givenUp = undos.some(({ outcome }) => outcome === 'compensation_failed' || outcome === 'unknown')
   if (times > 1) return [`${name} was undone ${times} times.`]
-  if (first === 'canceled') return undos.length === 0 ? [] : [`${name} had not happened, and was undone.`]
+  if (first === 'canceled' && !row.mayHaveHappened)
+    return undos.length === 0 ? [] : [`${name} had not happened, and was undone.`]
+  if (first === 'canceled' && isLast && node?.compensation?.afterFailure)
+    return times === 1 || givenUp ? [] : [`${name} may have happened, and is left ${row.state}.`]
   if (first !== 'completed')
     return row.state === 'rolled_back' && undos.length > 0 && times !== 1
       ? [`${name} is rolled back, but was not undone.`]

@@ -1,7 +1,7 @@
 /** The rows of one saga, read straight from the tables beside all code of the engine, and what must always be true of them. */
 import type { Graph } from '../../src/definition/graph.ts'
 import type { PlainAccess, PlainRow } from '../programs/harness/plain-access.ts'
-import { auditSaga, type EndedRow, type SagaEvent } from './saga-audit.ts'
+import { auditSaga, type EndedRow, isWithoutReport, type SagaEvent } from './saga-audit.ts'
 
 export interface StandingRow {
   readonly id: string
@@ -75,7 +75,7 @@ export async function auditEnded(access: PlainAccess, graph: Graph, id: string):
   const of = (table: string, columns: string, key = 'workflow_id') =>
     access.query(`select ${columns} from ${access.table(`geneva_drive_${table}`)} where ${key} = ? order by 1`, [id])
   const [workflow] = await of('workflows', 'id, state, rollback', 'id')
-  const history = await of('step_executions', 'id, node, kind, attempt, state, outcome, input')
+  const history = await of('step_executions', 'id, node, kind, attempt, state, outcome, reason, error_class, input')
   const events = await of('events', 'id, type, node, execution_id')
   const decisions = await of('decisions', 'id, execution_id, decision')
   const left = await of('fan_ins', 'node')
@@ -121,6 +121,7 @@ function endedRow(row: PlainRow): EndedRow {
     attempt: Number(row.attempt),
     state: String(row.state),
     outcome: String(row.outcome),
+    mayHaveHappened: row.error_class !== null || isWithoutReport(textOf(row.reason)),
     undoes: kind === 'compensate' ? String((input as { value?: { undoes?: unknown } } | null)?.value?.undoes) : null,
   }
 }

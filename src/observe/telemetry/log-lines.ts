@@ -88,7 +88,9 @@ function lineOf({ event }: CommittedEvent): readonly [Level, string] | null {
     case 'letter.discarded':
       return ['debug', wordsOf(event.type)]
     case 'step.failed':
-      return event.outcome === 'recovered' ? ['warn', 'step taken over: its worker was lost'] : ['debug', 'step failed']
+      return event.outcome === 'recovered'
+        ? ['warn', 'step taken over: its worker was lost, or shut down in mid-call']
+        : ['debug', 'step failed']
     case 'workflow.paused':
       return ['info', wordsOf(event.type)]
     case 'workflow.healed':

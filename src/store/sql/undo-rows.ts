@@ -106,9 +106,16 @@ async function factsOfAgain(
   return { rows, others: [], tried: triedIn(attempts), isWhole: false }
 }
 
+const hasActed = '(e.error_class is not null or e.cursor_value is not null or e.completed_iterations > 0)'
+
 const undoColumns = raw(
-  `e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ancestry_hash, e.parents,
-    case when e.error_class is not null or e.cursor_value is not null or e.completed_iterations > 0 then 1 else 0 end as has_acted`,
+  `e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ended_at, e.ancestry_hash, e.parents,
+    case when ${hasActed} then 1 else 0 end as has_acted`,
+)
+
+/** What may have to be undone, by far not all of which has to be. */
+const mayBeUndone = raw(
+  `(e.state = 'completed' or (e.state in ('failed', 'skipped', 'canceled') and (e.started_at is not null or ${hasActed})))`,
 )
 
 function selectEnded(context: SqlContext, ids: readonly string[]): Sql {
@@ -116,7 +123,7 @@ function selectEnded(context: SqlContext, ids: readonly string[]): Sql {
     where ${context.among(raw('e.workflow_id'), ids)} and e.kind in ('forward', 'compensate')`
 }
 
-const endTypes = raw(`'step.completed', 'step.failed', 'step.skipped'`)
+const endTypes = raw(`'step.completed', 'step.failed', 'step.skipped', 'step.canceled'`)
 
 function selectEnds(context: SqlContext, ids: readonly string[]): Sql {
   return sql`select v.id, v.execution_id from ${context.tables.events} v
@@ -156,7 +163,7 @@ function selectStretch(
     (select v.id, v.type, v.execution_id from ${events} v
       where v.workflow_id = ${context.id(workflowId)} and v.id < ${from} order by v.id desc limit ${count}) s
     left join ${history} e on ${context.dialect.sameKey('e.id', 's.execution_id')} and s.type in (${endTypes})
-      and (e.state = 'completed' or (e.state in ('failed', 'skipped') and e.started_at is not null))`
+      and ${mayBeUndone}`
 }
 
 /** All attempts at the nodes, and all that were made to undo them. */
@@ -186,6 +193,7 @@ function undoRow(row: Row): UndoRow {
     outcome: text(row, 'outcome') as UndoRow['outcome'],
     reason: optionalText(row, 'reason'),
     startedAt: optionalInt(row, 'started_at'),
+    endedAt: optionalInt(row, 'ended_at'),
     hasActed: int(row, 'has_acted') === 1,
     ancestry: ancestry(row),
     place: 'place' in row ? optionalInt(row, 'place') : null,

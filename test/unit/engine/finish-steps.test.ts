@@ -121,4 +121,32 @@ describe('reports that are taken as known', () => {
       if (ends === 1) expect(told).toMatchObject([{ output: '"last"', workflow: { state: 'finished', endedAt: 9 } }])
     }
   })
+
+  it.each([
+    ['was recorded where the row stands as it left it', { dueAt: 9_000 }, 'recorded'],
+    [
+      'was recorded where somebody has claimed the row since',
+      { dueAt: 9_000, state: 'in_progress', fence: 7 },
+      'recorded',
+    ],
+    ['is refused where the row was taken over before its call', { crashes: 1 }, 'refused'],
+    ['is refused where the row was taken over, and put off by another', { crashes: 1, dueAt: 9_000 }, 'refused'],
+    ['is refused where the row was given back', {}, 'refused'],
+  ] as const)('a report of the same row in another state %s', async (_, moved, kind) => {
+    const mine = row({ node: 'a', fence: 5, crashes: 0, dueAt: 1_000 })
+    const now = { ...mine, state: 'scheduled' as const, owner: null, fence: 6, ...moved }
+    const { engine } = engineWith({
+      changeAssumed: async () => null,
+      change: async (_: unknown, decide: (facts: unknown, revision: number) => unknown) => [
+        decide({ ...facts({ active: [now] }), workflow }, 0),
+      ],
+    })
+    for (const report of [
+      { kind: 'postpone', waitMs: 5, reason: null },
+      { kind: 'suspend', waitMs: 5, reason: null },
+    ] as const) {
+      const [result] = await finishSteps(engine, 'worker', [{ ...reportOn(mine), report }])
+      expect(result?.kind).toBe(kind)
+    }
+  })
 })

@@ -5,7 +5,7 @@ import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
 import { cameIn } from '../../../src/engine/stored-input.ts'
 import type { Ending } from '../../../src/store/change.ts'
 import type { ActiveExecution } from '../../../src/store/records.ts'
-import { auditSaga, type EndedSaga } from '../../simulation/saga-audit.ts'
+import { auditSaga, type EndedSaga, isWithoutReport } from '../../simulation/saga-audit.ts'
 import type { PlayedWorkflow } from './played-workflow.ts'
 
 class Broken extends Error {
@@ -108,7 +108,7 @@ function auditFinished(wf: PlayedWorkflow, declared: boolean): void {
 
 /** As the shared auditor wants it. */
 function endedSaga({ graph, workflow, history, record }: PlayedWorkflow): EndedSaga {
-  const rows = history.map(({ execution, state, outcome }) => {
+  const rows = history.map(({ execution, state, outcome, error, reason }) => {
     const { id, node, kind, attempt, ancestry } = execution
     return {
       id,
@@ -117,6 +117,7 @@ function endedSaga({ graph, workflow, history, record }: PlayedWorkflow): EndedS
       attempt,
       state,
       outcome,
+      mayHaveHappened: error !== null || isWithoutReport(reason),
       undoes: kind === 'compensate' ? (ancestry.parents[0] ?? null) : null,
     }
   })

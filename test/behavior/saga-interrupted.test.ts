@@ -1,12 +1,14 @@
 /** What was cut off while its workflow was being stopped: where its call may have happened, it is undone like one that failed. */
 import { beforeEach, expect, it } from 'vitest'
 import { type Compensation, type Iteration, Workflow } from '../../src/index.ts'
-import { forEachDatabase } from '../support/databases.ts'
+import { forEachDatabaseSideBySide } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
 
 const gates = new Gates()
-const calls: string[] = []
+/** What was called on each database, whose name a gate begins with. */
+const callsOn: Readonly<Record<string, string[]>> = { sqlite: [], postgres: [], mysql: [] }
+const callsOf = ({ input }: { readonly input: Cut }) => callsOn[input.gate.split(' ')[0] ?? ''] ?? []
 
 interface Cut {
   readonly gate: string
@@ -23,7 +25,7 @@ class Charge extends Workflow<null, Cut> {
     return 'shelf 7'
   }
   async release({ output }: Compensation<Charge['reserve']>) {
-    calls.push(`released ${output}`)
+    callsOf(this).push(`released ${output}`)
   }
   async charge() {
     await cutOff(this.input, this.signal)
@@ -32,7 +34,7 @@ class Charge extends Workflow<null, Cut> {
     return 'paid'
   }
   async refund({ output, reason }: Compensation<Charge['charge']>) {
-    calls.push(`refunded ${output}: ${reason.kind}`)
+    callsOf(this).push(`refunded ${output}: ${reason.kind}`)
   }
   async ship() {}
 }
@@ -52,7 +54,7 @@ class Careful extends Workflow<null, Cut> {
     await cutOff(this.input, this.signal)
   }
   async refund() {
-    calls.push('refunded')
+    callsOf(this).push('refunded')
   }
 }
 
@@ -64,7 +66,7 @@ class Once extends Workflow<null, Cut> {
     await cutOff(this.input, this.signal)
   }
   async callBack({ output }: Compensation<Once['send']>) {
-    calls.push(`called back ${output}`)
+    callsOf(this).push(`called back ${output}`)
   }
 }
 
@@ -74,7 +76,7 @@ class Mailing extends Workflow<null, Cut & { readonly waits?: boolean; readonly 
   }
   async mail(iteration: Iteration<number>) {
     for await (const n of iteration.over([1, 2, 3])) {
-      calls.push(`mailed ${n}`)
+      callsOf(this).push(`mailed ${n}`)
       if (n === 2 && this.input.waits) await iteration.suspend({ wait: '1 day' })
       if (n === 2 && this.input.again) this.reattempt({ wait: '1 day' })
       if (n === 2) await gates.stop(this.input.gate, this.signal)
@@ -82,7 +84,7 @@ class Mailing extends Workflow<null, Cut & { readonly waits?: boolean; readonly 
     }
   }
   async apologize({ output }: Compensation<Mailing['mail']>) {
-    calls.push(`apologized ${output}`)
+    callsOf(this).push(`apologized ${output}`)
   }
 }
 
@@ -97,12 +99,12 @@ class Guarded extends Workflow<null, Cut & { readonly asks: 'cancelIf' | 'if' }>
     this.step('ship', { onException: 'rollback' })
   }
   async charge() {
-    calls.push(`charged with ${this.execution.idempotencyKey}`)
+    callsOf(this).push(`charged with ${this.execution.idempotencyKey}`)
     if (this.input.how === 'throws') throw new Error('no answer')
     await gates.stop(this.input.gate, this.signal)
   }
   async refund({ output }: Compensation<Guarded['charge']>) {
-    calls.push(`refunded ${output}`)
+    callsOf(this).push(`refunded ${output}`)
   }
   async ship() {
     throw new Error('no courier')
@@ -118,11 +120,11 @@ class Transfer extends Workflow<null, Cut> {
     await gates.stop(this.input.gate, this.signal)
   }
   async findTransfer() {
-    calls.push('asked')
+    callsOf(this).push('asked')
     return { happened: true }
   }
   async callBack() {
-    calls.push('called back')
+    callsOf(this).push('called back')
   }
 }
 
@@ -135,16 +137,17 @@ class Beside extends Workflow<null, Cut> {
     await gates.stop(this.input.gate, this.signal)
   }
   async refund() {
-    calls.push('refunded')
+    callsOf(this).push('refunded')
   }
   async ship() {
     throw new Error('no courier')
   }
 }
 
-forEachDatabase('a saga that is canceled', database => {
+forEachDatabaseSideBySide('a saga that is canceled', database => {
   const under = useGeneva(database, { workflows: [Charge, Careful, Once, Mailing, Guarded, Transfer, Beside] })
   let count = 0
+  const calls = callsOf({ input: { gate: database.name } })
   const gate = () => `${database.name} ${++count}`
   const worker = () => under.another().startWorker({ ...quickly, heartbeat: 20 })
   const outcomeOf = async (id: string, step: string) =>
@@ -252,8 +255,8 @@ forEachDatabase('a saga that is canceled', database => {
   })
 
   it('undoes a resumable step that was suspended half-way, and says so beforehand', async () => {
-    const wf = await under.geneva.start(Mailing, { input: { gate: '', waits: true } })
-    const untouched = await under.geneva.start(Mailing, { input: { gate: '' } })
+    const wf = await under.geneva.start(Mailing, { input: { gate: gate(), waits: true } })
+    const untouched = await under.geneva.start(Mailing, { input: { gate: gate() } })
     expect(await untouched.previewRollback()).toEqual([])
     await untouched.cancel()
     await under.runDue()
@@ -360,7 +363,7 @@ forEachDatabase('a saga that is canceled', database => {
   })
 
   it('undoes a resumable step that has done some of its items and asked for another attempt', async () => {
-    const wf = await under.geneva.start(Mailing, { input: { gate: '', again: true } })
+    const wf = await under.geneva.start(Mailing, { input: { gate: gate(), again: true } })
     await under.runDue()
     expect(await wf.currentExecutions()).toMatchObject([{ step: 'mail', attempt: 2, state: 'scheduled' }])
     const preview = (await wf.previewRollback()).filter(({ compensation }) => compensation !== null)

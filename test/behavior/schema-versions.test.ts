@@ -52,7 +52,7 @@ class Greeting extends Workflow {
 
 forEachDatabase('tables that a newer process brings up to date under a worker', database => {
   /** A short lease, so that the worker looks often. */
-  const watchful = { ...quickly, lease: 400, heartbeatThread: false }
+  const watchful = { ...quickly, lease: 200, heartbeatThread: false }
 
   async function working() {
     const { url } = await database.isolated()

@@ -30,6 +30,8 @@ const connections = 4
 
 export function openPostgresLimit(url: string): LimitStore {
   const pool = new pg.Pool({ connectionString: url, max: connections })
+  // A connection that is on its way out may still hear that its database is dropped. What fails in a statement rejects there.
+  pool.on('error', () => {})
   const run = async (name: string, text: string, values: unknown[]) => (await pool.query({ name, text, values })).rows
   const count = async (table: string) => {
     const { rows } = await pool.query(`select count(*) as count from ${table} where state = ${ended}`)

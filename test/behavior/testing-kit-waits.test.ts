@@ -1,8 +1,9 @@
 /** The testing kit and what waits for people, signals and other workflows, for a limited time. */
-import { afterEach, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type Child, type Decision, type Signal, Workflow, type WorkflowHandle } from '../../src/index.ts'
-import { type TestGenevaOptions, type TestKit, testGeneva } from '../../src/testing.ts'
+import type { TestKit } from '../../src/testing.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { useKits } from '../support/use-kits.ts'
 
 const hour = 60 * 60 * 1000
 
@@ -42,17 +43,7 @@ class Sender extends Workflow {
   async thank() {}
 }
 
-const kits: TestKit[] = []
-
-async function open(options: TestGenevaOptions): Promise<TestKit> {
-  const kit = await testGeneva(options)
-  kits.push(kit)
-  return kit
-}
-
-afterEach(async () => {
-  await Promise.all(kits.splice(0).map(kit => kit.close()))
-})
+const open = useKits()
 
 forEachDatabase('a speedrun', database => {
   let url: string

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { EndWatch } from '../../src/engine/end-watch.ts'
 import { defineHero, InvalidArgumentError, StepLimitError, Workflow } from '../../src/index.ts'
-import { type TestGenevaOptions, type TestKit, testGeneva } from '../../src/testing.ts'
+import { testGeneva } from '../../src/testing.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { useKits } from '../support/use-kits.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
 
 const day = 24 * 60 * 60 * 1000
@@ -77,17 +78,7 @@ class Picky extends Workflow<null, { fail?: boolean }> {
   async real() {}
 }
 
-const kits: TestKit[] = []
-
-async function open(options: TestGenevaOptions): Promise<TestKit> {
-  const kit = await testGeneva(options)
-  kits.push(kit)
-  return kit
-}
-
-afterEach(async () => {
-  await Promise.all(kits.splice(0).map(kit => kit.close()))
-})
+const open = useKits()
 
 forEachDatabase('the testing kit', database => {
   let url: string

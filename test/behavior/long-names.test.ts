@@ -25,6 +25,7 @@ class Inner extends Workflow<null, { fails: boolean }> {
 
 class Outer extends Workflow<null, { fails: boolean }> {
   static {
+    // The names are computed, so that no type can know the methods by them.
     const declare = this as any
     declare.each(each, { items: () => [1, 2], compensate: 'undoItem', concurrency: 1 })
     declare.eachJob(eachJob, { items: () => [{ number: 1 }, { number: 2 }], job })

@@ -1,5 +1,6 @@
 /** A step that ends its own process: it is given up after three crashes, and its neighbours are spared. */
 import { expect, it } from 'vitest'
+import type { WorkflowHandle } from '../../src/index.ts'
 import { EarlyKiller, FiveSteps, Killer } from '../programs/harness/load-workflows.ts'
 import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -9,22 +10,27 @@ const neighbours = 8
 /** Each crash costs a lease and a new process. */
 const slow = { timeout: 120_000 }
 
+/** One worker after the other, until one of them lives: it has only given the step up. */
+async function crashesUntilGivenUp(world: CrashWorld, killer: WorkflowHandle<any>): Promise<number> {
+  let crashes = 0
+  for (; (await killer.refresh()).state !== 'dlq'; crashes++) {
+    expect(crashes).toBeLessThan(5)
+    // Not so short that a busy machine loses leases of the living.
+    const worker = await world.worker({ options: { ...shortLease, lease: 1500 }, bodyMs: [5, 20] })
+    const givenUp = waitFor(async () => (await killer.refresh()).state === 'dlq', 20_000)
+    await Promise.race([worker.exited, givenUp])
+    if (killer.state === 'dlq') break
+    expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' })
+  }
+  return crashes
+}
+
 forEachDatabaseAtOnce('a step that kills its process', database => {
   it('is given up after three crashes, while what was claimed with it finishes', slow, async () => {
     await using world = await CrashWorld.open(database)
     const killer = await world.geneva.start(Killer)
     await world.startLoad(neighbours)
-    let crashes = 0
-    for (; (await killer.refresh()).state !== 'dlq'; crashes++) {
-      // Not so short that a busy machine loses leases of the living.
-      const worker = await world.worker({ options: { ...shortLease, lease: 1500 }, bodyMs: [5, 20] })
-      const givenUp = waitFor(async () => (await killer.refresh()).state === 'dlq', 20_000)
-      await Promise.race([worker.exited, givenUp])
-      // The last worker lives: it has only given the step up.
-      if (killer.state === 'dlq') break
-      expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' })
-    }
-    expect(crashes).toBe(3)
+    expect(await crashesUntilGivenUp(world, killer)).toBe(3)
 
     const history = (await killer.history()).map(row => [row.step, row.attempt, row.outcome, row.error?.className])
     expect(history).toEqual([
@@ -47,20 +53,12 @@ forEachDatabaseAtOnce('a step that kills its process', database => {
     expect(journal.filter(entry => entry.tooLate)).toEqual([])
     expect(await world.geneva.doctor()).toMatchObject({ findings: [], workflows: neighbours + 1 })
   })
+
   it('before a call that is made once is given up as well, and was never called', slow, async () => {
     await using world = await CrashWorld.open(database)
     const killer = await world.geneva.start(EarlyKiller)
     await world.startLoad(neighbours)
-    let crashes = 0
-    for (; (await killer.refresh()).state !== 'dlq'; crashes++) {
-      expect(crashes).toBeLessThan(5)
-      const worker = await world.worker({ options: { ...shortLease, lease: 1500 }, bodyMs: [5, 20] })
-      const givenUp = waitFor(async () => (await killer.refresh()).state === 'dlq', 20_000)
-      await Promise.race([worker.exited, givenUp])
-      if (killer.state === 'dlq') break
-      expect(await worker.exited).toEqual({ code: null, signal: 'SIGKILL' })
-    }
-    expect(crashes).toBe(3)
+    expect(await crashesUntilGivenUp(world, killer)).toBe(3)
     expect((await killer.history()).map(row => [row.attempt, row.outcome, row.error?.className])).toEqual([
       [1, 'dead_lettered', 'CrashLimitError'],
       [2, null, undefined],

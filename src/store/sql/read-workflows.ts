@@ -186,12 +186,10 @@ export async function findOutput(
   rounds: Rounds,
 ): Promise<{ output: string | null } | null> {
   const only =
-    node !== null
-      ? sql`e.kind = 'forward' and e.outcome in ${raw(successes)} and e.node = ${node}
+    node === null
+      ? await lastOfRound(context, workflowId, rounds)
+      : sql`e.kind = 'forward' and e.outcome in ${raw(successes)} and e.node = ${node}
           and e.attempt > ${attemptsBefore(rounds, node)} order by e.attempt desc limit 1`
-      : rounds === null
-        ? lastCompleted
-        : await lastOfRound(context, workflowId, rounds)
   if (only === null) return null
   const rows = await context.read(
     sql`select e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)} and ${only}`,
@@ -199,8 +197,9 @@ export async function findOutput(
   return rows[0] ? { output: json(rows[0], 'output') } : null
 }
 
-/** Few workflows are sent back, so that they need no statement that is cheap for those that are not. */
+/** Few workflows are sent back, so that a look at all that they have completed is cheap enough for them; `null`: nothing has. */
 async function lastOfRound(context: SqlContext, workflowId: string, rounds: Rounds): Promise<Sql | null> {
+  if (rounds === null) return lastCompleted
   const rows = await context.read(
     sql`select e.id, e.node, e.attempt from ${context.tables.history} e
       where e.workflow_id = ${context.id(workflowId)} and ${raw(completed)}`,

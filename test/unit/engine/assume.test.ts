@@ -6,7 +6,7 @@ import type { Course } from '../../../src/engine/courses.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import type { WorkflowRecord } from '../../../src/store/records.ts'
-import { chain, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
+import { chain, courseOf, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
 
 const ids = new IdReserve({ takeIds: async count => Array.from({ length: count }, String) })
 const { workflow } = facts({})
@@ -16,18 +16,7 @@ function request(execution: ReturnType<typeof row>, more: Partial<FinishRequest>
 }
 
 function assumed(graph: Graph, requests: readonly FinishRequest[], more: Partial<Course> = {}) {
-  const course = {
-    graph,
-    generation: 3,
-    previous: null,
-    former: [],
-    isOwn: true,
-    heals: false,
-    frozen: null,
-    workflow,
-    ...more,
-  }
-  return assumedFacts(course, requests)
+  return assumedFacts(courseOf(graph, more), requests)
 }
 
 const of = (graph: Graph, ...nodes: string[]) =>

@@ -3,6 +3,7 @@ import { Graph, type GraphNode } from '../../../src/definition/graph.ts'
 import type { ExceptionPolicy } from '../../../src/definition/workflow-definition.ts'
 import { ancestryOf } from '../../../src/engine/ancestry.ts'
 import { ChangeDraft } from '../../../src/engine/change-draft.ts'
+import type { Course } from '../../../src/engine/courses.ts'
 import { decideFinish } from '../../../src/engine/decide-finish.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import type { Plan, RunOn } from '../../../src/engine/plan.ts'
@@ -53,6 +54,13 @@ export function planFor(graph: Graph, more: Partial<Plan> = {}): Plan {
 }
 
 /** What a decision changes, in one go with others if it likes. */
+/** The course of a workflow whose code is as it was. */
+export function courseOf(graph: Graph, more: Partial<Course> = {}): Course {
+  const { workflow } = facts({})
+  const past = { previous: null, former: [] }
+  return { graph, generation: 3, ...past, isOwn: true, heals: false, frozen: null, workflow, ...more }
+}
+
 export function decided(situation: WorkflowFacts, decide: (draft: ChangeDraft) => void): WorkflowChange {
   const draft = new ChangeDraft(situation, { counts: true })
   decide(draft)

@@ -1,13 +1,12 @@
 /** Reports that are recorded in two halves: what is known is written without a look, and the rest after one. */
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
-import type { Course } from '../../../src/engine/courses.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { finishSteps } from '../../../src/engine/finish-steps.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import type { WorkflowRecord } from '../../../src/store/records.ts'
-import { chain, completed, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
+import { chain, completed, courseOf, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
 
 const reserve = new IdReserve({
   takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)),
@@ -21,9 +20,7 @@ it('what is recorded is not reported again when the rest runs out of ids', async
   const { workflow } = facts({})
   const ending = { ...workflow, id: '1' }
   const going = { ...workflow, id: '2' }
-  const course = (graph: Graph, of: WorkflowRecord): Course => {
-    return { graph, generation: 3, previous: null, former: [], isOwn: true, heals: false, frozen: null, workflow: of }
-  }
+  const course = (graph: Graph, of: WorkflowRecord) => courseOf(graph, { workflow: of })
   const last = chain('one')
   const courses = new Map([
     [ending.id, course(last, ending)],
@@ -56,16 +53,7 @@ it('what is recorded is not reported again when the rest runs out of ids', async
 describe('reports that are taken as known', () => {
   const { workflow } = facts({})
   const runOn = { serves: () => true, servesAlso: () => true, revision: 0 }
-  const known = {
-    graph: diamond,
-    generation: 3,
-    previous: null,
-    former: [],
-    isOwn: true,
-    heals: false,
-    frozen: null,
-    workflow,
-  }
+  const known = courseOf(diamond)
 
   function engineWith(store: object): { readonly engine: Engine; readonly told: unknown[] } {
     const told: unknown[] = []

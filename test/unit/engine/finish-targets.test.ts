@@ -1,29 +1,15 @@
 /** What is looked at before reports are decided on: as little as they touch, and all of it where they concern the whole. */
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
-import type { Course } from '../../../src/engine/courses.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { closerLook, needsHealing, targetFor, usualFollowers } from '../../../src/engine/finish-targets.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import { itemSlot } from '../../../src/engine/plan.ts'
 import type { StepReport } from '../../../src/engine/step-report.ts'
-import { chain, completed, diamond, done, facts, graphOf, row, rowOf, threw } from './facts.ts'
+import { chain, completed, courseOf, diamond, done, facts, graphOf, row, rowOf, threw } from './facts.ts'
 
 /** These decisions bring their own ids. */
 const noReserve = new IdReserve({ takeIds: async () => [] })
-
-function courseOn(graph: Graph, heals = false): Course {
-  return {
-    graph,
-    generation: 3,
-    previous: null,
-    former: [],
-    isOwn: true,
-    heals,
-    frozen: null,
-    workflow: facts({}).workflow,
-  }
-}
 
 /** An empty name stands for the one row of a chain. */
 function reportOn(node: string, report: StepReport = completed, more: Partial<FinishRequest> = {}): FinishRequest {
@@ -47,7 +33,7 @@ const each = graphOf({ all: '', b: '', c: 'all b', d: 'all' }, { all: { kind: 'e
 describe('before a report in a graph', () => {
   it('its own row, the timer of a cancel and the counters behind it are read, however large the graph is', () => {
     const report = reportOn('b')
-    expect(targetFor(courseOn(diamond), [report])).toEqual({
+    expect(targetFor(courseOf(diamond), [report])).toEqual({
       workflowId: '7',
       settle: ['row-b'],
       slots: ['b', '#stop'],
@@ -58,42 +44,42 @@ describe('before a report in a graph', () => {
 
   it('the row of a resumable step is read whole, because it has written into it', () => {
     const report = reportOn('b', completed, { progress: { cursor: '1', completedIterations: 1, total: null, runs: 1 } })
-    expect(targetFor(courseOn(diamond), [report, reportOn('c')]).held?.map(row => row.node)).toEqual(['c'])
+    expect(targetFor(courseOf(diamond), [report, reportOn('c')]).held?.map(row => row.node)).toEqual(['c'])
   })
 
   it('no counter is read where only nodes with one parent follow', () => {
-    expect(targetFor(courseOn(diamond), [reportOn('a')]).fanIns).toEqual([])
+    expect(targetFor(courseOf(diamond), [reportOn('a')]).fanIns).toEqual([])
   })
 
   it('the counter of the end is read where there are several ends', () => {
-    expect(targetFor(courseOn(diamond), [reportOn('d')]).fanIns).toEqual([])
-    expect(targetFor(courseOn(graphOf({ a: '', b: '' })), [reportOn('a')]).fanIns).toEqual([''])
+    expect(targetFor(courseOf(diamond), [reportOn('d')]).fanIns).toEqual([])
+    expect(targetFor(courseOf(graphOf({ a: '', b: '' })), [reportOn('a')]).fanIns).toEqual([''])
   })
 
   it('of an item the row of its node is read, and what that may count down', () => {
-    expect(targetFor(courseOn(each), [reportOn('all/7')])).toMatchObject({
+    expect(targetFor(courseOf(each), [reportOn('all/7')])).toMatchObject({
       slots: ['all/00000007', 'all', '#stop'],
       fanIns: ['all', 'c'],
     })
   })
 
   it('each row and counter is read once for a group of reports', () => {
-    const target = targetFor(courseOn(each), [reportOn('all/0'), reportOn('all/1'), reportOn('b')])
+    const target = targetFor(courseOf(each), [reportOn('all/0'), reportOn('all/1'), reportOn('b')])
     expect(target.slots).toEqual(['all/00000000', 'all/00000001', 'b', 'all', '#stop'])
     expect(target.fanIns).toEqual(['all', 'c'])
   })
 
   it('of a renamed node the counters behind its present name are read, and its row where it stands', () => {
     const renamed = graphOf({ now: '', b: '', c: 'now b' }, {}, { old: 'now' })
-    expect(targetFor(courseOn(renamed), [reportOn('old')])).toMatchObject({ slots: ['old', '#stop'], fanIns: ['c'] })
+    expect(targetFor(courseOf(renamed), [reportOn('old')])).toMatchObject({ slots: ['old', '#stop'], fanIns: ['c'] })
   })
 })
 
 describe('all rows are read', () => {
   it('of a chain, which has only one, without locking it', () => {
     const request = reportOn('')
-    expect(targetFor(courseOn(chain('a', 'b')), [request])).toMatchObject({ fanIns: [], lockRows: false })
-    expect(targetFor(courseOn(chain('a', 'b')), [request])).not.toHaveProperty('slots')
+    expect(targetFor(courseOf(chain('a', 'b')), [request])).toMatchObject({ fanIns: [], lockRows: false })
+    expect(targetFor(courseOf(chain('a', 'b')), [request])).not.toHaveProperty('slots')
   })
 
   const stopping: readonly (readonly [StepReport, boolean])[] = [
@@ -108,24 +94,24 @@ describe('all rows are read', () => {
     [{ kind: 'released' }, false],
   ]
   it.each(stopping)('and kept from being claimed where a report concerns them: %o, %s', (report, expected) => {
-    const target = targetFor(courseOn(diamond), [reportOn('b', report)])
+    const target = targetFor(courseOf(diamond), [reportOn('b', report)])
     expect(target.slots === undefined).toBe(expected)
     expect(target.lockRows ?? false).toBe(expected)
   })
 
   it('with the counters of the others that end in the same group', () => {
     const pausing: StepReport = { kind: 'pause', hold: true, reason: null }
-    expect(targetFor(courseOn(diamond), [reportOn('b', pausing), reportOn('c')]).fanIns).toEqual(['d'])
+    expect(targetFor(courseOf(diamond), [reportOn('b', pausing), reportOn('c')]).fanIns).toEqual(['d'])
   })
 
   it('with the counters where an answer was lost, since the report may not have been recorded', () => {
-    const target = targetFor(courseOn(diamond), [reportOn('b', completed, { repeated: true })])
+    const target = targetFor(courseOf(diamond), [reportOn('b', completed, { repeated: true })])
     expect(target).toMatchObject({ repeated: true, settle: ['row-b'], fanIns: ['d'], lockRows: false })
     expect(target).not.toHaveProperty('slots')
   })
 
   it('with the whole history where the graph has changed', () => {
-    expect(targetFor(courseOn(diamond, true), [reportOn('b')])).toEqual({
+    expect(targetFor(courseOf(diamond, { heals: true }), [reportOn('b')])).toEqual({
       workflowId: '7',
       settle: ['row-b'],
       repeated: false,
@@ -135,16 +121,16 @@ describe('all rows are read', () => {
   })
 
   it('with the whole history where a row is of a node that the graph does not have', () => {
-    expect(targetFor(courseOn(diamond), [reportOn('b'), reportOn('lost')])).toMatchObject({ withLatest: true })
-    expect(needsHealing(courseOn(diamond), [reportOn('b')])).toBe(false)
-    expect(needsHealing(courseOn(diamond), [reportOn('lost')])).toBe(true)
-    expect(needsHealing(courseOn(diamond, true), [reportOn('b')])).toBe(true)
+    expect(targetFor(courseOf(diamond), [reportOn('b'), reportOn('lost')])).toMatchObject({ withLatest: true })
+    expect(needsHealing(courseOf(diamond), [reportOn('b')])).toBe(false)
+    expect(needsHealing(courseOf(diamond), [reportOn('lost')])).toBe(true)
+    expect(needsHealing(courseOf(diamond, { heals: true }), [reportOn('b')])).toBe(true)
   })
 })
 
 describe('a closer look', () => {
   const look = (graph: Graph, situation: Parameters<typeof facts>[0], ...requests: FinishRequest[]) =>
-    closerLook(courseOn(graph), facts(situation), requests)
+    closerLook(courseOf(graph), facts(situation), requests)
 
   it('is for the other parents of a node that is about to begin', () => {
     expect(look(diamond, { fanIns: { d: 1 } }, reportOn('c'))).toMatchObject({ parents: ['b'], waiting: [] })

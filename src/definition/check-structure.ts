@@ -17,13 +17,23 @@ export function checkStructure(frozen: FrozenNodes, references: References): voi
   })
   checkNames(nodes, frozen)
   for (const node of nodes) checkEdges(node, frozen)
-  const { order, left } = orderOf(nodes)
+  const { order, left } = isInOrder(nodes) ? { order: nodes, left: [] } : orderOf(nodes)
   if (left.length > 0) {
     throw new InvalidGraphError(
       `Nodes of the graph wait for each other in a circle, each for the one before: ${shown(cycleIn(nodes) ?? [])}. Take out one of these dependencies.`,
     )
   }
   checkReferences(order, frozen, references)
+}
+
+/** Each stands behind all that it depends on, as it does where graphs are written down from the beginning: then there is no circle. */
+function isInOrder(nodes: readonly GraphNode[]): boolean {
+  const before = new Set<string>()
+  for (const { id, dependsOn } of nodes) {
+    for (const parent of dependsOn) if (!before.has(parent)) return false
+    before.add(id)
+  }
+  return true
 }
 
 /** A node as errors name it: the name for people, the id where there is more than one to mean. */

@@ -311,11 +311,7 @@ function endedAgain(draft: ChangeDraft, plan: Plan, failed: LatestEnding) {
     owner: null,
     createdAt: null,
     dueAt: null,
-    ancestry: ancestryOf(
-      node,
-      attempt,
-      parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-    ),
+    ancestry: ancestryOf(node, attempt, parents),
   }
 }
 

@@ -3,11 +3,13 @@
  * schema, body; before all that, its `if` or `skipIf`. Nothing is written here, and nothing that user code throws gets out.
  */
 import { normalizePolicy, pausePolicy } from '../definition/exception-policy.ts'
+import { testOf } from '../definition/frozen-flow.ts'
 import { type FrozenGraph, type FrozenNode, readMetadata } from '../definition/frozen-graph.ts'
 import { type Job, validateArgs } from '../definition/job.ts'
 import { JobRun } from '../definition/job-run.ts'
 import { fillArgs } from '../definition/node-args.ts'
 import { policyIn, type ResolvedPolicy } from '../definition/resolve-policy.ts'
+import type { RetryPolicy } from '../definition/retry-notation.ts'
 import { normalizeRetry } from '../definition/retry-policy.ts'
 import { InvalidArgumentError, MissingJobError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
@@ -21,7 +23,7 @@ import { IterationCore } from './iteration/iteration-core.ts'
 import type { IterationHost } from './iteration/iteration-host.ts'
 import { StepIteration } from './iteration/step-iteration.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
-import { failed, outcomeOf, type Timeout } from './step-outcome.ts'
+import { failed, type OutcomeRules, outcomeOf, type Timeout } from './step-outcome.ts'
 import type { StepReport } from './step-report.ts'
 import type { CallTransaction } from './step-transaction.ts'
 import { givenIn, isReconciling } from './stored-input.ts'
@@ -47,53 +49,99 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
   const { claimed, frozen, job } = execution
   const node = frozen.nodes[claimed.execution.node]
   if (job === null || node === undefined) return missingJob(execution, node)
-  const context = stepContext(execution, { mayOutliveHero: true })
+  let context: Context
+  try {
+    context = stepContext(execution, { mayOutliveHero: true })
+  } catch (unreadable) {
+    return { ...(await failed(new JobPolicies(execution, job, node), unreadable)), progress: null }
+  }
   const { resumable } = job
   const core = resumable && new IterationCore({ host: execution.host, settings: resumable, context })
-  const rules = {
-    context,
-    isResumable: core !== null,
-    encode: (value: unknown) =>
-      encodeValue(value, {
-        what: `The output of node ${node.name} of workflow ${claimed.workflow.id}`,
-        maxBytes: execution.maxOutputBytes,
-      }),
-    retry: node.once === undefined ? retryOf(node, job) : null,
-    failures: claimed.execution.failures,
-    timeout: timeoutOf(execution, node, job, core),
-    policyFor: (thrown: unknown) => policyOf(node, job, thrown),
-    ...(job.transactional ? { stop: execution.signal } : {}),
-  }
-  const { encode } = rules
-  const outcome = await outcomeOf(rules, () => runJob(execution, { job, node, context, core, encode }))
+  const attempt = new JobAttempt(execution, { job, node }, context, core)
+  const outcome = await outcomeOf(attempt, runJob)
   const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)
   const emitted = context.end()
   const progress = core === null ? null : await core.end()
-  return { ...outcome, report, emitted, progress, failedWith: error => failed(rules, error) }
+  const run = { report, errors: outcome.errors, emitted, progress }
+  return job.transactional ? { ...run, failedWith: error => failed(attempt, error) } : run
 }
 
-/** A node with what it takes to call its job. */
-interface Call {
+type Context = ReturnType<typeof stepContext>
+
+/** What comes of an attempt that has failed. */
+class JobPolicies {
+  readonly execution: JobExecution
   readonly job: Job
   readonly node: FrozenNode
-  readonly context: ReturnType<typeof stepContext>
-  /** Set exactly for resumable jobs. */
-  readonly core: IterationCore | null
-  encode(value: unknown): string | null
+
+  constructor(execution: JobExecution, job: Job, node: FrozenNode) {
+    this.execution = execution
+    this.job = job
+    this.node = node
+  }
+
+  get retry(): RetryPolicy | null {
+    return this.node.once === undefined ? retryOf(this.node, this.job) : null
+  }
+
+  get failures(): number {
+    return this.execution.claimed.execution.failures
+  }
+
+  policyFor(thrown: unknown): Promise<ResolvedPolicy> {
+    return policyOf(this.node, this.job, thrown)
+  }
 }
 
-async function runJob(execution: JobExecution, call: Call): Promise<StepReport | null> {
+/** One call of a job for a node. A class for the same reason as that of steps: a wide graph comes through here for each of its nodes. */
+class JobAttempt extends JobPolicies implements OutcomeRules {
+  readonly context: Context
+  /** Set exactly for resumable jobs. */
+  readonly core: IterationCore | null
+
+  constructor(
+    execution: JobExecution,
+    { job, node }: { readonly job: Job; readonly node: FrozenNode },
+    context: Context,
+    core: IterationCore | null,
+  ) {
+    super(execution, job, node)
+    this.context = context
+    this.core = core
+  }
+
+  get isResumable(): boolean {
+    return this.core !== null
+  }
+
+  get timeout(): Timeout | null {
+    return timeoutOf(this.execution, this.node, this.job, this.core)
+  }
+
+  get stop(): AbortSignal | null {
+    return this.job.transactional ? this.execution.signal : null
+  }
+
+  encode(value: unknown): string | null {
+    const { claimed, maxOutputBytes } = this.execution
+    const what = `The output of node ${this.node.name} of workflow ${claimed.workflow.id}`
+    return encodeValue(value, { what, maxBytes: maxOutputBytes })
+  }
+}
+
+async function runJob(attempt: JobAttempt): Promise<StepReport | null> {
+  const { execution, job, node, context, core } = attempt
   const { claimed } = execution
-  const { job, node, context, core, encode } = call
   if (node.once !== undefined) refuseIteration(job, `node ${node.name} calls it once`)
   const hasStarted = core !== null && hasBegun(claimed.execution)
-  if (!hasStarted && (await isLeftOut(execution, node))) return { kind: 'skip', by: 'condition', reason: null }
+  const isAsked = !hasStarted && testOf(node) !== null
+  if (isAsked && (await isLeftOut(execution, node))) return { kind: 'skip', by: 'condition', reason: null }
   const given = givenIn(claimed.execution.input)
   const isFilled = node.args !== undefined && given === null
   const value = isFilled ? await fillArgs(node.args, id => outputOf(execution, id)) : (decodeValue(given) ?? {})
   const args = job.argsSchema === null ? value : await validateArgs(job, value, node.name)
   if (node.once?.job !== undefined && isReconciling(claimed.execution.input)) {
-    const settled = await askWhetherItHappened(execution, call, args)
+    const settled = await askWhetherItHappened(attempt, args)
     if (settled !== null) return settled
   }
   const answer = execution.mayBegin()
@@ -103,10 +151,12 @@ async function runJob(execution: JobExecution, call: Call): Promise<StepReport |
   execution.beforeCall()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
-  const run = () => job.body(args, new JobRun(context, jobNode(claimed, node)), iteration)
-  const output = await (job.transactional ? execution.transaction.inside(async () => run()) : run())
+  const run = new JobRun(context, jobNode(claimed, node))
+  const output = await (job.transactional
+    ? execution.transaction.inside(async () => job.body(args, run, iteration))
+    : job.body(args, run, iteration))
   failpoint?.('step.after')
-  return { kind: 'completed', output: context.flowControl ? null : encode(output) }
+  return { kind: 'completed', output: context.flowControl ? null : attempt.encode(output) }
 }
 
 /** The graph is checked when it is built; a job may have become resumable since. */
@@ -116,12 +166,13 @@ export function refuseIteration({ name, resumable }: Job, because: string): void
 }
 
 /** `null`: it did not happen, so it is called now. */
-async function askWhetherItHappened(execution: JobExecution, call: Call, args: unknown): Promise<StepReport | null> {
+async function askWhetherItHappened(attempt: JobAttempt, args: unknown): Promise<StepReport | null> {
+  const { execution, node, context } = attempt
   const { claimed, reconcileJob } = execution
-  const { node, context, encode } = call
   if (reconcileJob === null) throw missingReconcile(execution, node)
   refuseIteration(reconcileJob, `node ${node.name} calls it in one go`)
   const said = await reconcileJob.body(args, new JobRun(context, jobNode(claimed, node)))
+  const encode = (value: unknown) => attempt.encode(value)
   return reconciled(said, { execution: claimed.execution, by: reconcileJob.name, encode })
 }
 

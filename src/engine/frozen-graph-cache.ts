@@ -7,6 +7,7 @@ import type { Graph } from '../definition/graph.ts'
 import { InvariantError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store, StoredFrozenGraph } from '../store/store.ts'
+import { parsedForm } from './stored-form.ts'
 
 export interface CachedGraph {
   readonly graph: Graph
@@ -57,9 +58,9 @@ export class FrozenGraphCache {
   }
 
   /** Under its own signature: it may have been replaced since the workflow was looked at. */
-  keep(id: string, type: string, { graph: text, signature }: StoredFrozenGraph): CachedGraph {
-    const cached = parsed(text, type)
-    const key = keyOf({ id, frozen: signature })
+  keep(id: string, type: string, stored: StoredFrozenGraph): CachedGraph {
+    const cached = parsed(stored, type)
+    const key = keyOf({ id, frozen: stored.signature })
     this.#drop(key)
     this.#graphs.set(key, cached)
     this.#cost += costOf(cached)
@@ -96,9 +97,11 @@ export class FrozenGraphCache {
 }
 
 /** What is stored was checked before; queues and priorities stand in it. */
-function parsed(text: string, type: string): CachedGraph {
-  const frozen = JSON.parse(text) as FrozenGraph
-  return { frozen, graph: graphOfFrozen(frozen, { type, queue: 'default', priority: 0, jobOptions: () => null }) }
+function parsed(stored: StoredFrozenGraph, type: string): CachedGraph {
+  const frozen = JSON.parse(stored.graph) as FrozenGraph
+  const known = parsedForm(stored)
+  const make = () => graphOfFrozen(frozen, { type, queue: 'default', priority: 0, jobOptions: () => null })
+  return { frozen, graph: known?.type === type ? known : make() }
 }
 
 function costOf({ graph }: CachedGraph): number {

@@ -59,10 +59,6 @@ function rowFor(draft: ChangeDraft, plan: Plan, node: GraphNode) {
     dueAt: null,
     progress: noProgress,
     input: null,
-    ancestry: ancestryOf(
-      node.id,
-      attempt,
-      parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-    ),
+    ancestry: ancestryOf(node.id, attempt, parents),
   }
 }

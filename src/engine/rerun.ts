@@ -178,11 +178,7 @@ function take(
       dueAt: null,
       startedAt: null,
       owner: null,
-      ancestry: ancestryOf(
-        node,
-        1,
-        parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-      ),
+      ancestry: ancestryOf(node, 1, parents),
     },
     row.state,
     row.outcome,

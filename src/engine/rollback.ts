@@ -225,7 +225,7 @@ export function insertCompensation(draft: ChangeDraft, plan: Plan, next: NextCom
     crashes,
     progress: owner === null ? noProgress : { ...noProgress, runs: 1 },
     input: markUndo(row.id, place),
-    ancestry: ancestryOf(`${row.node}${undoSlot}`, attempt, [{ id: row.id, hash: row.ancestry.hash }]),
+    ancestry: ancestryOf(`${row.node}${undoSlot}`, attempt, [row]),
   })
 }
 

@@ -259,11 +259,7 @@ function insertForward(draft: ChangeDraft, plan: Plan, forward: Forward): NewExe
     // Each claim counts as a run, and so does going on at once.
     progress: owner === null ? progress : { ...progress, runs: progress.runs + 1 },
     input: forward.input,
-    ancestry: ancestryOf(
-      node.id,
-      forward.attempt,
-      parents.map(({ id, ancestry }) => ({ id, hash: ancestry.hash })),
-    ),
+    ancestry: ancestryOf(node.id, forward.attempt, parents),
   })
 }
 

@@ -55,7 +55,9 @@ export async function graphOrder(
     handlerOf: (node: GraphNode) => handlerOf(parsed, node, noType),
   }
   const ids = await engine.store.takeIds(idsFor(parsed, prepared), options.transaction)
-  return { order: { ...startOrder(course, prepared, ids), graph: storedForm(frozen) }, prepared }
+  // What came as plain data may be changed by whoever has it.
+  const stored = storedForm(frozen, 'freeze' in graph ? parsed : null)
+  return { order: { ...startOrder(course, prepared, ids), graph: stored }, prepared }
 }
 
 /** A process that only starts workflows may know no jobs at all; one that knows some should know them all. */

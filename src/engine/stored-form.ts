@@ -1,10 +1,20 @@
 /** How a graph rests beside its workflow. */
 import { createHash } from 'node:crypto'
 import type { FrozenGraph } from '../definition/frozen-graph.ts'
+import type { Graph } from '../definition/graph.ts'
 import type { StoredFrozenGraph } from '../store/store.ts'
 
+/** What graphs are parsed to, where that is at hand. */
+const parsedForms = new WeakMap<StoredFrozenGraph, Graph>()
+
+export function parsedForm(stored: StoredFrozenGraph): Graph | null {
+  return parsedForms.get(stored) ?? null
+}
+
 /** The mark covers every byte, arguments included, so that a process never takes one graph for another. */
-export function storedForm(frozen: FrozenGraph): StoredFrozenGraph {
+export function storedForm(frozen: FrozenGraph, parsed: Graph | null = null): StoredFrozenGraph {
   const graph = JSON.stringify(frozen)
-  return { signature: createHash('sha256').update(graph).digest('hex'), graph }
+  const stored = { signature: createHash('sha256').update(graph).digest('hex'), graph }
+  if (parsed !== null) parsedForms.set(stored, parsed)
+  return stored
 }

@@ -58,8 +58,11 @@ function guardedWrites(open: readonly Guard[], step: Sql): Sql {
   if (counted === null && (open.length === 0 || !(step instanceof Together))) return step
   const guards = counted === null ? open : [...open, { select: firstWritten, count: counted.count }]
   const guard = guardStatement(guards, open.length === 0 ? one : transactionTime)
-  return remembered.statement(counted === null ? oneStatement : Counted, [...statements, guard], (...all) =>
-    oneStatement(counted === null ? all : all.map((each, index) => (index === 0 ? sql`${each} returning 1` : each))),
+  if (counted === null) return remembered.statement(oneStatement, [...statements, guard], (...all) => oneStatement(all))
+  if (counted.taker !== null)
+    return remembered.statement(Together, [counted, counted.taker, ...others, guard], (...all) => oneStatement(all))
+  return remembered.statement(Counted, [...statements, guard], (...all) =>
+    oneStatement(all.map((each, index) => (index === 0 ? sql`${each} returning 1` : each))),
   )
 }
 

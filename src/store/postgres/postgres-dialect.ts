@@ -99,6 +99,7 @@ export const postgresDialect: Dialect = {
 
   together: oneStatement,
   countsWrites: true,
+  takeDeleted: (deletion, taker) => oneStatement([deletion, taker]),
 
   keyedJoin: raw('join'),
 

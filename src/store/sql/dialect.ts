@@ -91,6 +91,8 @@ export interface StatementDialect {
   readonly leapsInIndex?: true
   /** Whether `commitIf` takes writes that must be about so many rows, and needs no round trip of its own to count them. */
   readonly countsWrites?: true
+  /** One statement of a delete and a write that goes by what it returns, which it knows as `s0`. */
+  takeDeleted?(deletion: Sql, taker: Sql): Sql
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
   together?(statements: readonly Sql[]): Sql
 

@@ -24,7 +24,7 @@ export type Of<T> = T & { readonly workflowId: string }
 
 export type OneUpdate = Of<WorkflowUpdate>
 
-class Gathered {
+export class Gathered {
   /**
    * Nothing but ended rows that stand, rows that go or are given to another, counters, states and events: of these no statement
    * goes by what another one writes.

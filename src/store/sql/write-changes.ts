@@ -10,14 +10,23 @@ import { endedStates } from './ended-states.ts'
 import { withEvents } from './event-turns.ts'
 import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './fan-ins.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
-import { gatherChanges, type OneUpdate } from './gather-changes.ts'
+import { type Gathered, gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
 import { type Columns, maxRows, pieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
-import { copyHistory, copyKnown, deleteHistory, insertEvents, insertHistory, moveHistory } from './write-records.ts'
+import {
+  copyHistory,
+  copyKnown,
+  deleteHistory,
+  insertEvents,
+  insertHistory,
+  moveHistory,
+  moveKnown,
+  moveToHistory,
+} from './write-records.ts'
 
 export interface RowsAtHand {
   /** Rows that still stand as the endings have them, by their ids. */
@@ -32,13 +41,13 @@ export function changeStatements(
   { standing, counts = false }: RowsAtHand,
 ): readonly Sql[] {
   const all = gatherChanges(changes, standing)
-  const copy = counts ? copyKnown : copyHistory
+  const { copy, removals } = howToCopy(context, all, counts)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
   if (all.isPlain) {
     const plain = [
       ...write(all.standing, copy),
-      ...write(all.removals, deleteActive),
+      ...write(removals, deleteActive),
       ...write(all.replacements, replaceActive),
       ...write(all.fanIns.updated, updateFanIns),
       ...write(all.updates, updateWorkflows),
@@ -55,7 +64,7 @@ export function changeStatements(
     ...write(all.endings, insertHistory),
     ...write(all.undone, moveHistory),
     ...write(all.dropped, deleteHistory),
-    ...write(all.removals, deleteActive),
+    ...write(removals, deleteActive),
     ...write(all.stops, stopActive),
     ...write(all.replacements, replaceActive),
     ...write(all.insertions, insertActive),
@@ -76,6 +85,23 @@ export function changeStatements(
     ...write(all.woken, insertWakeEvents),
     ...write(all.events, insertEvents),
   ]
+}
+
+/** From how many on it is worth a statement of its own. */
+const manyRows = 20
+
+/**
+ * How what has ended is recorded, and what then is still to be removed. Where all of it goes for good, the branches of a graph for one, it is removed as
+ * it is copied.
+ */
+function howToCopy(context: SqlContext, { standing, removals, replacements }: Gathered, counts: boolean) {
+  const copy = { copy: counts ? copyKnown : copyHistory, removals }
+  if (context.dialect.takeDeleted === undefined) return copy
+  if (replacements.length > 0 || standing.length < manyRows || removals.length < standing.length) return copy
+  const placeOf = (row: { readonly workflowId: string; readonly slot: string }) => `${row.workflowId} ${row.slot}`
+  const open = new Map(removals.map(removal => [placeOf(removal), removal]))
+  for (const { row } of standing) if (!open.delete(placeOf(row))) return copy
+  return { copy: counts ? moveKnown : moveToHistory, removals: [...open.values()] }
 }
 
 const updateColumns: Columns<OneUpdate> = {

@@ -34,8 +34,8 @@ describe('the hash of an execution', () => {
 
 it('an execution keeps the ids of its parents, so that its hash can be computed again', () => {
   const parents = [
-    { id: '12', hash: 'bb' },
-    { id: '11', hash: 'aa' },
+    { id: '12', ancestry: { hash: 'bb' } },
+    { id: '11', ancestry: { hash: 'aa' } },
   ]
   expect(ancestryOf('d', 1, parents)).toEqual({ hash: ancestryHash('d', 1, ['aa', 'bb']), parents: ['12', '11'] })
 })

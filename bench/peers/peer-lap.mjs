@@ -45,9 +45,11 @@ const workloads = {
     print({ workload: 'latency', what: 'p50', value: at(0.5), unit: 'ms' })
     print({ workload: 'latency', what: 'p99', value: at(0.99), unit: 'ms' })
   },
-  async fan(peer, { warmUp, warmUpMs, width }) {
+  async fan(peer, { warmUp, warmUpMs, width, fans }) {
     await runFor(warmUpMs, () => peer.runFan(warmUp))
-    print({ workload: 'fan', value: await timed(() => peer.runFan(width)), unit: 'ms' })
+    const times = []
+    while (times.length < fans) times.push(await timed(() => peer.runFan(width)))
+    print({ workload: 'fan', value: times.toSorted((a, b) => a - b)[Math.floor(fans / 2)], unit: 'ms' })
   },
 }
 

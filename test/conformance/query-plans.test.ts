@@ -40,12 +40,13 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
   }
 
   /** Every statement of the call that reads or changes rows, with its plan. */
-  async function plansOf(call: () => Promise<unknown>): Promise<{ text: string; plan: string[] }[]> {
+  async function plansOf(
+    call: () => Promise<unknown>,
+    kind = /^\s*(select|update|delete)/i,
+  ): Promise<{ text: string; plan: string[] }[]> {
     recording.take()
     await call()
-    const statements = recording
-      .take()
-      .filter(statement => /^\s*(select|update|delete)/i.test(statement.parts[0] ?? ''))
+    const statements = recording.take().filter(statement => kind.test(statement.parts[0] ?? ''))
     return Promise.all(
       statements.map(async (statement: Sql) => ({
         text: statement.parts.join('?'),
@@ -244,6 +245,27 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     for (const part of parts) expect([part, concern(part) > 0]).toEqual([part, true])
     const back = plans.filter(({ text }) => text.includes('s.id as place'))
     expect(back.filter(({ plan }) => plan.some(line => planner.sorts.test(line)))).toEqual([])
+  })
+
+  it('record branches that have ended, and remove them, by key', async () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `b${index}`)
+    const held = { state: 'in_progress', owner: 'w1', handler: 'Wide' } as const
+    const wide = await makeOrder(store, { type: 'Wide', first: names.map(node => ({ slot: node, node, ...held })) })
+    await store.start([wide])
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    const report = (facts: WorkflowFacts) => {
+      const some = facts.active.slice(0, 100)
+      return changeOf(wide.id, { endings: some.map(row => ended(row)), removals: some.map(({ slot }) => ({ slot })) })
+    }
+    const plans = await plansOf(
+      () => store.change([{ workflowId: wide.id }], report, { workerId: 'w1' }),
+      /^\s*(with s0 as \()?(insert|delete)/i,
+    )
+    const looking = plans.filter(({ text }) => text.includes('geneva_drive_active_executions'))
+    expect(looking.length).toBe(database.name === 'postgres' ? 1 : 2)
+    expect(looking.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+    expect(await store.activeExecutions(wide.id)).toHaveLength(1400)
+    expect(await store.history(wide.id)).toHaveLength(100)
   })
 }
 

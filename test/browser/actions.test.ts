@@ -155,6 +155,18 @@ describe('an approval', () => {
     ])
   })
 
+  it('is confirmed, not rejected, by Enter in a field of its form', async () => {
+    const { workflow, card } = await waitingPurchase('enter')
+    await card.getByLabel('account').selectOption('other')
+    await card.getByLabel('limit').press('Enter')
+    await card.locator('input:invalid:focus').waitFor()
+    expect(await workflow.decisions(), 'the form is not filled in yet').toEqual([])
+    await card.getByLabel('limit').fill('7')
+    await card.getByLabel('limit').press('Enter')
+    await card.waitFor({ state: 'detached' })
+    expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { limit: 7, account: 'other' } }])
+  })
+
   it('does not leave the browser before its form is filled in, but a no needs no form', async () => {
     const { workflow, card } = await waitingPurchase('no')
     await card.getByRole('button', { name: 'Confirm' }).click()

@@ -27,11 +27,11 @@ export function DecisionForm({ approval }: { readonly approval: Approval }) {
       </label>
       {(mistake ?? action.error) !== null && <Failure error={mistake ?? action.error} />}
       <div className="dialog-actions">
-        {/* Who says no need not fill in the form. */}
-        <button type="submit" value="rejected" className="grave-quiet" formNoValidate disabled={action.isPending}>
+        {/* Who says no need not fill in the form. It does not submit: Enter in a field is for the first button that does. */}
+        <button type="button" className="grave-quiet" disabled={action.isPending} onClick={() => send('rejected')}>
           Reject
         </button>
-        <button type="submit" value="confirmed" className="primary" disabled={action.isPending}>
+        <button type="submit" className="primary" disabled={action.isPending}>
           Confirm
         </button>
       </div>
@@ -40,27 +40,25 @@ export function DecisionForm({ approval }: { readonly approval: Approval }) {
 
   function submitted(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
-    setMistake(null)
-    const { submitter } = event.nativeEvent as SubmitEvent
-    const decision = submitter instanceof HTMLButtonElement ? submitter.value : 'confirmed'
     try {
-      const data =
-        decision === 'rejected'
-          ? undefined
-          : fields === null
-            ? readJson(json, 'The data')
-            : valuesFrom(new FormData(event.currentTarget), fields)
-      action.mutate({
-        path: `executions/${encodeURIComponent(approval.executionId)}/decide`,
-        body: {
-          decision,
-          ...(comment.trim() === '' ? {} : { comment: comment.trim() }),
-          ...(data === undefined ? {} : { data }),
-        },
-        done: decision === 'confirmed' ? `${approval.name} is confirmed.` : `${approval.name} is rejected.`,
-      })
+      const written =
+        fields === null ? readJson(json, 'The data') : valuesFrom(new FormData(event.currentTarget), fields)
+      send('confirmed', written)
     } catch (error) {
       setMistake(error)
     }
+  }
+
+  function send(decision: 'confirmed' | 'rejected', data?: unknown): void {
+    setMistake(null)
+    action.mutate({
+      path: `executions/${encodeURIComponent(approval.executionId)}/decide`,
+      body: {
+        decision,
+        ...(comment.trim() === '' ? {} : { comment: comment.trim() }),
+        ...(data === undefined ? {} : { data }),
+      },
+      done: `${approval.name} is ${decision}.`,
+    })
   }
 }

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../src/http/route-table.ts'
 import { makeOrder } from '../support/open-store.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { Buyers, Lease, Parcel, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
+import { Buyers, Contract, Lease, Parcel, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
 import { barriersOn, sees, useDashboard } from './use-dashboard.ts'
 
 const dashboard = useDashboard()
@@ -165,6 +165,17 @@ describe('an approval', () => {
     await card.getByLabel('limit').press('Enter')
     await card.waitFor({ state: 'detached' })
     expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { limit: 7, account: 'other' } }])
+  })
+
+  it('of a schema that cannot be drawn is given its data as JSON', async () => {
+    const workflow = await dashboard.geneva.start(Contract)
+    await dashboard.under.runDue()
+    await go('approvals')
+    const card = page.getByRole('article').filter({ hasText: 'Do you sign?' })
+    await card.getByLabel('Data').fill('{ "ink": "blue" }')
+    await card.getByRole('button', { name: 'Confirm' }).click()
+    await waitFor(async () => (await workflow.decisions()).length === 1)
+    expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { ink: 'blue' } }])
   })
 
   it('does not leave the browser before its form is filled in, but a no needs no form', async () => {

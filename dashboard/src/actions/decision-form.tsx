@@ -6,18 +6,23 @@ import { JsonField, readJson } from './json-field.tsx'
 import { fieldsOf, SchemaFields, valuesFrom } from './schema-fields.tsx'
 import { useAction } from './use-action.ts'
 
+const wants = 'JSON, as the form of this step wants it.'
+/** There may be none, it may be of a library that cannot say its JSON Schema, or its code is not in this process. */
+const mayWant = 'JSON, if the step asks for data.'
+
 export function DecisionForm({ approval }: { readonly approval: Approval }) {
   const action = useAction()
   const [comment, setComment] = useState('')
   const [json, setJson] = useState('')
   const [mistake, setMistake] = useState<unknown>(null)
-  const fields = approval.form === null ? [] : fieldsOf(approval.form as JsonSchema)
+  const { form } = approval
+  const fields = form === null ? null : fieldsOf(form as JsonSchema)
   return (
     <form className="decision" onSubmit={submitted}>
       {fields !== null ? (
         <SchemaFields id={approval.executionId} fields={fields} />
       ) : (
-        <JsonField label="Data" hint="JSON, as the form of this step wants it." text={json} change={setJson} rows={4} />
+        <JsonField label="Data" hint={form === null ? mayWant : wants} text={json} change={setJson} rows={4} />
       )}
       <label className="field">
         <span>

@@ -89,6 +89,37 @@ describe('a workflow', () => {
   })
 })
 
+describe('a start whose answer is lost', () => {
+  it('is sent again from the same dialog, and starts one workflow; the next dialog starts another', async () => {
+    await go('definitions/Payout')
+    const before = (await dashboard.geneva.list(Payout)).items.length
+    const dialog = page.getByRole('dialog')
+    const start = async () => {
+      await dialog.getByLabel('Input').fill('{ "account": "right" }')
+      await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    }
+    await page.route('**/api/workflows', async route => {
+      await route.fetch()
+      await route.abort()
+    })
+    await page.getByRole('button', { name: 'Start one' }).click()
+    await start()
+    await dialog.getByText('The server does not answer.').waitFor()
+    await dialog.getByText('What you asked for may have happened').waitFor()
+    expect(dashboard.complaints.splice(0)).toEqual([expect.stringContaining('Failed to load resource')])
+    await page.unroute('**/api/workflows')
+    await start()
+    await page.waitForURL(/workflows\/\d+/)
+    expect((await dashboard.geneva.list(Payout)).items).toHaveLength(before + 1)
+    await go('definitions/Payout')
+    await page.getByRole('button', { name: 'Start one' }).click()
+    await start()
+    await page.waitForURL(/workflows\/\d+/)
+    expect((await dashboard.geneva.list(Payout)).items).toHaveLength(before + 2)
+    await dashboard.geneva.all({ where: { type: 'Payout' } }).cancel()
+  })
+})
+
 describe('a node', () => {
   it('that failed is tried again, taken as done, or left out', async () => {
     const [again, done, out] = await dashboard.geneva.startMany(Shaky, [{}, {}, {}])

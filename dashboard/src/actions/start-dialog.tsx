@@ -19,7 +19,7 @@ interface Props {
 export function StartDialog({ type, heroType, close }: Props) {
   const client = useQueryClient()
   const tell = useTell()
-  const [fields, setFields] = useState({ heroType, heroId: '', input: '', idempotencyKey: '' })
+  const [fields, setFields] = useState(() => ({ heroType, heroId: '', input: '', idempotencyKey: randomKey() }))
   const set = (name: keyof typeof fields) => (value: string) => setFields({ ...fields, [name]: value })
   const start = useMutation({
     mutationFn: () => post<WorkflowSummary>('workflows', bodyOf(type, fields)),
@@ -37,7 +37,12 @@ export function StartDialog({ type, heroType, close }: Props) {
           <Field label="Hero id" value={fields.heroId} change={set('heroId')} />
         </div>
         <JsonField label="Input" hint="JSON, or nothing." text={fields.input} change={set('input')} rows={5} />
-        <Field label="Idempotency key" value={fields.idempotencyKey} change={set('idempotencyKey')} />
+        <Field
+          label="Idempotency key"
+          hint="However often it is sent with this key, one workflow is started."
+          value={fields.idempotencyKey}
+          change={set('idempotencyKey')}
+        />
         {start.error && <Failure error={start.error} />}
         <div className="dialog-actions">
           <button type="button" onClick={close}>
@@ -61,17 +66,25 @@ interface FieldProps {
   readonly label: string
   readonly value: string
   readonly change: (value: string) => void
+  readonly hint?: string
 }
 
-function Field({ label, value, change }: FieldProps) {
+function Field({ label, value, change, hint }: FieldProps) {
   return (
     <label className="field">
       <span>
         {label} <span className="muted">(optional)</span>
       </span>
       <input value={value} onChange={event => change(event.target.value)} />
+      {hint && <span className="hint">{hint}</span>}
     </label>
   )
+}
+
+/** One for each dialog, so that it can be sent again when no answer came. `randomUUID` is not there on pages without TLS. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function bodyOf(

@@ -89,6 +89,20 @@ describe('a workflow', () => {
   })
 })
 
+describe('a start', () => {
+  it('with the id of a hero asks for its type as well, and does not leave the hero out', async () => {
+    await go('definitions/Payout')
+    const before = (await dashboard.geneva.list(Payout)).items.length
+    await page.getByRole('button', { name: 'Start one' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Hero id').fill('7')
+    await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    await dialog.getByLabel('Hero type').and(page.locator(':invalid:focus')).waitFor()
+    expect((await dashboard.geneva.list(Payout)).items).toHaveLength(before)
+    await dialog.getByRole('button', { name: 'Back' }).click()
+  })
+})
+
 describe('a start whose answer is lost', () => {
   it('is sent again from the same dialog, and starts one workflow; the next dialog starts another', async () => {
     await go('definitions/Payout')
@@ -198,15 +212,43 @@ describe('an approval', () => {
     expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { limit: 7, account: 'other' } }])
   })
 
-  it('of a schema that cannot be drawn is given its data as JSON', async () => {
+  async function waitingContract() {
     const workflow = await dashboard.geneva.start(Contract)
     await dashboard.under.runDue()
     await go('approvals')
-    const card = page.getByRole('article').filter({ hasText: 'Do you sign?' })
+    return {
+      workflow,
+      card: page.getByRole('article').filter({ has: page.locator(`a[href$="workflows/${workflow.id}"]`) }),
+    }
+  }
+
+  it('of a schema that cannot be drawn is given its data as JSON', async () => {
+    const { workflow, card } = await waitingContract()
     await card.getByLabel('Data').fill('{ "ink": "blue" }')
     await card.getByRole('button', { name: 'Confirm' }).click()
     await waitFor(async () => (await workflow.decisions()).length === 1)
     expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { ink: 'blue' } }])
+    await workflow.cancel()
+  })
+
+  it('that takes two people is said to be confirmed when the second has, and not before', async () => {
+    const { workflow, card } = await waitingContract()
+    // What was told before is not taken for news.
+    await page.reload()
+    await card.getByLabel('Data').fill('{ "ink": "blue" }')
+    await card.getByRole('button', { name: 'Confirm' }).click()
+    await sees(page, 'Your confirmation of sign is recorded (1 of 2).')
+    await card.getByText('1 of 2 have decided').waitFor()
+    expect(await page.getByText('sign is confirmed.').count()).toBe(0)
+    await workflow.cancel()
+    const { workflow: other, card: second } = await waitingContract()
+    await other.decide('sign', { decision: 'confirmed', by: 'ann', data: { ink: 'red' } })
+    await second.getByText('1 of 2 have decided').waitFor()
+    await second.getByLabel('Data').fill('{ "ink": "blue" }')
+    await second.getByRole('button', { name: 'Confirm' }).click()
+    await sees(page, 'sign is confirmed.')
+    await dashboard.under.runDue()
+    expect(await other.output('sign')).toBe(2)
   })
 
   it('does not leave the browser before its form is filled in, but a no needs no form', async () => {
@@ -241,6 +283,30 @@ describe('a dead letter', () => {
     await dashboard.under.runDue()
     expect(await workflow.output('transfer')).toEqual({ account: 'right' })
     expect(await stateOf(workflow.id)).toBe('finished')
+  })
+
+  it('whose input was cleared is not requeued with the old one: no input is written as null', async () => {
+    const workflow = await deadPayout()
+    const error = async () => (await dashboard.geneva.deadLetters({ workflowId: workflow.id }))[0]?.error?.message
+    await page.getByLabel('Input', { exact: true }).fill('{ "account": "older" }')
+    await act('Requeue with the new input', 'Requeue')
+    await dashboard.under.runDue()
+    expect(await error()).toBe('no such account: older')
+    const [letter] = await dashboard.geneva.deadLetters({ workflowId: workflow.id })
+    await go(`dead-letters/${letter?.id}`)
+    await page.getByLabel('Input', { exact: true }).fill('')
+    await sees(page, 'Write null for no input.')
+    await page.getByRole('button', { name: 'Requeue with the new input' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Requeue' }).click()
+    await dialog.getByText('The input is empty.').waitFor()
+    expect(await stateOf(workflow.id)).toBe('dlq')
+    await dialog.getByRole('button', { name: 'Back' }).click()
+    await page.getByLabel('Input', { exact: true }).fill('null')
+    await act('Requeue with the new input', 'Requeue')
+    await dashboard.under.runDue()
+    expect(await error(), 'it went by the input of the workflow').toBe('no such account: wrong')
+    await dashboard.geneva.cancel(workflow.id)
   })
 
   it('is discarded, and the workflow goes on without the step', async () => {

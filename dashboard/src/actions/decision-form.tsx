@@ -63,7 +63,14 @@ export function DecisionForm({ approval }: { readonly approval: Approval }) {
         ...(comment.trim() === '' ? {} : { comment: comment.trim() }),
         ...(data === undefined ? {} : { data }),
       },
-      done: `${approval.name} is ${decision}.`,
+      done: newsOf(approval, decision),
     })
   }
+}
+
+/** One no is enough; a yes may be one of several that are needed. */
+function newsOf({ name, quorum, decisions }: Approval, decision: 'confirmed' | 'rejected'): string {
+  const made = decisions.length + 1
+  if (decision === 'rejected' || made >= quorum) return `${name} is ${decision}.`
+  return `Your confirmation of ${name} is recorded (${made} of ${quorum}).`
 }

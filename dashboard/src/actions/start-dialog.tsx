@@ -33,7 +33,7 @@ export function StartDialog({ type, heroType, close }: Props) {
     <Dialog title={`Start ${type}`} close={close}>
       <form onSubmit={submitted}>
         <div className="field-row">
-          <Field label="Hero type" value={fields.heroType} change={set('heroType')} />
+          <Field label="Hero type" value={fields.heroType} change={set('heroType')} required={fields.heroId !== ''} />
           <Field label="Hero id" value={fields.heroId} change={set('heroId')} />
         </div>
         <JsonField label="Input" hint="JSON, or nothing." text={fields.input} change={set('input')} rows={5} />
@@ -67,15 +67,16 @@ interface FieldProps {
   readonly value: string
   readonly change: (value: string) => void
   readonly hint?: string
+  readonly required?: boolean
 }
 
-function Field({ label, value, change, hint }: FieldProps) {
+function Field({ label, value, change, hint, required = false }: FieldProps) {
   return (
     <label className="field">
       <span>
-        {label} <span className="muted">(optional)</span>
+        {label} {!required && <span className="muted">(optional)</span>}
       </span>
-      <input value={value} onChange={event => change(event.target.value)} />
+      <input value={value} required={required} onChange={event => change(event.target.value)} />
       {hint && <span className="hint">{hint}</span>}
     </label>
   )
@@ -99,7 +100,7 @@ function bodyOf(
   const value = readJson(input, 'The input')
   return {
     type,
-    ...(heroType === '' || heroId === '' ? {} : { hero: { type: heroType, id: heroId } }),
+    ...(heroId === '' ? {} : { hero: { type: heroType, id: heroId } }),
     ...(value === undefined ? {} : { input: value }),
     ...(idempotencyKey === '' ? {} : { idempotencyKey }),
   }

@@ -42,6 +42,14 @@ forEachDatabase('steering over HTTP', database => {
     expect((await ann().post('/workflows', { type: 'greeting', hero: { type: 'Cat', id: 1 } })).status).toBe(422)
   })
 
+  it('a start takes as many tags as one in code', async () => {
+    const tags = Array.from({ length: 51 }, (_, index) => `tag ${index}`)
+    const start = (more: object) => ann().post('/workflows', { type: 'wide', ...more })
+    const started = await start({ tags: tags.slice(0, 50) })
+    expect([started.status, started.body.tags?.length]).toEqual([200, 50])
+    expect((await start({ tags })).status).toBe(400)
+  })
+
   it('a start that takes too long is said to happen perhaps, and with its key it happens once', async () => {
     const { geneva } = under
     const { startByName } = geneva

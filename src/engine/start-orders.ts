@@ -80,7 +80,8 @@ const knownOptions = optionNames<StartOptions>({
   by: 0,
   reason: 0,
 })
-const maxTags = 50
+/** So many a workflow may have. */
+export const maxTags = 50
 const maxAskedBytes = 10_000
 
 export async function prepareStart(

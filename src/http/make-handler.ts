@@ -19,6 +19,12 @@ import { SharedAnswers } from './shared-answers.ts'
 const maxUrlLength = 8192
 const maxParamLength = 400
 
+/** What to do when no answer comes in time. Who asks for a change a second time may get it twice. */
+const whenLate = {
+  GET: 'Ask for less, or try again.',
+  POST: 'It may still happen. Look before you ask again, or send the same idempotencyKey (of a signal: key) again.',
+} as const
+
 export function makeHandler(
   geneva: Operations,
   settings: HandlerSettings,
@@ -64,7 +70,7 @@ async function answer(parts: Parts, route: Route, context: Context): Promise<Res
     const body = route.method === 'GET' ? {} : await readBody(request, settings.maxBodyBytes)
     const call = { ...parts, ...caller, params, query, request, readOnly: settings.readOnly }
     const work = answerFor(parts, route, { ...call, body: parsed(route.body, body, 'body') })
-    return await inTime(work, route.patienceMs ?? settings.timeoutMs)
+    return await inTime(work, route.patienceMs ?? settings.timeoutMs, whenLate[route.method])
   } catch (error) {
     return refusal(parts, error)
   }
@@ -177,10 +183,10 @@ function parsed(schema: z.ZodType | undefined, value: unknown, where: 'query' | 
 }
 
 /** What was asked for may still happen; nobody waits for it any longer. */
-async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+async function inTime<T>(work: Promise<T>, ms: number, remedy: string): Promise<T> {
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
-    const problem = new RequestProblem(503, 'TOO_SLOW', `No answer within ${ms} ms.`, 'Ask for less, or try again.')
+    const problem = new RequestProblem(503, 'TOO_SLOW', `No answer within ${ms} ms.`, remedy)
     cancel = callAfter(ms, () => reject(problem))
   })
   try {

@@ -1,6 +1,7 @@
 /** What requests may hold. Whatever is not named here is refused, so that a misspelled filter never means "everything". */
 import { z } from 'zod'
 import { executionStates } from '../client/views/execution-list.ts'
+import { maxTags } from '../engine/start-orders.ts'
 import { workflowState } from './wire-schemas.ts'
 
 const short = z.string().min(1).max(191)
@@ -61,7 +62,7 @@ export const startBody = z.strictObject({
   hero: z.strictObject({ type: short, id: z.union([short, z.number().int()]) }).optional(),
   input: z.unknown().optional(),
   idempotencyKey: short.optional(),
-  tags: z.array(short).max(20).optional(),
+  tags: z.array(short).max(maxTags).optional(),
   delayMs: z.number().min(0).max(1e12).optional(),
   allowMultiple: z.boolean().optional(),
   reason,

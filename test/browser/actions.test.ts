@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { routeTable } from '../../src/http/route-table.ts'
 import { makeOrder } from '../support/open-store.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { Buyers, Lease, Parcel, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
+import { Buyers, Contract, Lease, Parcel, Patient, Payout, Purchase, Shaky } from './sample-workflows.ts'
 import { barriersOn, sees, useDashboard } from './use-dashboard.ts'
 
 const dashboard = useDashboard()
@@ -89,6 +89,51 @@ describe('a workflow', () => {
   })
 })
 
+describe('a start', () => {
+  it('with the id of a hero asks for its type as well, and does not leave the hero out', async () => {
+    await go('definitions/Payout')
+    const before = (await dashboard.geneva.list(Payout)).items.length
+    await page.getByRole('button', { name: 'Start one' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Hero id').fill('7')
+    await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    await dialog.getByLabel('Hero type').and(page.locator(':invalid:focus')).waitFor()
+    expect((await dashboard.geneva.list(Payout)).items).toHaveLength(before)
+    await dialog.getByRole('button', { name: 'Back' }).click()
+  })
+})
+
+describe('a start whose answer is lost', () => {
+  it('is sent again from the same dialog, and starts one workflow; the next dialog starts another', async () => {
+    await go('definitions/Payout')
+    const before = (await dashboard.geneva.list(Payout)).items.length
+    const dialog = page.getByRole('dialog')
+    const start = async () => {
+      await dialog.getByLabel('Input').fill('{ "account": "right" }')
+      await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    }
+    await page.route('**/api/workflows', async route => {
+      await route.fetch()
+      await route.abort()
+    })
+    await page.getByRole('button', { name: 'Start one' }).click()
+    await start()
+    await dialog.getByText('The server does not answer.').waitFor()
+    await dialog.getByText('What you asked for may have happened').waitFor()
+    expect(dashboard.complaints.splice(0)).toEqual([expect.stringContaining('Failed to load resource')])
+    await page.unroute('**/api/workflows')
+    await start()
+    await page.waitForURL(/workflows\/\d+/)
+    expect((await dashboard.geneva.list(Payout)).items).toHaveLength(before + 1)
+    await go('definitions/Payout')
+    await page.getByRole('button', { name: 'Start one' }).click()
+    await start()
+    await page.waitForURL(/workflows\/\d+/)
+    expect((await dashboard.geneva.list(Payout)).items).toHaveLength(before + 2)
+    await dashboard.geneva.all({ where: { type: 'Payout' } }).cancel()
+  })
+})
+
 describe('a node', () => {
   it('that failed is tried again, taken as done, or left out', async () => {
     const [again, done, out] = await dashboard.geneva.startMany(Shaky, [{}, {}, {}])
@@ -155,6 +200,57 @@ describe('an approval', () => {
     ])
   })
 
+  it('is confirmed, not rejected, by Enter in a field of its form', async () => {
+    const { workflow, card } = await waitingPurchase('enter')
+    await card.getByLabel('account').selectOption('other')
+    await card.getByLabel('limit').press('Enter')
+    await card.locator('input:invalid:focus').waitFor()
+    expect(await workflow.decisions(), 'the form is not filled in yet').toEqual([])
+    await card.getByLabel('limit').fill('7')
+    await card.getByLabel('limit').press('Enter')
+    await card.waitFor({ state: 'detached' })
+    expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { limit: 7, account: 'other' } }])
+  })
+
+  async function waitingContract() {
+    const workflow = await dashboard.geneva.start(Contract)
+    await dashboard.under.runDue()
+    await go('approvals')
+    return {
+      workflow,
+      card: page.getByRole('article').filter({ has: page.locator(`a[href$="workflows/${workflow.id}"]`) }),
+    }
+  }
+
+  it('of a schema that cannot be drawn is given its data as JSON', async () => {
+    const { workflow, card } = await waitingContract()
+    await card.getByLabel('Data').fill('{ "ink": "blue" }')
+    await card.getByRole('button', { name: 'Confirm' }).click()
+    await waitFor(async () => (await workflow.decisions()).length === 1)
+    expect(await workflow.decisions()).toMatchObject([{ decision: 'confirmed', data: { ink: 'blue' } }])
+    await workflow.cancel()
+  })
+
+  it('that takes two people is said to be confirmed when the second has, and not before', async () => {
+    const { workflow, card } = await waitingContract()
+    // What was told before is not taken for news.
+    await page.reload()
+    await card.getByLabel('Data').fill('{ "ink": "blue" }')
+    await card.getByRole('button', { name: 'Confirm' }).click()
+    await sees(page, 'Your confirmation of sign is recorded (1 of 2).')
+    await card.getByText('1 of 2 have decided').waitFor()
+    expect(await page.getByText('sign is confirmed.').count()).toBe(0)
+    await workflow.cancel()
+    const { workflow: other, card: second } = await waitingContract()
+    await other.decide('sign', { decision: 'confirmed', by: 'ann', data: { ink: 'red' } })
+    await second.getByText('1 of 2 have decided').waitFor()
+    await second.getByLabel('Data').fill('{ "ink": "blue" }')
+    await second.getByRole('button', { name: 'Confirm' }).click()
+    await sees(page, 'sign is confirmed.')
+    await dashboard.under.runDue()
+    expect(await other.output('sign')).toBe(2)
+  })
+
   it('does not leave the browser before its form is filled in, but a no needs no form', async () => {
     const { workflow, card } = await waitingPurchase('no')
     await card.getByRole('button', { name: 'Confirm' }).click()
@@ -187,6 +283,30 @@ describe('a dead letter', () => {
     await dashboard.under.runDue()
     expect(await workflow.output('transfer')).toEqual({ account: 'right' })
     expect(await stateOf(workflow.id)).toBe('finished')
+  })
+
+  it('whose input was cleared is not requeued with the old one: no input is written as null', async () => {
+    const workflow = await deadPayout()
+    const error = async () => (await dashboard.geneva.deadLetters({ workflowId: workflow.id }))[0]?.error?.message
+    await page.getByLabel('Input', { exact: true }).fill('{ "account": "older" }')
+    await act('Requeue with the new input', 'Requeue')
+    await dashboard.under.runDue()
+    expect(await error()).toBe('no such account: older')
+    const [letter] = await dashboard.geneva.deadLetters({ workflowId: workflow.id })
+    await go(`dead-letters/${letter?.id}`)
+    await page.getByLabel('Input', { exact: true }).fill('')
+    await sees(page, 'Write null for no input.')
+    await page.getByRole('button', { name: 'Requeue with the new input' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Requeue' }).click()
+    await dialog.getByText('The input is empty.').waitFor()
+    expect(await stateOf(workflow.id)).toBe('dlq')
+    await dialog.getByRole('button', { name: 'Back' }).click()
+    await page.getByLabel('Input', { exact: true }).fill('null')
+    await act('Requeue with the new input', 'Requeue')
+    await dashboard.under.runDue()
+    expect(await error(), 'it went by the input of the workflow').toBe('no such account: wrong')
+    await dashboard.geneva.cancel(workflow.id)
   })
 
   it('is discarded, and the workflow goes on without the step', async () => {

@@ -1,4 +1,5 @@
 /** Workflows that bring every page of the dashboard to life: one for each thing it can show or do. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import {
   type Compensation,
@@ -45,6 +46,28 @@ export class Purchase extends Workflow<{ id: string }, { what?: string }> {
     return payload.by
   }
   async close() {}
+}
+
+/** A schema of no library that can say itself as JSON Schema. */
+export const SignatureForm: StandardSchemaV1<{ ink: string }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'sample',
+    validate: value => {
+      const { ink } = (value ?? {}) as { ink?: unknown }
+      return typeof ink === 'string' ? { value: { ink } } : { issues: [{ message: 'ink is a text' }] }
+    },
+  },
+}
+
+/** Takes two people. */
+export class Contract extends Workflow {
+  static {
+    this.human('sign', { prompt: 'Do you sign?', form: SignatureForm, quorum: 2 })
+  }
+  async sign({ decisions }: Decision<typeof SignatureForm>) {
+    return decisions.length
+  }
 }
 
 /** Pauses at a step that fails, until the test says that it is mended. */
@@ -140,7 +163,7 @@ export const touch = defineJob('touch', async (args: { at: number }) => args.at)
 export const nightly = defineSchedule('nightly', { cron: '0 3 * * *', workflow: Patient })
 
 export const samples = {
-  workflows: [Purchase, Shaky, Payout, Lease, Parcel, Wide, Patient],
+  workflows: [Purchase, Contract, Shaky, Payout, Lease, Parcel, Wide, Patient],
   jobs: [touch],
   schedules: [nightly],
 }

@@ -76,11 +76,14 @@ export class DashboardUnderTest {
   }
 }
 
-/** One dashboard for the tests of a file. */
-export function useDashboard(options: HandlerOptions = {}): DashboardUnderTest {
+/** One dashboard for the tests of a file, in a process that has the code of the samples unless it is told other. */
+export function useDashboard(
+  options: HandlerOptions = {},
+  code: Partial<typeof samples> = samples,
+): DashboardUnderTest {
   const [sqlite] = databases
   if (sqlite === undefined) throw new Error('There is no database to test on.')
-  const dashboard = new DashboardUnderTest(new GenevaUnderTest(sqlite, samples), options)
+  const dashboard = new DashboardUnderTest(new GenevaUnderTest(sqlite, code), options)
   beforeAll(() => dashboard.start(), patienceMs)
   afterEach(() => {
     expect(dashboard.complaints.splice(0)).toEqual([])

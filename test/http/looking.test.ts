@@ -147,6 +147,8 @@ forEachDatabase('looking over HTTP', database => {
       ])
       const drawing = await api.get(`/workflows/${ids.failing}/drawing?format=mermaid`)
       expect(drawing.body.drawing).toContain('graph TD')
+      const picture = await api.get(`/workflows/${ids.failing}/drawing?format=svg`)
+      expect(picture.body).toMatchObject({ format: 'svg', drawing: expect.stringMatching(/^<svg/) })
     })
 
     it('has events after a position', async () => {

@@ -112,7 +112,8 @@ describe.runIf(database !== undefined)('requests', () => {
     const explain = geneva.explain
     geneva.explain = () => new Promise(() => {})
     try {
-      expect((await api.get('/workflows/1/explain')).body.error.code).toBe('TOO_SLOW')
+      const { error } = (await api.get('/workflows/1/explain')).body
+      expect(error).toMatchObject({ code: 'TOO_SLOW', remedy: 'Ask for less, or try again.' })
     } finally {
       geneva.explain = explain
     }

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { gate } from '../support/wait-for.ts'
 import { ApiClient, Approved, everything, Failing, Greeting, Orders, Stopping, Wide } from './http-world.ts'
 
 forEachDatabase('steering over HTTP', database => {
@@ -39,6 +40,35 @@ forEachDatabase('steering over HTTP', database => {
     expect(await (await under.geneva.find(started.body.id))?.hero).toEqual({ type: 'Order', id: 55 })
     expect((await ann().post('/workflows', { type: 'nothing' })).status).toBe(404)
     expect((await ann().post('/workflows', { type: 'greeting', hero: { type: 'Cat', id: 1 } })).status).toBe(422)
+  })
+
+  it('a start takes as many tags as one in code', async () => {
+    const tags = Array.from({ length: 51 }, (_, index) => `tag ${index}`)
+    const start = (more: object) => ann().post('/workflows', { type: 'wide', ...more })
+    const started = await start({ tags: tags.slice(0, 50) })
+    expect([started.status, started.body.tags?.length]).toEqual([200, 50])
+    expect((await start({ tags })).status).toBe(400)
+  })
+
+  it('a start that takes too long is said to happen perhaps, and with its key it happens once', async () => {
+    const { geneva } = under
+    const { startByName } = geneva
+    const { passed, open } = gate()
+    let late: ReturnType<typeof startByName> | undefined
+    geneva.startByName = (...given) => {
+      late = passed.then(() => startByName.apply(geneva, given))
+      return late
+    }
+    const body = { type: 'greeting', hero: { type: 'Order', id: 57 }, idempotencyKey: 'late' }
+    const hasty = new ApiClient(geneva, { authorize: () => ({ role: 'admin', by: 'ann' }), timeout: 1 })
+    const { status, body: answer } = await hasty.post('/workflows', body)
+    geneva.startByName = startByName
+    expect([status, answer.error.code]).toEqual([503, 'TOO_SLOW'])
+    expect(answer.error.remedy).toMatch(/may still happen.*Look before you ask again.*idempotencyKey/)
+    open()
+    const started = await late
+    expect((await ann().post('/workflows', body)).body.id).toBe(started?.id)
+    expect((await ann().get('/workflows/count?hero=Order:57')).body.count).toBe(1)
   })
 
   it('whether it may stand beside others is said with the start, and what a start does not know is refused', async () => {

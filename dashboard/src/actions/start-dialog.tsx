@@ -19,7 +19,7 @@ interface Props {
 export function StartDialog({ type, heroType, close }: Props) {
   const client = useQueryClient()
   const tell = useTell()
-  const [fields, setFields] = useState({ heroType, heroId: '', input: '', idempotencyKey: '' })
+  const [fields, setFields] = useState(() => ({ heroType, heroId: '', input: '', idempotencyKey: randomKey() }))
   const set = (name: keyof typeof fields) => (value: string) => setFields({ ...fields, [name]: value })
   const start = useMutation({
     mutationFn: () => post<WorkflowSummary>('workflows', bodyOf(type, fields)),
@@ -33,11 +33,16 @@ export function StartDialog({ type, heroType, close }: Props) {
     <Dialog title={`Start ${type}`} close={close}>
       <form onSubmit={submitted}>
         <div className="field-row">
-          <Field label="Hero type" value={fields.heroType} change={set('heroType')} />
+          <Field label="Hero type" value={fields.heroType} change={set('heroType')} required={fields.heroId !== ''} />
           <Field label="Hero id" value={fields.heroId} change={set('heroId')} />
         </div>
         <JsonField label="Input" hint="JSON, or nothing." text={fields.input} change={set('input')} rows={5} />
-        <Field label="Idempotency key" value={fields.idempotencyKey} change={set('idempotencyKey')} />
+        <Field
+          label="Idempotency key"
+          hint="However often it is sent with this key, one workflow is started."
+          value={fields.idempotencyKey}
+          change={set('idempotencyKey')}
+        />
         {start.error && <Failure error={start.error} />}
         <div className="dialog-actions">
           <button type="button" onClick={close}>
@@ -61,17 +66,26 @@ interface FieldProps {
   readonly label: string
   readonly value: string
   readonly change: (value: string) => void
+  readonly hint?: string
+  readonly required?: boolean
 }
 
-function Field({ label, value, change }: FieldProps) {
+function Field({ label, value, change, hint, required = false }: FieldProps) {
   return (
     <label className="field">
       <span>
-        {label} <span className="muted">(optional)</span>
+        {label} {!required && <span className="muted">(optional)</span>}
       </span>
-      <input value={value} onChange={event => change(event.target.value)} />
+      <input value={value} required={required} onChange={event => change(event.target.value)} />
+      {hint && <span className="hint">{hint}</span>}
     </label>
   )
+}
+
+/** One for each dialog, so that it can be sent again when no answer came. `randomUUID` is not there on pages without TLS. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function bodyOf(
@@ -86,7 +100,7 @@ function bodyOf(
   const value = readJson(input, 'The input')
   return {
     type,
-    ...(heroType === '' || heroId === '' ? {} : { hero: { type: heroType, id: heroId } }),
+    ...(heroId === '' ? {} : { hero: { type: heroType, id: heroId } }),
     ...(value === undefined ? {} : { input: value }),
     ...(idempotencyKey === '' ? {} : { idempotencyKey }),
   }

@@ -44,7 +44,9 @@ async function send<T>(url: string, init: RequestInit): Promise<T> {
   try {
     response = await fetch(url, { ...init, credentials: 'same-origin' })
   } catch {
-    throw new ApiError(0, 'UNREACHABLE', 'The server does not answer.', 'Is the process that serves this page running?')
+    const running = 'Is the process that serves this page running?'
+    const remedy = init.method === 'POST' ? `${running} What you asked for may have happened: look first.` : running
+    throw new ApiError(0, 'UNREACHABLE', 'The server does not answer.', remedy)
   }
   const text = await response.text()
   const body = parsed(text)

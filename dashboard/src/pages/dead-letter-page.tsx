@@ -102,6 +102,8 @@ function HandlingAsItIs({ letter }: { readonly letter: DeadLetterDetail }) {
   )
 }
 
+const noInput = 'Write null for no input.'
+
 function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
   const mayRequeue = useMay('operator')
   const before = pretty(letter.input ?? undefined)
@@ -115,7 +117,9 @@ function Handling({ letter }: { readonly letter: DeadLetterDetail }) {
   }
   const edited = input.trim() !== before
   const hint = edited
-    ? 'Changed: a requeue runs with this input.'
+    ? input.trim() === ''
+      ? noInput
+      : 'Changed: a requeue runs with this input.'
     : letter.input === null
       ? 'The step had no input of its own. What you write here it reads as this.execution.input.'
       : 'A requeue runs with this input. Change it if it was the cause.'
@@ -165,6 +169,8 @@ function RequeueDialog({ letter, input, close }: DialogProps & { readonly input:
       close={close}
       deed={reason => {
         const value = input === null ? undefined : readJson(input, 'The input')
+        // A request without an input keeps the old one, which is not what an empty field looks like.
+        if (input !== null && value === undefined) throw new Error(`The input is empty. ${noInput}`)
         return {
           path: `${pathOf(letter)}/requeue`,
           body: { ...reasonOf(reason), ...(value === undefined ? {} : { input: value }) },

@@ -108,7 +108,7 @@ export const workflowRoutes: readonly Route[] = [
     ...one,
     path: '/workflows/:id/drawing',
     action: 'workflow.read',
-    summary: 'A drawing of its graph as text: for a terminal, as Mermaid or as DOT.',
+    summary: 'A drawing of its graph: as text for a terminal, as Mermaid, DOT or SVG.',
     query: ask.drawingQuery,
     answer: drawn,
     run: async ({ geneva, params: { id = '' }, query: { format = 'text', foldAt } }) => ({

@@ -10,6 +10,7 @@ import {
   asking,
   jsonValue,
   type Shared,
+  whileLooking,
   wholeNumber,
   withGeneva,
 } from './app-command.ts'
@@ -54,7 +55,7 @@ function listCommand(): AppCommand {
     .option('--cursor <cursor>', 'go on where the page before ended')
     .locating()
     .action((flags: ListFlags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const found = await geneva.deadLetters({
           limit: Math.min(flags.limit + 1, mostLetters),
           ...(flags.cursor === undefined ? {} : { before: flags.cursor }),
@@ -79,7 +80,7 @@ function showCommand(): AppCommand {
     .argument('<letter>', 'the id of the letter')
     .locating()
     .action((id: string, flags: Shared) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const letter = await letterOrHint(geneva, id)
         if (flags.json) return printJson(await detailOf(geneva, id))
         say(harmless(textOf(letter, await geneva.views.inputOf(letter.executionId))))
@@ -153,7 +154,9 @@ function discardCommand(): AppCommand {
     .option('-y, --yes', 'do not ask')
   return asking(command)
     .locating()
-    .action((ids: string[], flags: DiscardFlags) => withGeneva(flags, geneva => discard(geneva, ids, flags)))
+    .action((ids: string[], flags: DiscardFlags) =>
+      withGeneva({ ...flags, looks: flags.dryRun === true }, geneva => discard(geneva, ids, flags)),
+    )
 }
 
 async function discard(geneva: Geneva, ids: readonly string[], flags: DiscardFlags): Promise<void> {

@@ -121,7 +121,8 @@ function steerCommand(steering: Steering): AppCommand {
     const [id, third] = given as [string | undefined, string | SteerFlags | undefined]
     const flags = command.opts<SteerFlags>()
     const node = step && typeof third === 'string' ? third : (flags.step ?? null)
-    await withGeneva(flags, geneva => steer(geneva, steering, { id: id ?? null, step: node, flags }))
+    const where = { ...flags, looks: flags.dryRun === true }
+    await withGeneva(where, geneva => steer(geneva, steering, { id: id ?? null, step: node, flags }))
   })
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changedMany } from '../../src/http/command-documents.ts'
 import {
   attempt,
   execution,
@@ -241,6 +242,52 @@ forEachDatabase('commands', database => {
     expect((await app.run('skip', other, 'charge')).code).toBe(1)
   }, 60_000)
 
+  it('change nothing where a type is unknown: it may be an id that --type has swallowed', async () => {
+    const id = await app.start('Order:11', {}, '--tag', 'swallowed')
+    for (const args of [[], ['--tag', 'swallowed'], ['--dry-run'], ['--json']]) {
+      const refused = await app.run('cancel', '--type', 'Order', id, '--yes', ...args)
+      expect({ args, ...refused }).toMatchObject({ args, code: 2, stdout: '' })
+      expect(refused.stderr).toContain(
+        `The tables know no workflow and no code by the name ${id}. Known are: Import, Kinds, Nightly, Order. For one`,
+      )
+    }
+    expect((await app.json('show', id)).workflow.state).toBe('ready')
+    expect(await app.json('cancel', '--type', 'Order', 'Import', '--tag', 'swallowed', '--yes')).toMatchObject({
+      changed: 1,
+    })
+  }, 60_000)
+
+  it('say by the exit code that some of many have refused, and what came of it where none was found', async () => {
+    const id = await app.start('Order:12', { fail: true }, '--tag', 'refusing')
+    const refused = await app.run('reattempt', '--tag', 'refusing', '--step', 'charge', '--yes')
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(`^0 of 1 workflow reattempted.\n1 refused:\n  ${id}: `),
+    })
+    const document = await app.run('reattempt', '--tag', 'refusing', '--step', 'charge', '--yes', '--json')
+    expect(document).toMatchObject({ code: 1, stderr: '' })
+    expect(changedMany.parse(JSON.parse(document.stdout))).toMatchObject({
+      dryRun: false,
+      found: 1,
+      changed: 0,
+      refused: [{ id }],
+    })
+    await app.json('cancel', id, '--yes')
+
+    const none = await app.json('cancel', '--tag', 'nowhere', '--yes')
+    expect(changedMany.parse(none)).toEqual({ dryRun: false, found: 0, changed: 0, refused: [] })
+    expect(await app.run('cancel', '--tag', 'nowhere')).toMatchObject({
+      code: 0,
+      stdout: '0 workflows would be canceled.\n',
+    })
+    expect(await app.json('cancel', '--tag', 'nowhere', '--dry-run')).toEqual({
+      dryRun: true,
+      count: 0,
+      capped: false,
+      sample: [],
+    })
+  }, 60_000)
+
   it('tell workflows what people decide and what has happened', async () => {
     const confirmed = await app.start('Order:5')
     const rejected = await app.start('Order:6')
@@ -331,6 +378,7 @@ it('a mistake is answered with what to do, by its exit code, and without a stack
     ['show 999999', 1, '999999'],
     ['show not-an-id', 1, 'not-an-id'],
     ['cancel 999999 --yes', 1, '999999'],
+    ['cancel --type Order 4711 --yes', 2, 'no workflow and no code by the name Order or 4711'],
     ['decide 999999 approve maybe --by ann', 2, 'Allowed choices are'],
     ['signal 999999 x --payload {', 2, 'It takes JSON'],
   ]

@@ -113,7 +113,7 @@ function requeueCommand(): AppCommand {
     .action((ids: string[], flags: Shared & Asker & { readonly input?: unknown }) =>
       withGeneva(flags, async geneva => {
         const input = 'input' in flags ? { input: flags.input } : {}
-        for (const id of ids) await geneva.requeue(id, { ...asked(flags), ...input })
+        await handleEach(ids, 'requeued', id => geneva.requeue(id, { ...asked(flags), ...input }))
         if (flags.json) printJson({ items: await Promise.all(ids.map(id => detailOf(geneva, id))) })
         else say(`${ids.length} requeued.`)
       }),
@@ -171,9 +171,21 @@ async function discard(geneva: Geneva, ids: readonly string[], flags: DiscardFla
   const isFinal = then !== 'skip'
   if (isFinal && !flags.json && !flags.yes) note(lines)
   if (isFinal && !(await confirmed(`Discard ${what}?`, flags))) return saidNo()
-  for (const id of ids) await geneva.discard(id, { ...asked(flags), then })
+  await handleEach(ids, 'discarded', id => geneva.discard(id, { ...asked(flags), then }))
   if (flags.json) printJson(await details())
   else say(`${ids.length} discarded.`)
+}
+
+/** Each is a transaction of its own: where one fails, those before it are done, and whoever asked has to know which. */
+async function handleEach(ids: readonly string[], past: string, handle: (id: string) => Promise<void>): Promise<void> {
+  for (const [index, id] of ids.entries()) {
+    try {
+      await handle(id)
+    } catch (error) {
+      if (index > 0) note(`Only ${ids.slice(0, index).join(', ')} ${past}, not ${ids.slice(index).join(', ')}.`)
+      throw error
+    }
+  }
 }
 
 function discarded(letters: readonly DeadLetter[], then: DiscardFlags['then']): string {

@@ -66,6 +66,7 @@ export function databaseFrom(url: string, { prefix, schema }: Where): DatabaseOp
   return { url, ...(prefix === undefined ? {} : { prefix }), ...(schema === undefined ? {} : { schema }) }
 }
 
-function moduleOf({ app }: Where): string | null {
+/** The module that is named, or found where none is; `--database` comes before one that is only found. */
+export function moduleOf({ app }: Where): string | null {
   return app ?? (process.env.GENEVA_APP || null) ?? configNames.find(name => existsSync(name)) ?? null
 }

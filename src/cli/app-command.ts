@@ -74,7 +74,12 @@ export async function withGeneva<T>(where: Where, act: (geneva: Geneva) => Promi
   return whileOpen(await findGeneva(where), act)
 }
 
-/** The same for what cannot do without the code. */
+/** The same for commands that only look: the database stays as it is, whatever code is at hand. */
+export async function whileLooking<T>(where: Where, act: (geneva: Geneva) => Promise<T>): Promise<T> {
+  return withGeneva({ ...where, looks: true }, act)
+}
+
+/** The same as the first for what cannot do without the code. */
 export async function withApp<T>(where: Where, act: (geneva: Geneva) => Promise<T>): Promise<T> {
   return whileOpen(await findApp(where), act)
 }

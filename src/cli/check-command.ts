@@ -18,7 +18,7 @@ export function checkCommand(): AppCommand {
   })
     .locating(true)
     .action((options: Shared) =>
-      withApp(options, async geneva => {
+      withApp({ ...options, looks: true }, async geneva => {
         const report = await geneva.check()
         if (options.json) printJson(report)
         else say(harmless(textOf(report)))

@@ -1,4 +1,5 @@
 /** Asks before something that cannot be taken back. Where nobody can answer, `--yes` has to say it. */
+import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { answerIsNo, WrongUsage } from './exit-codes.ts'
 import { note } from './terminal.ts'
@@ -8,15 +9,26 @@ interface Answered {
   readonly json?: boolean
 }
 
-/** The question goes to standard error: what is on standard output may be read by a program. */
-export async function confirmed(question: string, { yes, json }: Answered): Promise<boolean> {
+interface Terminal {
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly output: NodeJS.WritableStream
+}
+
+/** Whoever leaves by Ctrl-C or Ctrl-D has not said yes. */
+export async function confirmed(question: string, { yes, json }: Answered, terminal?: Terminal): Promise<boolean> {
   if (yes) return true
-  if (json || process.stdin.isTTY !== true) {
+  // To standard error: what is on standard output may be read by a program.
+  const { input, output } = terminal ?? { input: process.stdin, output: process.stderr }
+  if (json || input.isTTY !== true) {
     throw new WrongUsage(`${question} Nobody can be asked here: say --yes, or --dry-run to see what would happen.`)
   }
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const lines = createInterface({ input, output })
+  const left = once(lines, 'close').then(() => null)
   try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim())
+    // Node rejects, or never answers, when the question is left: what counts is that nobody has answered.
+    const answer = await Promise.race([lines.question(`${question} [y/N] `).catch(() => null), left])
+    if (answer === null) output.write('\n')
+    return answer !== null && /^y(es)?$/i.test(answer.trim())
   } finally {
     lines.close()
   }

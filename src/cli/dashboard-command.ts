@@ -36,7 +36,9 @@ export function dashboardCommand(): AppCommand {
 
 async function serve(flags: Flags): Promise<void> {
   const { port, host, open, readOnly = false, json } = flags
-  await withGeneva(flags, async geneva => {
+  await withGeneva({ ...flags, looks: readOnly }, async geneva => {
+    // Before anybody is told where it is: without a database it would have nothing to show.
+    await geneva.views.definitions()
     const served = await serveHandler(geneva.handler({ readOnly }), { port, host })
     const url = `${served.url}/`
     const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

@@ -10,6 +10,7 @@ import {
   asking,
   jsonValue,
   type Shared,
+  whileLooking,
   wholeNumber,
   withGeneva,
 } from './app-command.ts'
@@ -54,7 +55,7 @@ function listCommand(): AppCommand {
     .option('--cursor <cursor>', 'go on where the page before ended')
     .locating()
     .action((flags: ListFlags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const found = await geneva.deadLetters({
           limit: Math.min(flags.limit + 1, mostLetters),
           ...(flags.cursor === undefined ? {} : { before: flags.cursor }),
@@ -79,7 +80,7 @@ function showCommand(): AppCommand {
     .argument('<letter>', 'the id of the letter')
     .locating()
     .action((id: string, flags: Shared) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const letter = await letterOrHint(geneva, id)
         if (flags.json) return printJson(await detailOf(geneva, id))
         say(harmless(textOf(letter, await geneva.views.inputOf(letter.executionId))))
@@ -112,7 +113,7 @@ function requeueCommand(): AppCommand {
     .action((ids: string[], flags: Shared & Asker & { readonly input?: unknown }) =>
       withGeneva(flags, async geneva => {
         const input = 'input' in flags ? { input: flags.input } : {}
-        for (const id of ids) await geneva.requeue(id, { ...asked(flags), ...input })
+        await handleEach(ids, 'requeued', id => geneva.requeue(id, { ...asked(flags), ...input }))
         if (flags.json) printJson({ items: await Promise.all(ids.map(id => detailOf(geneva, id))) })
         else say(`${ids.length} requeued.`)
       }),
@@ -153,7 +154,9 @@ function discardCommand(): AppCommand {
     .option('-y, --yes', 'do not ask')
   return asking(command)
     .locating()
-    .action((ids: string[], flags: DiscardFlags) => withGeneva(flags, geneva => discard(geneva, ids, flags)))
+    .action((ids: string[], flags: DiscardFlags) =>
+      withGeneva({ ...flags, looks: flags.dryRun === true }, geneva => discard(geneva, ids, flags)),
+    )
 }
 
 async function discard(geneva: Geneva, ids: readonly string[], flags: DiscardFlags): Promise<void> {
@@ -168,9 +171,21 @@ async function discard(geneva: Geneva, ids: readonly string[], flags: DiscardFla
   const isFinal = then !== 'skip'
   if (isFinal && !flags.json && !flags.yes) note(lines)
   if (isFinal && !(await confirmed(`Discard ${what}?`, flags))) return saidNo()
-  for (const id of ids) await geneva.discard(id, { ...asked(flags), then })
+  await handleEach(ids, 'discarded', id => geneva.discard(id, { ...asked(flags), then }))
   if (flags.json) printJson(await details())
   else say(`${ids.length} discarded.`)
+}
+
+/** Each is a transaction of its own: where one fails, those before it are done, and whoever asked has to know which. */
+async function handleEach(ids: readonly string[], past: string, handle: (id: string) => Promise<void>): Promise<void> {
+  for (const [index, id] of ids.entries()) {
+    try {
+      await handle(id)
+    } catch (error) {
+      if (index > 0) note(`Only ${ids.slice(0, index).join(', ')} ${past}, not ${ids.slice(index).join(', ')}.`)
+      throw error
+    }
+  }
 }
 
 function discarded(letters: readonly DeadLetter[], then: DiscardFlags['then']): string {

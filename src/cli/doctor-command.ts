@@ -3,7 +3,7 @@
  * it fails when something is wrong.
  */
 import type { DoctorFinding, DoctorReport } from '../index.ts'
-import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking, wholeNumber } from './app-command.ts'
 import { answerIsNo } from './exit-codes.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
@@ -32,7 +32,7 @@ export function doctorCommand(): AppCommand {
 
 async function doctor(options: Options): Promise<void> {
   const { workflow, active, limit } = options
-  await withGeneva(options, async geneva => {
+  await whileLooking(options, async geneva => {
     const report = await geneva.doctor({
       ...(workflow === undefined ? {} : { workflow }),
       ...(active === undefined ? {} : { active }),

@@ -1,7 +1,7 @@
 /** `geneva events`: prints the record of events, as lines for people or one JSON document each, and goes on if asked to. */
 import type { EventName, GenevaEvent } from '../index.ts'
 import { describeTime } from '../primitives/describe-time.ts'
-import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking } from './app-command.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 
 interface Options extends Shared {
@@ -33,7 +33,7 @@ async function events(flags: Options): Promise<void> {
   const { after, type, workflow, follow = false } = flags
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-  await withGeneva(flags, async geneva => {
+  await whileLooking(flags, async geneva => {
     const options = {
       follow,
       after,

@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import { executionStates } from '../client/views/execution-list.ts'
 import type { ExecutionListOptions, ExecutionSummary, Geneva, Page } from '../index.ts'
-import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking, wholeNumber } from './app-command.ts'
 import { shortSpan } from './span-text.ts'
 import { lineWidth, printJson, say, styled, table } from './terminal.ts'
 
@@ -39,7 +39,7 @@ export function executionsCommand(): AppCommand {
     .option('--cursor <cursor>', 'go on where the page before ended')
     .locating()
     .action((flags: Flags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const page = await wholePage(geneva, optionsFrom(flags), flags)
         if (flags.json) return printJson(page)
         say(page.items.length === 0 ? 'No executions.' : linesOf(page.items, new Date()).join('\n'))

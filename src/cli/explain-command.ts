@@ -5,7 +5,7 @@
 import { confirmationsIn } from '../engine/waiting-sentence.ts'
 import type { Explanation, NodeReadiness, WaitReason } from '../index.ts'
 import { describeTime } from '../primitives/describe-time.ts'
-import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
 export function explainCommand(): AppCommand {
@@ -19,7 +19,7 @@ export function explainCommand(): AppCommand {
     .argument('<id>', 'the id of the workflow')
     .locating()
     .action((id: string, options: Shared) =>
-      withGeneva(options, async geneva => {
+      whileLooking(options, async geneva => {
         const explanation = await geneva.explain(id)
         if (options.json) printJson(explanation)
         else say(harmless(textOf(explanation)))

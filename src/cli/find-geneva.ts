@@ -15,6 +15,8 @@ export interface Where {
   readonly schema?: string
   /** A database that is not there yet is made. Others only look: a mistyped path must not become a file. */
   readonly makes?: boolean
+  /** The command only looks: the code of a module tells it names and forms, and none of it gets into the database. */
+  readonly looks?: boolean
 }
 
 /** In the order in which they are looked for. */
@@ -28,7 +30,7 @@ export function looksLikeModule(text: string): boolean {
 /** The Geneva of the application, with its code. */
 export async function findApp(where: Where): Promise<Geneva> {
   const module = moduleOf(where)
-  if (module !== null && where.database === undefined) return loadGeneva(module)
+  if (module !== null && where.database === undefined) return loadFor(module, where)
   throw new WrongUsage(
     `This command needs the code of your workflows. ${remedy}${where.database === undefined ? '' : ' It cannot do with --database alone.'}`,
   )
@@ -41,13 +43,20 @@ export async function findGeneva(where: Where): Promise<Geneva> {
   }
   const database = where.database === undefined ? null : databaseFrom(where.database, where)
   const module = database === null ? moduleOf(where) : null
-  if (module !== null) return loadGeneva(module)
+  if (module !== null) return loadFor(module, where)
   const { DATABASE_URL } = process.env
   const url = database ?? (DATABASE_URL ? databaseFrom(DATABASE_URL, where) : null)
   if (url !== null) return new Geneva({ database: { ...url, mustExist: where.makes !== true }, migrate: false })
   throw new WrongUsage(
     `Which workflows? ${remedy} Or give a database: --database ${databaseUrlForms}, or DATABASE_URL.`,
   )
+}
+
+/** What runs in production may be older than the code at hand: whoever only looks must not deploy it. */
+async function loadFor(module: string, { looks = false }: Where): Promise<Geneva> {
+  const geneva = await loadGeneva(module)
+  if (looks) geneva.onlyLook()
+  return geneva
 }
 
 const remedy =
@@ -57,6 +66,7 @@ export function databaseFrom(url: string, { prefix, schema }: Where): DatabaseOp
   return { url, ...(prefix === undefined ? {} : { prefix }), ...(schema === undefined ? {} : { schema }) }
 }
 
-function moduleOf({ app }: Where): string | null {
+/** The module that is named, or found where none is; `--database` comes before one that is only found. */
+export function moduleOf({ app }: Where): string | null {
   return app ?? (process.env.GENEVA_APP || null) ?? configNames.find(name => existsSync(name)) ?? null
 }

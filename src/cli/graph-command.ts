@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { Option } from 'commander'
 import type { DrawOptions } from '../index.ts'
-import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking } from './app-command.ts'
 import { drawingWidth, hasColors, note, printJson, say } from './terminal.ts'
 
 interface Flags extends Shared {
@@ -37,7 +37,7 @@ export function graphCommand(): AppCommand {
 async function graph(what: string, flags: Flags): Promise<void> {
   const { format, out, ascii = false } = flags
   const isPlain = out !== undefined || flags.json === true
-  await withGeneva(flags, async geneva => {
+  await whileLooking(flags, async geneva => {
     const drawing = await geneva.draw(what, {
       format,
       ascii,

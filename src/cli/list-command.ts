@@ -1,7 +1,7 @@
 /** `geneva list`: workflows, newest first, by whatever one knows of them; with `--watch` as they move. */
 import { Option } from 'commander'
 import type { Geneva, SummaryPage, ViewOptions, WorkflowSummary } from '../index.ts'
-import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking, wholeNumber } from './app-command.ts'
 import { type FilterFlags, filterFrom, filtering, spanOf } from './filter-options.ts'
 import { shortSpan } from './span-text.ts'
 import { harmless, lineWidth, paintState, printJson, say, styled, table } from './terminal.ts'
@@ -35,7 +35,7 @@ export function listCommand(): AppCommand {
     .option('-w, --watch', 'look again and again')
     .addOption(everyOption())
     .locating()
-    .action((flags: Flags) => withGeneva(flags, geneva => list(geneva, flags)))
+    .action((flags: Flags) => whileLooking(flags, geneva => list(geneva, flags)))
 }
 
 export function everyOption(): Option {

@@ -6,7 +6,7 @@ import { Argument, Option } from 'commander'
 import { Geneva, isGenevaError, type SchemaPlan } from '../index.ts'
 import { AppCommand, type Shared, withGeneva } from './app-command.ts'
 import { answerIsNo, WrongUsage } from './exit-codes.ts'
-import { databaseFrom } from './find-geneva.ts'
+import { databaseFrom, moduleOf } from './find-geneva.ts'
 import { note, printJson, say } from './terminal.ts'
 
 interface Flags extends Shared {
@@ -49,7 +49,8 @@ async function migrate(what: 'up' | 'status', flags: Flags): Promise<void> {
 async function opened(flags: Flags, act: (geneva: Geneva) => Promise<void>): Promise<void> {
   const { keyType, database = process.env.DATABASE_URL } = flags
   if (keyType === undefined) return withGeneva({ ...flags, makes: true }, act)
-  if (flags.app !== undefined || database === undefined) {
+  const module = flags.database === undefined ? moduleOf(flags) : (flags.app ?? null)
+  if (module !== null || database === undefined) {
     throw new WrongUsage('--key-type goes with --database <url>. A module says it itself: database: { url, keyType }.')
   }
   await using geneva = new Geneva({ database: { ...databaseFrom(database, flags), keyType } })

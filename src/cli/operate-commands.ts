@@ -2,7 +2,7 @@
 import type { Health, NodeStats, Stats, StuckWork } from '../index.ts'
 import { describeSpan } from '../primitives/describe-span.ts'
 import { describeTime } from '../primitives/describe-time.ts'
-import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking } from './app-command.ts'
 import { answerIsNo } from './exit-codes.ts'
 import { spanOf } from './filter-options.ts'
 import { harmless, printJson, say } from './terminal.ts'
@@ -24,7 +24,7 @@ export function stuckCommand(): AppCommand {
     .option('--for <duration>', `only what has not moved for so long (default: '${stuckAfter}')`)
     .locating()
     .action((flags: Flags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const forMs = spanOf(flags.for ?? stuckAfter, '--for')
         const found = await geneva.stuck({ for: forMs })
         const none = `Nothing is stuck for ${describeSpan(forMs)} or longer.`
@@ -42,7 +42,7 @@ export function statsCommand(): AppCommand {
     .option('--since <duration>', "how far back to look (default: '1 hour')")
     .locating()
     .action((flags: Flags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const stats = await geneva.stats(flags.since === undefined ? {} : { since: spanOf(flags.since, '--since') })
         tell(flags, stats, statsText(stats))
       }),
@@ -57,7 +57,7 @@ export function healthCommand(): AppCommand {
   })
     .locating()
     .action((flags: Flags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const health = await geneva.health()
         tell(flags, health, healthText(health))
         if (!health.ready) process.exitCode = answerIsNo

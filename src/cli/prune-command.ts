@@ -33,7 +33,7 @@ export function pruneCommand(): AppCommand {
     .option('--dry-run', 'count only, remove nothing')
   return asking(command)
     .locating()
-    .action((flags: Flags) => withGeneva(flags, geneva => prune(geneva, flags)))
+    .action((flags: Flags) => withGeneva({ ...flags, looks: flags.dryRun === true }, geneva => prune(geneva, flags)))
 }
 
 async function prune(geneva: Geneva, flags: Flags): Promise<void> {

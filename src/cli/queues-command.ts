@@ -1,7 +1,7 @@
 /** `geneva queues`: what stands in each queue, and holding one up. What is paused stays so until somebody resumes it. */
 import type { Geneva, QueueStatus } from '../index.ts'
 import { describeTime } from '../primitives/describe-time.ts'
-import { AppCommand, type Asker, asked, asking, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Asker, asked, asking, type Shared, whileLooking, withGeneva } from './app-command.ts'
 import { harmless, printJson, say } from './terminal.ts'
 
 type Flags = Shared & Asker
@@ -26,7 +26,7 @@ function listCommand(): AppCommand {
   })
     .locating()
     .action((flags: Flags) =>
-      withGeneva(flags, async ({ queues }) => {
+      whileLooking(flags, async ({ queues }) => {
         const found = await queues.list()
         if (flags.json) printJson({ items: found })
         else say(found.length === 0 ? 'No queues: nothing stands anywhere.' : harmless(found.map(lineOf).join('\n')))

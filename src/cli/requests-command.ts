@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import type { RequestView } from '../index.ts'
 import { describeTime } from '../primitives/describe-time.ts'
-import { AppCommand, type Shared, wholeNumber, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking, wholeNumber } from './app-command.ts'
 import { printJson, say, styled, table } from './terminal.ts'
 
 interface Flags extends Shared {
@@ -31,7 +31,7 @@ export function requestsCommand(): AppCommand {
     .option('--cursor <cursor>', 'go on where the page before ended')
     .locating()
     .action((flags: Flags) =>
-      withGeneva(flags, async geneva => {
+      whileLooking(flags, async geneva => {
         const { about, limit, cursor } = flags
         const page = await geneva.views.requests({
           limit,

@@ -1,7 +1,7 @@
 /** `geneva schedule`: what is started by the clock, and holding it up. Starting one now needs the code, the rest does not. */
 import type { ScheduleStatus } from '../index.ts'
 import { describeTime } from '../primitives/describe-time.ts'
-import { AppCommand, type Asker, asked, asking, type Shared, withApp, withGeneva } from './app-command.ts'
+import { AppCommand, type Asker, asked, asking, type Shared, whileLooking, withApp, withGeneva } from './app-command.ts'
 import { printJson, say, styled, table } from './terminal.ts'
 
 type Flags = Shared & Asker
@@ -28,7 +28,7 @@ function listCommand(): AppCommand {
   })
     .locating()
     .action((flags: Shared) =>
-      withGeneva(flags, async ({ schedules }) => {
+      whileLooking(flags, async ({ schedules }) => {
         const found = await schedules.list()
         if (flags.json) printJson({ items: found })
         else

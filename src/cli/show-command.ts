@@ -1,7 +1,7 @@
 /** `geneva show`: one workflow on a screen, as it stands or as it moves. It changes nothing. */
 import { textStyle } from '../drawing/text-style.ts'
 import type { Geneva } from '../index.ts'
-import { AppCommand, type Shared, withGeneva } from './app-command.ts'
+import { AppCommand, type Shared, whileLooking } from './app-command.ts'
 import { spanOf } from './filter-options.ts'
 import { everyOption } from './list-command.ts'
 import { showView } from './show-view.ts'
@@ -31,7 +31,7 @@ export function showCommand(): AppCommand {
     .addOption(everyOption())
     .option('--ascii', 'a drawing without box-drawing characters')
     .locating()
-    .action((id: string, flags: Flags) => withGeneva(flags, geneva => show(geneva, id, flags)))
+    .action((id: string, flags: Flags) => whileLooking(flags, geneva => show(geneva, id, flags)))
 }
 
 async function show(geneva: Geneva, id: string, flags: Flags): Promise<void> {

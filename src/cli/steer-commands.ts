@@ -5,7 +5,7 @@
 import { failedSteps } from '../client/failed-steps.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import { InvalidStateError } from '../errors.ts'
-import type { Geneva, RollbackStep, ViewOptions, WorkflowSummary } from '../index.ts'
+import type { BulkReport, Geneva, RollbackStep, ViewOptions, WorkflowSummary } from '../index.ts'
 import {
   AppCommand,
   type Asker,
@@ -17,7 +17,7 @@ import {
   withGeneva,
 } from './app-command.ts'
 import { confirmed, saidNo } from './confirm.ts'
-import { WrongUsage } from './exit-codes.ts'
+import { failed, WrongUsage } from './exit-codes.ts'
 import { type FilterFlags, filterFrom, filtering } from './filter-options.ts'
 import { harmless, note, printJson, say } from './terminal.ts'
 import { unknownTypes } from './unknown-types.ts'
@@ -121,7 +121,8 @@ function steerCommand(steering: Steering): AppCommand {
     const [id, third] = given as [string | undefined, string | SteerFlags | undefined]
     const flags = command.opts<SteerFlags>()
     const node = step && typeof third === 'string' ? third : (flags.step ?? null)
-    await withGeneva(flags, geneva => steer(geneva, steering, { id: id ?? null, step: node, flags }))
+    const where = { ...flags, looks: flags.dryRun === true }
+    await withGeneva(where, geneva => steer(geneva, steering, { id: id ?? null, step: node, flags }))
   })
 }
 
@@ -181,29 +182,37 @@ async function steerMany(
   { verb, past }: Steering,
   { flags, filter, step }: Target & { filter: ViewOptions },
 ): Promise<void> {
+  await refuseUnknownTypes(geneva, flags)
   const limit = flags.limit === undefined ? {} : { limit: flags.limit }
   const bulk = geneva.all({ where: filter })
   const { found } = await bulk.pause({ dryRun: true, ...limit })
   const count = `${found} ${found === 1 ? 'workflow' : 'workflows'}`
   const sample = (await geneva.views.workflows({ state: 'active', ...filter, limit: sampleSize })).items
   if (flags.dryRun || found === 0) {
-    if (flags.json) printJson({ dryRun: true, count: found, capped: false, sample })
-    else {
-      const hint = found === 0 ? await unknownTypes(geneva, flags.type) : null
-      const lines = [`${count} would be ${past}.`, ...sampleOf(sample, found), ...(hint === null ? [] : [hint])]
-      say(harmless(lines.join('\n')))
-    }
-    return
+    if (!flags.json) return say(harmless([`${count} would be ${past}.`, ...sampleOf(sample, found)].join('\n')))
+    return printJson(
+      flags.dryRun ? { dryRun: true, count: found, capped: false, sample } : { dryRun: false, ...nobody },
+    )
   }
   if (!flags.json && !flags.yes) note(harmless(sampleOf(sample, found).join('\n')))
   if (!(await confirmed(`${capital(verb)} ${count}?`, flags))) return saidNo()
   const output = 'output' in flags ? { output: flags.output } : {}
   // No more than were agreed on, whatever has been started meanwhile.
   const report = await bulk[verb]({ ...asked(flags), limit: found, ...output, ...(step === null ? {} : { step }) })
+  if (report.changed < report.found) process.exitCode = failed
   if (flags.json) return printJson({ dryRun: false, ...report })
   const refused = report.refused.map(({ id, message }) => `  ${id}: ${message}`)
   const apart = refused.length === 0 ? [] : [`${report.found - report.changed} refused:`, ...refused]
   say(harmless([`${report.changed} of ${count} ${past}.`, ...apart].join('\n')))
+}
+
+/** What a request to many comes to where the filter finds none. */
+const nobody: BulkReport = { found: 0, changed: 0, refused: [] }
+
+/** An id behind `--type` is read as one more type, and the rest of the filter may find everything. */
+async function refuseUnknownTypes(geneva: Geneva, { type }: SteerFlags): Promise<void> {
+  const unknown = await unknownTypes(geneva, type)
+  if (unknown !== null) throw new WrongUsage(`${unknown} For one workflow give its id alone, without a filter.`)
 }
 
 /** The request itself: to the workflow, to the step that is named, or to every step that has failed. */
@@ -219,8 +228,8 @@ async function ask(geneva: Geneva, verb: Verb, { id, step, flags }: Target & { i
 /** The steps that have failed, or were given up, and wait for somebody. */
 async function stepsOf(geneva: Geneva, id: string): Promise<string[]> {
   const { nodes } = await geneva.explain(id)
-  const failed = failedSteps(nodes, await geneva.deadLetters({ workflowId: id }))
-  if (failed.length > 0) return failed
+  const steps = failedSteps(nodes, await geneva.deadLetters({ workflowId: id }))
+  if (steps.length > 0) return steps
   throw new WrongUsage(`No step of workflow ${id} has failed: name the step that you mean.`)
 }
 

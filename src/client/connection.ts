@@ -21,7 +21,7 @@ import { Ticks } from '../engine/ticks.ts'
 import { ClosedError, InvalidArgumentError } from '../errors.ts'
 import { type ObserveOptions, Telemetry } from '../observe/telemetry/telemetry.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
-import { checkDatabaseOptions, type DatabaseOptions } from '../store/database-options.ts'
+import { checkDatabaseOptions, type DatabaseOptions, type OpeningAim } from '../store/database-options.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
 import type { LimitDeclaration } from '../store/limit-store.ts'
 import { hasOneWriter, openerFor } from '../store/open-store.ts'
@@ -126,6 +126,7 @@ export class Connection {
   #opened: Promise<Opened> | null = null
   #ready = false
   #closed = false
+  #looks = false
 
   /** `onOpen` gets the store as soon as there is one. */
   constructor(options: GenevaOptions, onOpen: (store: Store) => void = () => {}) {
@@ -164,6 +165,11 @@ export class Connection {
     return this.#closed
   }
 
+  /** For whoever only looks: from here on opening makes no file and no tables, and nothing of the code of this process known. */
+  onlyLook(): void {
+    this.#looks = true
+  }
+
   open(): Promise<Opened> {
     if (this.#closed) return Promise.reject(new ClosedError())
     this.#opened ??= this.#openDatabase().catch(error => {
@@ -191,9 +197,9 @@ export class Connection {
   }
 
   /** The same, whatever tables there are. */
-  async withBareStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  async withBareStore<T>(work: (store: Store) => Promise<T>, aim?: OpeningAim): Promise<T> {
     if (this.#closed) throw new ClosedError()
-    const store = await openerFor(this.database.url)(this.database)
+    const store = await this.#openStore(aim)
     try {
       return await work(store)
     } finally {
@@ -239,18 +245,21 @@ export class Connection {
     return new Engine(store, registry, jobs, { forms, tracing: telemetry?.tracing ?? null, transactions })
   }
 
+  #openStore(aim?: OpeningAim): Promise<Store> {
+    const { database } = this
+    return openerFor(database.url)(this.#looks ? { ...database, mustExist: true } : database, aim)
+  }
+
   async #openDatabase(): Promise<Opened> {
-    const store = await openerFor(this.database.url)(this.database)
+    const looks = this.#looks
+    const store = await this.#openStore()
     try {
-      await (this.#options.migrate === false ? store.checkSchema() : store.migrate())
+      await (looks || this.#options.migrate === false ? store.checkSchema() : store.migrate())
       const engine = this.#engineOn(store)
       this.telemetry?.opened(store)
       this.#onOpen(store)
-      await engine.register()
-      await store.limits.setAging(this.#agingRate)
-      await store.limits.declare(this.#limits)
       const ticks = new Ticks(engine, this.schedules, this.maxInputBytes)
-      await ticks.register()
+      if (!looks) await this.#makeKnown(engine, ticks)
       const parts = { engine, waiters: new Waiters(engine) }
       const forHandles = () => this.#whileOpen(parts)
       passOn(engine)
@@ -267,6 +276,14 @@ export class Connection {
       await store.close()
       throw error
     }
+  }
+
+  /** What the code of this process says holds for all processes from now on. */
+  async #makeKnown(engine: Engine, ticks: Ticks): Promise<void> {
+    await engine.register()
+    await engine.store.limits.setAging(this.#agingRate)
+    await engine.store.limits.declare(this.#limits)
+    await ticks.register()
   }
 
   /** A handle may outlive this instance, but not its connections. */

@@ -4,14 +4,13 @@
 
 import { buildGraph } from '../definition/build-graph.ts'
 import { BuiltGraph } from '../definition/built-graph.ts'
-import { type FrozenGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
+import type { FrozenGraph } from '../definition/frozen-graph.ts'
 import type { GraphBuilder } from '../definition/graph-builder.ts'
 import type { HeroRef } from '../definition/hero.ts'
 import type { StartsAlone, StartWhat } from '../definition/start-types.ts'
 import { expandTemplate, isTemplate, type Template } from '../definition/template.ts'
 import type { AnyWorkflow, ConcreteClass } from '../definition/workflow.ts'
-import { type DrawOptions, drawGraph } from '../drawing/draw-graph.ts'
-import { pictureOf } from '../drawing/picture.ts'
+import type { DrawOptions } from '../drawing/draw-graph.ts'
 import { type CheckReport, checkDeploy } from '../engine/check-deploy.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Explanation, explainWorkflow } from '../engine/explain-workflows.ts'
@@ -35,6 +34,7 @@ import { Worker } from '../worker/worker.ts'
 import { type WorkerOptions, workerSettings } from '../worker/worker-options.ts'
 import { Bulk, type BulkFilter } from './bulk.ts'
 import { Connection, type GenevaOptions } from './connection.ts'
+import { drawWhat } from './draw-what.ts'
 import { type ExplainFilter, explainMany } from './explain-many.ts'
 import { type FetchHandler, type HandlerOptions, lazyHandler } from './handler-options.ts'
 import { type Health, health } from './health.ts'
@@ -80,7 +80,7 @@ export class Geneva extends Steering {
   readonly queues: Queues = new Queues(() => this.#connection.open())
 
   /** The tables: which version they are at, and bringing them up to date, also with `migrate: false`. */
-  readonly schema: Schema = new Schema(work => this.#connection.withBareStore(work))
+  readonly schema: Schema = new Schema((work, aim) => this.#connection.withBareStore(work, aim))
 
   /** What people look at, by ids and names, as plain data: lists, one workflow, approvals, the overview. */
   readonly views: Views = new Views(() => this.#connection.open(), this.queues)
@@ -267,11 +267,7 @@ export class Geneva extends Steering {
    * as text for a terminal, as Mermaid, DOT or SVG. A text that is no id is the stored name of a class; its code is not needed.
    */
   async draw(what: ConcreteClass<any> | BuiltGraph | FrozenGraph | string, options?: DrawOptions): Promise<string> {
-    if (typeof what === 'string') return this.#drawNamed(what, options)
-    if (typeof what === 'function')
-      return drawGraph(pictureOf(this.#connection.registry.definitionFor(what).graph), options)
-    const defaults = { type: null, queue: 'default', priority: 0, jobOptions: () => null }
-    return drawGraph(pictureOf(graphOfFrozen(what, defaults)), options)
+    return drawWhat(this.#connection, what, options)
   }
 
   /**
@@ -356,6 +352,14 @@ export class Geneva extends Steering {
     await this.#connection.open()
   }
 
+  /**
+   * For tools that only look, before anything else is called: tables that are missing or too old are told and left alone, and
+   * neither classes nor schedules nor limits of this code are made known. What is asked for is then asked without it.
+   */
+  onlyLook(): void {
+    this.#connection.onlyLook()
+  }
+
   /** Stops the workers of this instance in good order and closes its connections. */
   async close(): Promise<void> {
     if (!this.#connection.markClosed()) return
@@ -371,12 +375,6 @@ export class Geneva extends Steering {
   /** For the test kit. */
   async openedStore(): Promise<Store> {
     return (await this.#connection.open()).engine.store
-  }
-
-  async #drawNamed(name: string, options?: DrawOptions): Promise<string> {
-    const { engine } = await this.#connection.open()
-    if (engine.store.isId(name)) return (await this.#handle(name)).draw(options)
-    return drawGraph(pictureOf(await engine.courses.graphOf(name)), options)
   }
 
   async #handle(id: string): Promise<WorkflowHandle<any>> {

@@ -127,9 +127,9 @@ export class Courses {
     return this.#lastFrozen
   }
 
-  /** The graph of a type: from the code of this process, else as other processes have registered it. */
+  /** The graph of a type: from the code of this process, if that is registered, else as other processes have registered it. */
   async graphOf(type: string): Promise<Graph> {
-    const own = this.findDefinition(type)
+    const own = this.#generations.has(type) ? this.findDefinition(type) : null
     return own ? own.graph : (await this.#newest(type)).graph
   }
 

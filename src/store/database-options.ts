@@ -34,6 +34,12 @@ export interface DatabaseOptions {
   ) => { prepare(text: string): unknown; exec(text: string): unknown; close(): unknown }
 }
 
+/** What a store is opened for, where that is not everything. */
+export interface OpeningAim {
+  /** Only to tell what making the tables would take: for a file that is not there an empty database stands in. */
+  readonly plans?: boolean
+}
+
 /** What each may be, in words; those that are checked elsewhere may be anything. */
 const known: { readonly [Name in keyof DatabaseOptions]-?: readonly unknown[] | 'count' | null } = {
   url: null,

@@ -3,17 +3,18 @@
  * of its own database.
  */
 import { InvalidArgumentError } from '../errors.ts'
-import type { DatabaseOptions } from './database-options.ts'
+import type { DatabaseOptions, OpeningAim } from './database-options.ts'
 import type { Store } from './store.ts'
 
 /** What a database URL may look like. */
 export const urlForms = 'sqlite:app.db, postgres://user@host/name or mysql://user@host/name'
 
-type Opener = (options: DatabaseOptions) => Promise<Store>
+type Opener = (options: DatabaseOptions, aim?: OpeningAim) => Promise<Store>
 
 const postgres: Opener = async options => (await import('./postgres/open-postgres-store.ts')).openPostgresStore(options)
 const mysql: Opener = async options => (await import('./mysql/open-mysql-store.ts')).openMysqlStore(options)
-const sqlite: Opener = async options => (await import('./sqlite/open-sqlite-store.ts')).openSqliteStore(options)
+const sqlite: Opener = async (options, aim) =>
+  (await import('./sqlite/open-sqlite-store.ts')).openSqliteStore(options, aim)
 
 const openers: Readonly<Record<string, Opener>> = {
   postgres,

@@ -1,5 +1,5 @@
 /** `geneva dashboard` as a person runs it: it serves this machine, tells where, refuses others, and ends when it is told. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -43,6 +43,30 @@ it('with --read-only nothing can be changed', async () => {
   expect(start.status).toBe(403)
   expect(await running.stop('SIGTERM')).toBe(0)
 })
+
+it('a database that is mistyped, away or without tables is told before anything is served', async () => {
+  const serve = (url: string) => runGeneva(['dashboard', '--database', url, '--port', '0'], { cwd: folder })
+  const [mistyped, away, bare] = await Promise.all([
+    serve('sqlite:mistyped.db'),
+    serve('postgres://nobody@127.0.0.1:1/x'),
+    serve(`sqlite:${bareFile()}`),
+  ])
+  expect(mistyped).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('There is no database file') })
+  expect(away).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('Nothing listens') })
+  expect(bare).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('are missing. Run `geneva migrate`'),
+  })
+  expect(existsSync(join(folder, 'mistyped.db'))).toBe(false)
+}, 60_000)
+
+/** A database file without any tables. */
+function bareFile(): string {
+  const path = join(folder, 'bare.db')
+  writeFileSync(path, '')
+  return path
+}
 
 it('an address that others can reach is refused, with what to do instead', async () => {
   const ended = await runGeneva(['dashboard', app, '--host', '0.0.0.0', '--port', '0'], { cwd: folder })

@@ -109,6 +109,27 @@ forEachDatabase('geneva dlq', database => {
     expect(await (await under.geneva.find(Signup, id))?.output('greet')).toEqual(given)
   })
 
+  it('tells which letters were handled before one of them failed', async () => {
+    const [, second] = await under.geneva.startMany(Signup, [{}, {}])
+    await under.runDue()
+    const open = (await under.geneva.deadLetters()).map(letter => letter.id)
+    const [first = '', other = ''] = open
+    expect(await dlq('requeue', first, '999999', other)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `Only ${first} requeued, not 999999, ${other}.\ngeneva: There is no dead letter 999999. \`geneva dlq list\` lists those that are open.\n`,
+    })
+    expect((await under.geneva.deadLetters()).map(letter => letter.id)).toEqual([other])
+    expect(await dlq('discard', other, first, '--then', 'skip')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`Only ${other} discarded, not ${first}.\n`),
+    })
+    expect((await second?.refresh())?.state).not.toBe('dlq')
+    await under.runDue()
+    for (const { id } of await under.geneva.deadLetters()) await dlq('discard', id, '--yes')
+  })
+
   it('does not cancel workflows where nobody can be asked, unless it is told to', async () => {
     const wf = await under.geneva.start(Signup)
     await under.runDue()

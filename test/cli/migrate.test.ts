@@ -1,12 +1,12 @@
 /** `geneva migrate`, run as a person runs it: the built program in a process of its own. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { CommandShell } from '../support/command-shell.ts'
 import { forEachDatabaseAtOnce } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
-import { libraryUrl } from '../support/run-geneva.ts'
+import { libraryUrl, runGeneva } from '../support/run-geneva.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'geneva-migrate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -53,6 +53,41 @@ export const geneva = new Geneva({ database: ${JSON.stringify(url)}, migrate: fa
     expect(plan).toMatchObject({ keyType: 'uuid', statements: [] })
     expect(await geneva('health', '--database', url)).toMatchObject({ code: 0 })
   })
+})
+
+it('refuses a type of keys where a module has its own say, also where DATABASE_URL is set', async () => {
+  const inside = mkdtempSync(join(folder, 'inside-'))
+  const file = join(inside, 'app.db')
+  const env = { DATABASE_URL: `sqlite:${file}` }
+  const module = `import { Geneva } from ${JSON.stringify(libraryUrl)}
+export const geneva = new Geneva({ database: { url: process.env.DATABASE_URL, prefix: 'ours_' } })`
+  writeFileSync(join(inside, 'app.mjs'), module)
+  const refusal = {
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('A module says it itself: database: { url, keyType }'),
+  }
+  const byVariable = { ...env, GENEVA_APP: './app.mjs' }
+  expect(await runGeneva(['migrate', '--key-type', 'uuid'], { cwd: inside, env: byVariable })).toMatchObject(refusal)
+  expect(await runGeneva(['migrate', '--key-type', 'uuid', './app.mjs'], { cwd: inside, env })).toMatchObject(refusal)
+  writeFileSync(join(inside, 'geneva.config.mjs'), module)
+  expect(await runGeneva(['migrate', '--key-type', 'uuid'], { cwd: inside, env })).toMatchObject(refusal)
+  expect(existsSync(file)).toBe(false)
+  const named = ['migrate', '--key-type', 'uuid', '--database', env.DATABASE_URL]
+  expect(await runGeneva(named, { cwd: inside, env: byVariable })).toMatchObject({ code: 0 })
+  expect(existsSync(file)).toBe(true)
+}, 60_000)
+
+it('status and --dry-run make no database file', async () => {
+  const file = join(folder, 'absent.db')
+  for (const more of [[], ['--key-type', 'uuid']]) {
+    const where = ['--database', `sqlite:${file}`, ...more]
+    const status = { code: 3, stderr: 'The tables are missing. Run `geneva migrate`.\n' }
+    expect(await geneva('migrate', 'status', ...where)).toMatchObject(status)
+    expect(await geneva('migrate', '--check', ...where)).toMatchObject(status)
+    expect((await geneva('migrate', '--dry-run', ...where)).stdout).toContain('create table')
+    expect(existsSync(file)).toBe(false)
+  }
 })
 
 it('answers a mistake with what to do and no stack trace', async () => {

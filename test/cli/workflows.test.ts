@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { changedMany } from '../../src/http/command-documents.ts'
 import {
   attempt,
   execution,
@@ -154,6 +155,8 @@ forEachDatabase('commands', database => {
     expect(text.stdout).toMatch(/^No workflows\.\n\nNot all were looked at: .*Search for more of the id\.$/m)
     expect((await app.run('list', '--search', 'cus_1')).stdout).not.toContain('Not all')
     expect(workflowPage.parse(await app.json('list', '--search', 'cus_', '--limit', '3')).capped).toBe(true)
+    // The code of these is nowhere, and still they are known.
+    expect(await app.json('cancel', '--type', 'Sample', '--dry-run')).toMatchObject({ count: 1001 })
     const canceled = await app.run('cancel', '--search', 'cus_', '--yes')
     expect(canceled).toMatchObject({ code: 1, stderr: expect.stringContaining('Search for more of the id') })
     expect((await app.json('list', '--search', 'cus_', '--state', 'canceled')).items).toEqual([])
@@ -239,6 +242,52 @@ forEachDatabase('commands', database => {
     const other = await app.start('Order:4', {}, '--tag', 'aborted')
     expect(await app.json('abort', '--tag', 'aborted', '--state', 'active', '--yes')).toMatchObject({ changed: 1 })
     expect((await app.run('skip', other, 'charge')).code).toBe(1)
+  }, 60_000)
+
+  it('change nothing where a type is unknown: it may be an id that --type has swallowed', async () => {
+    const id = await app.start('Order:11', {}, '--tag', 'swallowed')
+    for (const args of [[], ['--tag', 'swallowed'], ['--dry-run'], ['--json']]) {
+      const refused = await app.run('cancel', '--type', 'Order', id, '--yes', ...args)
+      expect({ args, ...refused }).toMatchObject({ args, code: 2, stdout: '' })
+      expect(refused.stderr).toContain(
+        `The tables know no workflow and no code by the name ${id}. Known are: Import, Kinds, Nightly, Order. For one`,
+      )
+    }
+    expect((await app.json('show', id)).workflow.state).toBe('ready')
+    expect(await app.json('cancel', '--type', 'Order', 'Import', '--tag', 'swallowed', '--yes')).toMatchObject({
+      changed: 1,
+    })
+  }, 60_000)
+
+  it('say by the exit code that some of many have refused, and what came of it where none was found', async () => {
+    const id = await app.start('Order:12', { fail: true }, '--tag', 'refusing')
+    const refused = await app.run('reattempt', '--tag', 'refusing', '--step', 'charge', '--yes')
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(`^0 of 1 workflow reattempted.\n1 refused:\n  ${id}: `),
+    })
+    const document = await app.run('reattempt', '--tag', 'refusing', '--step', 'charge', '--yes', '--json')
+    expect(document).toMatchObject({ code: 1, stderr: '' })
+    expect(changedMany.parse(JSON.parse(document.stdout))).toMatchObject({
+      dryRun: false,
+      found: 1,
+      changed: 0,
+      refused: [{ id }],
+    })
+    await app.json('cancel', id, '--yes')
+
+    const none = await app.json('cancel', '--tag', 'nowhere', '--yes')
+    expect(changedMany.parse(none)).toEqual({ dryRun: false, found: 0, changed: 0, refused: [] })
+    expect(await app.run('cancel', '--tag', 'nowhere')).toMatchObject({
+      code: 0,
+      stdout: '0 workflows would be canceled.\n',
+    })
+    expect(await app.json('cancel', '--tag', 'nowhere', '--dry-run')).toEqual({
+      dryRun: true,
+      count: 0,
+      capped: false,
+      sample: [],
+    })
   }, 60_000)
 
   it('tell workflows what people decide and what has happened', async () => {
@@ -331,6 +380,7 @@ it('a mistake is answered with what to do, by its exit code, and without a stack
     ['show 999999', 1, '999999'],
     ['show not-an-id', 1, 'not-an-id'],
     ['cancel 999999 --yes', 1, '999999'],
+    ['cancel --type Order 4711 --yes', 2, 'no workflow and no code by the name Order or 4711'],
     ['decide 999999 approve maybe --by ann', 2, 'Allowed choices are'],
     ['signal 999999 x --payload {', 2, 'It takes JSON'],
   ]

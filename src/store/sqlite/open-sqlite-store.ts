@@ -4,22 +4,29 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InvalidArgumentError, SchemaError } from '../../errors.ts'
-import type { DatabaseOptions } from '../database-options.ts'
+import type { DatabaseOptions, OpeningAim } from '../database-options.ts'
 import { openingError } from '../sql/opening-error.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
 import { openSqlite } from './sqlite-database.ts'
 import type { SqliteLibrary } from './sqlite-driver.ts'
 
-export async function openSqliteStore({ schema: _, ...options }: DatabaseOptions): Promise<Store> {
+/** A database that is gone when it is closed. Each connection has one of its own, so it is good for nothing but to be found empty. */
+const standIn = ':memory:'
+
+export async function openSqliteStore(
+  { schema: _, ...options }: DatabaseOptions,
+  { plans = false }: OpeningAim = {},
+): Promise<Store> {
   // A file has no schemas: what stands before a table's name there is another file.
   const { driver, synchronous = 'full', mustExist = false } = options
   const path = pathOf(options.url)
-  if (mustExist && !existsSync(path)) {
+  const isMissing = !existsSync(path)
+  if (isMissing && mustExist && !plans) {
     throw new SchemaError(`There is no database file ${path}. Is the path right? \`geneva migrate\` makes it.`)
   }
   const database = await openSqlite({
-    path,
+    path: isMissing && plans ? standIn : path,
     synchronous,
     ...(driver && { library: driver as SqliteLibrary }),
   }).catch(error => {

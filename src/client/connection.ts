@@ -170,6 +170,14 @@ export class Connection {
     this.#looks = true
   }
 
+  /** Code that nobody has been told of begins nothing and runs nothing. */
+  refuseWhileLooking(): void {
+    if (!this.#looks) return
+    throw new InvalidArgumentError(
+      'This Geneva only looks, because `onlyLook()` was called: it starts no workflows and no workers. Use another one for that.',
+    )
+  }
+
   open(): Promise<Opened> {
     if (this.#closed) return Promise.reject(new ClosedError())
     this.#opened ??= this.#openDatabase().catch(error => {
@@ -264,9 +272,14 @@ export class Connection {
       const forHandles = () => this.#whileOpen(parts)
       passOn(engine)
       this.#ready = true
+      const starter = new Starter(engine, this.maxInputBytes)
+      const refuse = () => this.refuseWhileLooking()
       return {
         ...parts,
-        starter: new Starter(engine, this.maxInputBytes),
+        get starter() {
+          refuse()
+          return starter
+        },
         ticks,
         forHandles,
         wrap: snapshot => new WorkflowHandle(forHandles, snapshot),

@@ -385,6 +385,7 @@ export class Geneva extends Steering {
 
   async #makeWorker(options: WorkerOptions = {}, others: readonly string[] = []): Promise<Worker> {
     const settings = workerSettings(options, others)
+    this.#connection.refuseWhileLooking()
     const { engine, ticks } = await this.#connection.open()
     // Closed meanwhile: nobody would stop this worker any more.
     if (this.#connection.closed) throw new ClosedError()

@@ -142,6 +142,8 @@ describe('freezing and reading back', () => {
       priority: 2,
       renamed: { pay: 'charge' },
       stopGraceMs: 0,
+      deadlineMs: 86_400_000,
+      onDeadline: 'pause',
       nodes: [
         node('charge', [], { waitMs: 5_000, queue: 'payments', priority: 9 }),
         node('parcels', ['charge'], { kind: 'each', concurrency: 4, job: 'pack', metadata: { since: new Date(1) } }),

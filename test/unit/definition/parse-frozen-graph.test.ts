@@ -29,6 +29,9 @@ describe('the document', () => {
     ['a list of nodes', edited(graph => Object.assign(graph, { nodes: [] })), 'its nodes must be an object'],
     ['a stop grace that is no number', edited(graph => Object.assign(graph, { stop_grace_ms: '5s' })), 'stop_grace_ms'],
     ['a stop grace before now', edited(graph => Object.assign(graph, { stop_grace_ms: -1 })), 'stop_grace_ms'],
+    ['a deadline that is no number', edited(graph => Object.assign(graph, { deadline_ms: '1 day' })), 'deadline_ms'],
+    ['a deadline that leaves no time', edited(graph => Object.assign(graph, { deadline_ms: 0 })), 'a deadline of 0'],
+    ['a deadline that does something else', edited(graph => Object.assign(graph, { on_deadline: 'fail' })), "'pause'"],
     ['a template that is no object', edited(graph => Object.assign(graph, { template: 'x' })), 'template must be'],
     [
       'a template without name',

@@ -253,7 +253,7 @@ function workflowIn(node: Json, where: string, { knowsWorkflow }: ParseOptions):
   )
 }
 
-function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'kind' | 'concurrency'> {
+function kindIn({ kind, concurrency, job }: Json, where: string): Pick<FrozenNode, 'kind' | 'concurrency'> {
   if (kind !== undefined && kind !== 'step' && !kinds.includes(kind)) {
     throw new InvalidGraphError(`${where}: its kind must be one of step, ${kinds.join(', ')}.`)
   }
@@ -263,6 +263,11 @@ function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'k
   ) {
     throw new InvalidGraphError(
       `${where}: a concurrency is a whole number of at least 1, and belongs to the kind each.`,
+    )
+  }
+  if (kind === 'each' && job !== undefined) {
+    throw new InvalidGraphError(
+      `${where}: a node of the kind each has a method of its class, which tells its items, and no job. Give every item a node of its own, or start a class with \`each\` as a child.`,
     )
   }
   return {

@@ -75,6 +75,7 @@ describe('a node', () => {
     ['a kind that does not exist', node => Object.assign(node, { kind: 'item' }), 'its kind must be one of'],
     ['a concurrency without items', node => Object.assign(node, { concurrency: 2 }), 'belongs to the kind each'],
     ['a concurrency of 0', node => Object.assign(node, { kind: 'each', concurrency: 0 }), 'at least 1'],
+    ['items and a job', node => Object.assign(node, { kind: 'each' }), 'a node of the kind each has a method'],
     ['no dependencies', node => delete node.depends_on, 'its depends_on must be a list'],
     ['a dependency that is no id', node => Object.assign(node, { depends_on: [5] }), 'its depends_on must be a list'],
     ['a dependency that does not exist', node => Object.assign(node, { depends_on: ['n_0'] }), 'no node has that id'],

@@ -154,7 +154,12 @@ describe('freezing and reading back', () => {
     const frozen = freezeClassGraph(graph, frozenAt)
     expect(frozen).toMatchObject({ version: 1, frozen_at: frozenAt })
     expect(frozen.nodes.charge).toMatchObject({ name: 'charge', method: 'charge', wait_ms: 5_000 })
-    expect(frozen.nodes.parcels).toMatchObject({ method: 'parcels', kind: 'each', concurrency: 4, depends_on: ['charge'] })
+    expect(frozen.nodes.parcels).toMatchObject({
+      method: 'parcels',
+      kind: 'each',
+      concurrency: 4,
+      depends_on: ['charge'],
+    })
     const other = { ...defaults, type: 'OrderWorkflow', queue: 'orders', priority: 2 }
     expect(graphOfFrozen(parseFrozenGraph(JSON.stringify(frozen)), other).data).toEqual(graph.data)
   })

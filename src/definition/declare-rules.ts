@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { DefinitionError } from '../errors.ts'
 import { type DeclaringClass, openDeclarations, sayOnce } from './declarations.ts'
 import { normalizeRules } from './exception-policy.ts'
+import { deadlineActions } from './graph.ts'
 import type { HeroType } from './hero.ts'
 import { definedLimits } from './limit-options.ts'
 import { mistakeInStoredName } from './node-name.ts'
@@ -13,6 +14,7 @@ import {
   definedQueue,
   definedTest,
   definedTimeout,
+  definedWord,
   refuseUnknownKeys,
 } from './option-checks.ts'
 import { normalizeRetry } from './retry-policy.ts'
@@ -96,16 +98,9 @@ export function declareDefaults(workflowClass: DeclaringClass, options: unknown)
   if (retry !== undefined) declarations.retry = normalizeRetry(retry, where)
   if (deadline !== undefined) declarations.deadlineMs = definedDeadline(deadline, where)
   if (onDeadline !== undefined)
-    declarations.onDeadline = definedWord(onDeadline, ['cancel', 'pause'], `${where}: onDeadline`)
+    declarations.onDeadline = definedWord(onDeadline, deadlineActions, `${where}: onDeadline`)
   if (onMissingStep !== undefined)
     declarations.onMissingStep = definedWord(onMissingStep, ['pause', 'skip'], `${where}: onMissingStep`)
-}
-
-function definedWord<Word extends string>(given: unknown, words: readonly Word[], what: string): Word {
-  const known = words.find(word => word === given)
-  if (known !== undefined) return known
-  const choice = words.map(word => `'${word}'`).join(' or ')
-  throw new DefinitionError(`${what} must be ${choice}, not ${JSON.stringify(given)}.`)
 }
 
 export function declareNamed(workflowClass: DeclaringClass, type: unknown, formerTypes: readonly unknown[]): void {

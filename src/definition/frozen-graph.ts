@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { encodeValue } from '../primitives/json-codec.ts'
 import { readValue } from '../primitives/read-value.ts'
 import { type FrozenFlow, flowOfFrozen, flowShape, frozenFlowOf } from './frozen-flow.ts'
-import { Graph, type GraphNode, type NodeKind } from './graph.ts'
+import { type DeadlineAction, Graph, type GraphData, type GraphNode, type NodeKind } from './graph.ts'
 import { defaultGraphLimits } from './graph-limits.ts'
 import type { StoredRetry } from './retry-in-graph.ts'
 import type { PolicyNotation } from './step-options.ts'
@@ -25,6 +25,10 @@ export interface FrozenGraph {
   readonly renamed?: Readonly<Record<string, string>>
   /** How long what runs may take to stop: of a class whose graph was frozen. Default: 30 seconds. */
   readonly stop_grace_ms?: number
+  /** How long a workflow may take that begins by this graph; without it, as long as it likes. */
+  readonly deadline_ms?: number
+  /** What happens then. Default: it is canceled. */
+  readonly on_deadline?: DeadlineAction
   /** By id. */
   readonly nodes: FrozenNodes
 }
@@ -74,20 +78,41 @@ export interface GraphDefaults {
 
 /** The graph to decide by. The nodes must be sound, as those of `buildGraph`, `parseFrozenGraph` and `freezeClassGraph` are. */
 export function graphOfFrozen(
-  frozen: Pick<FrozenGraph, 'nodes' | 'renamed' | 'stop_grace_ms'>,
+  frozen: Pick<FrozenGraph, 'nodes' | 'renamed' | keyof FrozenTimes>,
   defaults: GraphDefaults,
 ): Graph {
   const { type, queue, priority } = defaults
   const nodes = Object.entries(frozen.nodes).map(([id, node]) => graphNodeOf(id, node, defaults))
-  const { renamed, stop_grace_ms: stopGraceMs } = frozen
+  const { renamed } = frozen
   return new Graph({
     type,
     queue,
     priority,
     nodes,
     ...(renamed === undefined ? {} : { renamed }),
-    ...(stopGraceMs === undefined ? {} : { stopGraceMs }),
+    ...timesOfFrozen(frozen),
   })
+}
+
+/** What a graph says about the time of its workflows as a whole. */
+type FrozenTimes = Pick<FrozenGraph, 'stop_grace_ms' | 'deadline_ms' | 'on_deadline'>
+type GraphTimes = Pick<GraphData, 'stopGraceMs' | 'deadlineMs' | 'onDeadline'>
+
+function timesOfFrozen(frozen: FrozenTimes): GraphTimes {
+  const { stop_grace_ms: stopGraceMs, deadline_ms: deadlineMs, on_deadline: onDeadline } = frozen
+  return {
+    ...(stopGraceMs === undefined ? {} : { stopGraceMs }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+  }
+}
+
+function frozenTimesOf({ stopGraceMs, deadlineMs, onDeadline }: GraphTimes): FrozenTimes {
+  return {
+    ...(stopGraceMs === undefined ? {} : { stop_grace_ms: stopGraceMs }),
+    ...(deadlineMs === undefined ? {} : { deadline_ms: deadlineMs }),
+    ...(onDeadline === undefined ? {} : { on_deadline: onDeadline }),
+  }
 }
 
 function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): GraphNode {
@@ -113,13 +138,12 @@ function graphNodeOf(id: string, node: FrozenNode, defaults: GraphDefaults): Gra
 /** The graph of a class, as it is now. `graphOfFrozen` gives back an equal one, whatever the class says by then. */
 export function freezeClassGraph(graph: Graph, frozenAt: string): FrozenGraph {
   const nodes = Object.fromEntries(graph.nodes.map(node => [node.id, freezeClassNode(node)]))
-  const { stopGraceMs } = graph.data
   return {
     version: frozenGraphVersion,
     signature: signatureOfNodes(nodes),
     frozen_at: frozenAt,
     ...(graph.renamed.size > 0 ? { renamed: Object.fromEntries(graph.renamed) } : {}),
-    ...(stopGraceMs === undefined ? {} : { stop_grace_ms: stopGraceMs }),
+    ...frozenTimesOf(graph.data),
     nodes,
   }
 }

@@ -104,7 +104,9 @@ export interface GraphNode {
 }
 
 /** What happens to a workflow that has not ended by its deadline. */
-export type DeadlineAction = 'cancel' | 'pause'
+export type DeadlineAction = (typeof deadlineActions)[number]
+
+export const deadlineActions = ['cancel', 'pause'] as const
 
 /** What happens to a workflow that stands at a node which the newest code does not have. */
 export type MissingStepAction = 'pause' | 'skip'

@@ -31,6 +31,8 @@ export interface PageOptions {
 type Pairs<Item, Cursor> = Iterable<readonly [Item, Cursor]> | AsyncIterable<readonly [Item, Cursor]>
 
 export interface Iteration<Cursor> {
+  /** Of the step. */
+  readonly name: string
   /** Where to go on; `null` on the first run. */
   readonly cursor: Cursor | null
   /** True on every run after the first, also after a crash. */
@@ -39,6 +41,8 @@ export interface Iteration<Cursor> {
   readonly advanced: boolean
   /** Items done so far, over all runs. */
   readonly completedIterations: number
+  /** Where it is, for a log line: `at 'copy', cursor 5`. */
+  readonly description: string
 
   /** An item is done: moves the cursor, writes it down, and stops here if the step should stop. */
   set(cursor: Cursor): Promise<void>

@@ -32,6 +32,13 @@ export function definedDeadline(deadline: unknown, where: string): number {
   throw new DefinitionError(`${where}: a deadline of 0 leaves no time at all. Leave it out for none.`)
 }
 
+export function definedWord<Word extends string>(given: unknown, words: readonly Word[], what: string): Word {
+  const known = words.find(word => word === given)
+  if (known !== undefined) return known
+  const choice = words.map(word => `'${word}'`).join(' or ')
+  throw new DefinitionError(`${what} must be ${choice}, not ${JSON.stringify(given)}.`)
+}
+
 export function definedQueue(queue: unknown, where: string): string {
   const mistake = mistakeInStoredName(queue)
   if (mistake !== null) throw new DefinitionError(`${where}: the queue name ${mistake}.`)

@@ -20,12 +20,12 @@ import {
   signatureOfNodes,
   withoutCode,
 } from './frozen-graph.ts'
-import type { NodeKind } from './graph.ts'
+import { deadlineActions, type NodeKind } from './graph.ts'
 import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits.ts'
 import { decodeArgs, encodeArgs } from './node-args.ts'
 import { longestNames, maxNameLength, mistakeInGraphName, mistakeInStoredName } from './node-name.ts'
 import { inGraph, storedRules } from './node-rules.ts'
-import { definedDuration, definedTimeout, refuseUnknownKeys } from './option-checks.ts'
+import { definedDeadline, definedDuration, definedTimeout, definedWord, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
 import { flowFields, flowIn } from './parse-flow.ts'
 import { checkChildArgs } from './stored-child.ts'
@@ -53,7 +53,8 @@ interface Reading {
   readonly references: Map<string, ReadonlySet<string>>
 }
 
-const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', 'stop_grace_ms', 'nodes']
+const timeFields = ['stop_grace_ms', 'deadline_ms', 'on_deadline']
+const graphFields = ['version', 'signature', 'frozen_at', 'template', 'renamed', ...timeFields, 'nodes']
 const nodeFields = [
   ...['name', 'job', 'method', 'workflow', 'kind', 'args', 'depends_on', 'wait_ms', 'queue', 'priority', 'concurrency'],
   ...['retry', 'timeout_ms', 'on_exception', 'metadata'],
@@ -78,7 +79,7 @@ export function parseFrozenGraph(json: unknown, options: ParseOptions = {}): Fro
       frozen_at: graph.frozen_at as string,
       ...(graph.template === undefined ? {} : { template: templateIn(graph.template, limits) }),
       ...(graph.renamed === undefined ? {} : { renamed: renamedIn(graph.renamed, nodes) }),
-      ...stopGraceIn(graph),
+      ...timesIn(graph),
       nodes,
     }
   })
@@ -96,12 +97,23 @@ function renamedIn(json: unknown, nodes: FrozenNodes): Record<string, string> {
   return renamed as Record<string, string>
 }
 
-function stopGraceIn({ stop_grace_ms: stopGrace }: Json): Pick<FrozenGraph, 'stop_grace_ms'> {
-  if (stopGrace === undefined) return {}
-  if (typeof stopGrace === 'number') {
-    return { stop_grace_ms: definedDuration(stopGrace, 'its stop_grace_ms', 'The graph') }
+/** How long its workflows may take, as a whole and to stop. */
+function timesIn(graph: Json): Pick<FrozenGraph, 'stop_grace_ms' | 'deadline_ms' | 'on_deadline'> {
+  const { stop_grace_ms: stopGrace, deadline_ms: deadline, on_deadline: onDeadline } = graph
+  return {
+    ...(stopGrace === undefined ? {} : { stop_grace_ms: millisecondsIn(stopGrace, 'its stop_grace_ms') }),
+    ...(deadline === undefined
+      ? {}
+      : { deadline_ms: definedDeadline(millisecondsIn(deadline, 'its deadline_ms'), 'The graph') }),
+    ...(onDeadline === undefined
+      ? {}
+      : { on_deadline: definedWord(onDeadline, deadlineActions, 'The graph: its on_deadline') }),
   }
-  throw new InvalidGraphError('The graph: its stop_grace_ms must be a number of milliseconds.')
+}
+
+function millisecondsIn(given: unknown, what: string): number {
+  if (typeof given === 'number') return definedDuration(given, what, 'The graph')
+  throw new InvalidGraphError(`The graph: ${what} must be a number of milliseconds.`)
 }
 
 /** The fields of the graph itself. Going through text leaves nothing of the caller's objects, their getters or prototypes. */
@@ -241,7 +253,7 @@ function workflowIn(node: Json, where: string, { knowsWorkflow }: ParseOptions):
   )
 }
 
-function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'kind' | 'concurrency'> {
+function kindIn({ kind, concurrency, job }: Json, where: string): Pick<FrozenNode, 'kind' | 'concurrency'> {
   if (kind !== undefined && kind !== 'step' && !kinds.includes(kind)) {
     throw new InvalidGraphError(`${where}: its kind must be one of step, ${kinds.join(', ')}.`)
   }
@@ -251,6 +263,11 @@ function kindIn({ kind, concurrency }: Json, where: string): Pick<FrozenNode, 'k
   ) {
     throw new InvalidGraphError(
       `${where}: a concurrency is a whole number of at least 1, and belongs to the kind each.`,
+    )
+  }
+  if (kind === 'each' && job !== undefined) {
+    throw new InvalidGraphError(
+      `${where}: a node of the kind each has a method of its class, which tells its items, and no job. Give every item a node of its own, or start a class with \`each\` as a child.`,
     )
   }
   return {

@@ -56,7 +56,8 @@ export async function executeJob(execution: JobExecution): Promise<StepRun> {
     return { ...(await failed(new JobPolicies(execution, job, node), unreadable)), progress: null }
   }
   const { resumable } = job
-  const core = resumable && new IterationCore({ host: execution.host, settings: resumable, context })
+  const { name } = node
+  const core = resumable && new IterationCore({ name, host: execution.host, settings: resumable, context })
   const attempt = new JobAttempt(execution, { job, node }, context, core)
   const outcome = await outcomeOf(attempt, runJob)
   const report = node.once === undefined ? outcome.report : calledOnce(outcome.report)

@@ -88,7 +88,8 @@ export async function executeStep(job: StepJob): Promise<StepRun> {
   } catch (unreadable) {
     return { ...(await failed(new StepPolicies(job, node), unreadable)), progress: null }
   }
-  const core = node.resumable === null ? null : new IterationCore({ host: job.host, settings: node.resumable, context })
+  const { name, resumable } = node
+  const core = resumable && new IterationCore({ name, host: job.host, settings: resumable, context })
   const attempt = new Attempt(job, node, context, core)
   const outcome = await outcomeOf(attempt, runPhases)
   const emitted = context.end()

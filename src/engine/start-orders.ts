@@ -19,7 +19,7 @@ import type { StartOrder } from '../store/store.ts'
 import { ancestryOf } from './ancestry.ts'
 import { checkKey } from './check-key.ts'
 import { deadlineOf, deadlineRow, type GivenDeadline } from './deadlines.ts'
-import { laneFor } from './lane-for.ts'
+import { laneFor, laneIn } from './lane-for.ts'
 import { nameBeside, queueOf, slotOf } from './plan.ts'
 
 export interface StartOptions {
@@ -290,6 +290,7 @@ function firstRow(
   [workflowId, id]: readonly [string, string],
 ): NewExecution {
   const { graph, generation } = course
+  const queue = queueOf(graph, node)
   return {
     workflowId,
     slot: slotOf(graph, node.id),
@@ -300,9 +301,9 @@ function firstRow(
     attempt: 1,
     ordinal: 1,
     state: 'scheduled',
-    queue: queueOf(graph, node),
+    queue,
     handler: course.handlerOf(node),
-    lane: begin.lane ?? '',
+    lane: laneIn({ lane: begin.lane ?? '' }, node, queue),
     generation,
     priority: node.priority,
     due: firstDue(begin, node.waitMs),

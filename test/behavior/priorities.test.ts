@@ -23,7 +23,23 @@ const P10 = ranked(10)
 const P59 = ranked(59)
 const P61 = ranked(61)
 const P100 = ranked(100)
-const workflows = [P0, P10, P59, P61, P100]
+
+/** Two tasks of one line: those of one key. */
+class Keyed extends Workflow<null, { name: string }> {
+  static {
+    this.named('ranked by key')
+    this.jobOptions({ perKey: { key: () => 'acme', concurrency: 5 } })
+    this.task('calm', { priority: 10 })
+    this.task('urgent', { priority: 100 })
+  }
+  calm() {
+    order.push(`${this.input.name} calm`)
+  }
+  urgent() {
+    order.push(`${this.input.name} urgent`)
+  }
+}
+const workflows = [P0, P10, P59, P61, P100, Keyed]
 /** One step at a time, so that the order is seen. */
 const one = { concurrency: 1, maxSteps: 1 }
 
@@ -56,6 +72,19 @@ forEachDatabase('a step that waits', database => {
     await at(181)
     await under.runDue({ concurrency: 1 })
     expect(order).toEqual(['urgent', 'waiting', 'urgent too'])
+  })
+
+  it('counts as 100 and no more among those of its key as well', async () => {
+    await at(0)
+    await under.geneva.start(Keyed, { input: { name: 'first' } })
+    await under.runDue(one)
+    await at(170)
+    await under.geneva.start(Keyed, { input: { name: 'second' } })
+    await under.runDue(one)
+    await under.geneva.start(Keyed, { input: { name: 'third' } })
+    await at(181)
+    await under.runDue({ concurrency: 1 })
+    expect(order).toEqual(['first urgent', 'second urgent', 'first calm', 'third urgent', 'second calm', 'third calm'])
   })
 
   it('begins within the bound that its rate gives, however much of the highest priority comes in', async () => {

@@ -1,8 +1,8 @@
 /** `this.restart(input)`: a workflow that ends and goes on as a new one, in one transaction. */
 import { expect, it } from 'vitest'
-import { type Child, defineHero, Workflow } from '../../src/index.ts'
+import { type Child, defineHero, defineJob, type FrozenNode, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { useGeneva } from '../support/use-geneva.ts'
+import { quickly, useGeneva } from '../support/use-geneva.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
 
 const gates = new Gates()
@@ -294,5 +294,96 @@ forEachDatabase('what a workflow goes on with, or gives to a child,', database =
     const fits = await wide.geneva.start(Growing, { input: { by } })
     await wide.runDue()
     expect((await fits.refresh()).state).toBe('finished')
+  })
+})
+
+const audited = defineJob('audited', async () => {})
+
+/** Restarts once, by the graph that it was frozen with. */
+class Tenants extends Workflow<null, { tenant: string; round: number }> {
+  static {
+    this.named('tenants')
+    this.jobOptions({ perKey: { key: wf => wf.input.tenant, concurrency: 1 } })
+    this.defaults({ deadline: '1 hour', onDeadline: 'pause' })
+    this.step('prepare')
+    this.step('again')
+  }
+  async prepare() {}
+  async again() {
+    if (this.input.round === 1) this.restart({ ...this.input, round: 2 })
+  }
+}
+
+/** Its next version, which may take as long as it likes. */
+class UnhurriedTenants extends Workflow<null, { tenant: string; round: number }> {
+  static {
+    this.named('tenants')
+    this.jobOptions({ perKey: { key: wf => wf.input.tenant, concurrency: 1 } })
+    this.step('prepare')
+    this.step('again')
+  }
+  async prepare() {}
+  async again() {
+    if (this.input.round === 1) this.restart({ ...this.input, round: 2 })
+  }
+}
+
+forEachDatabase('a frozen workflow that restarts', database => {
+  const under = useGeneva(database, { workflows: [Tenants], jobs: [audited] })
+
+  /** Frozen before its first step, and repaired so that it begins with another node. */
+  async function frozenWith(entry: Partial<FrozenNode>): Promise<WorkflowHandle> {
+    const wf = await under.geneva.start(Tenants, { input: { tenant: 'acme', round: 1 } })
+    await wf.pause()
+    const dag = await under.geneva.freeze(wf.id)
+    const prepare = {
+      ...dag.nodes.prepare,
+      depends_on: ['entry'],
+      ...(entry.kind === 'condition' ? { guard: { condition: 'entry', when: true } } : {}),
+    }
+    const nodes = { ...dag.nodes, entry: { name: 'entry', depends_on: [], ...entry }, prepare }
+    await under.geneva.importDag({ ...dag, nodes }, { into: wf.id })
+    await wf.resume()
+    return wf
+  }
+
+  it.each([
+    ['a job', { job: 'audited' }],
+    ['a stored condition', { kind: 'condition', test: '1 > 0' }],
+  ] satisfies [string, Partial<FrozenNode>][])(
+    'with limits per key begins again with %s that was put at its start',
+    async (_, entry) => {
+      const first = await frozenWith(entry)
+      await under.runDue()
+      const second = await under.geneva.find((await first.refresh()).continuedAs ?? '')
+      expect(second?.state).toBe('finished')
+      expect((await second?.history())?.map(({ step }) => step)).toEqual(['entry', 'prepare', 'again'])
+    },
+  )
+
+  it('with limits per key asks people again who were put at its start', async () => {
+    const first = await frozenWith({ kind: 'human' })
+    await under.runDue()
+    await first.decide('entry', { decision: 'confirmed', by: 'ann' })
+    await under.runDue()
+    const second = await under.geneva.find((await first.refresh()).continuedAs ?? '')
+    await second?.decide('entry', { decision: 'confirmed', by: 'ann' })
+    await under.runDue()
+    expect((await second?.refresh())?.state).toBe('finished')
+  })
+
+  it('has the deadline of its class as it was frozen, and so has one that is run again', async () => {
+    const first = await frozenWith({ kind: 'human' })
+    const next = under.another({ workflows: [UnhurriedTenants] })
+    await next.runDue(quickly)
+    await first.decide('entry', { decision: 'confirmed', by: 'ann' })
+    await next.runDue(quickly)
+    const second = await next.find((await first.refresh()).continuedAs ?? '')
+    const again = await next.rerun(first.id, { from: 'entry' })
+    const hourLater = (wf: WorkflowHandle | null) => Number(wf?.deadline) - Number(wf?.createdAt)
+    expect([hourLater(second), hourLater(again)]).toEqual([3_600_000, 3_600_000])
+    ;(await next.openedStore()).setClockOffset(3_700_000)
+    await next.runDue(quickly)
+    expect([(await second?.refresh())?.state, (await again.refresh()).state]).toEqual(['paused', 'paused'])
   })
 })

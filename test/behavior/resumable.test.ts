@@ -24,6 +24,7 @@ class Numbers extends Workflow {
   }
   async threes(iter: Iteration<number>) {
     const run = newRun(this)
+    expect(iter.description).toBe(`at 'threes', cursor ${iter.cursor}`)
     for await (const item of iter.over([1, 2, 3, 4, 5, 6, 7])) run.push(item)
     return run.length
   }

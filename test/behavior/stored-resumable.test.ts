@@ -41,6 +41,7 @@ const copy = defineJob(
   async ({ items }, job, iter: Iteration<number>) => {
     iter.progress({ total: items.length })
     await goThrough(items, iter)
+    expect(iter.name).toBe(job.node.name)
     return { node: job.node.name, copied: iter.completedIterations, resumed: iter.resumed }
   },
 )

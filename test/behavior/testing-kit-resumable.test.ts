@@ -56,6 +56,22 @@ class Polite extends Workflow {
   }
 }
 
+/** Begins a day later, waits between pages, and fails once. */
+class Patient extends Workflow {
+  static {
+    this.resumableStep('poll', { wait: '1 day', retry: 2, yieldEvery: 1 })
+    this.step('close')
+  }
+  async poll(iter: Iteration<number>) {
+    const page = iter.cursor ?? 0
+    if (page === 3) return
+    if (page === 2 && this.execution.attempt === 1) throw new Error('the line is dead')
+    met.push(page)
+    await iter.skipTo(page + 1, { wait: '1 hour' })
+  }
+  async close() {}
+}
+
 class Stuck extends Workflow {
   static {
     this.resumableStep('wait')
@@ -75,7 +91,7 @@ class Pages extends Workflow {
   }
 }
 
-const workflows = [Rows, ByThrees, Halting, Polite, Stuck, Pages]
+const workflows = [Rows, ByThrees, Halting, Polite, Patient, Stuck, Pages]
 const kits: TestKit[] = []
 afterEach(async () => {
   met = []
@@ -129,6 +145,24 @@ forEachDatabase('the testing kit', database => {
       expect(await kit.runIterations(polite, 1e6)).toMatchObject({ state: 'suspended', progress: { cursor: page + 1 } })
       await kit.advance('1 hour')
     }
+  })
+
+  it('runs one resumable step to its end, over its runs, waits and retries, and nothing behind it', async () => {
+    const kit = await open((await database.isolated()).url)
+    const begin = await kit.now()
+    const patient = await kit.start(Patient)
+    expect(await kit.speedrunResumableStep(patient)).toMatchObject({
+      step: 'poll',
+      attempt: 2,
+      state: 'completed',
+      outcome: 'success',
+      progress: { cursor: 3 },
+    })
+    expect(met).toEqual([0, 1, 2])
+    await kit.assertState(patient, 'ready')
+    await kit.assertStepNotExecuted(patient, 'close')
+    expect((await kit.now()).getTime() - begin.getTime()).toBeGreaterThanOrEqual(3 * hour + 24 * hour)
+    await expect(kit.speedrunResumableStep(patient)).rejects.toThrow('stands at step close, which is not resumable')
   })
 
   it('runs a resumable step to its end, over all its runs and waits', async () => {
@@ -210,4 +244,20 @@ it('gives up on a step that suspends itself for ever', async () => {
   const wf = await kit.start(Stuck)
   await expect(kit.speedrun(wf, { maxSteps: 20 })).rejects.toThrow(StepLimitError)
   expect(await kit.runIterations(wf, 5)).toBeNull()
+})
+
+it('stops a speedrun of a step where the step fails for good, does not stop, or has ended before', async () => {
+  const kit = await open()
+  const failing = await kit.start(Rows, { input: { failAt: 2 } })
+  await kit.performNextStep(failing)
+  expect(await kit.speedrunResumableStep(failing)).toMatchObject({ state: 'failed', progress: { completed: 2 } })
+  await kit.assertState(failing, 'paused')
+  expect(await kit.speedrunResumableStep(failing)).toBeNull()
+
+  const stuck = await kit.start(Stuck)
+  await expect(kit.speedrunResumableStep(stuck, { maxSteps: 5 })).rejects.toThrow(StepLimitError)
+
+  const ended = await kit.start(ByThrees)
+  await kit.speedrun(ended)
+  expect(await kit.speedrunResumableStep(ended)).toBeNull()
 })

@@ -301,6 +301,8 @@ export class Imports extends Workflow<Order> {
         await tx.query('update rows set done = true where id = any($1)', [batch.map(r => r.id)])
       })
     }
+    const place: [string, [Date, number] | null] = [iter.name, iter.cursor]
+    await touch(`${iter.description} ${place[0]}`)
     return { count: iter.completedIterations, resumed: iter.resumed, advanced: iter.advanced }
   }
   async done() {

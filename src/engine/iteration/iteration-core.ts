@@ -15,6 +15,8 @@ import { Checkpointer } from './checkpointer.ts'
 import type { IterationHost } from './iteration-host.ts'
 
 export interface IterationParts {
+  /** Of the step, for people. */
+  readonly name: string
   readonly host: IterationHost
   readonly settings: ResumableSettings
   readonly context: StepContext
@@ -52,6 +54,10 @@ export class IterationCore {
     this.#parts = parts
     this.#checkpoints = new Checkpointer(parts.host, parts.settings.checkpoint)
     this.#doneBefore = parts.host.progress.completedIterations
+  }
+
+  get name(): string {
+    return this.#parts.name
   }
 
   /** Where this run begins. */

@@ -1,6 +1,7 @@
 /**
  * One level of an iteration, as a resumable step sees it: its own cursor, and the loops over items.
  */
+import { inspect } from 'node:util'
 import type { FetchPage, Iteration, NestedCursor, PageOptions, RecordSource } from '../../definition/iteration.ts'
 import type { Transaction } from '../../definition/transaction.ts'
 import { InvalidArgumentError } from '../../errors.ts'
@@ -36,6 +37,10 @@ export class StepIteration<Cursor> implements Iteration<Cursor>, IterationLevel<
     return new StepIteration(core, core.startCursor as Cursor | null, { whole: cursor => cursor, moved: () => {} })
   }
 
+  get name(): string {
+    return this.#core.name
+  }
+
   get cursor(): Cursor | null {
     return this.#cursor
   }
@@ -50,6 +55,10 @@ export class StepIteration<Cursor> implements Iteration<Cursor>, IterationLevel<
 
   get completedIterations(): number {
     return this.#core.completedIterations
+  }
+
+  get description(): string {
+    return `at '${this.name}', cursor ${inspect(this.#cursor, { breakLength: Number.POSITIVE_INFINITY })}`
   }
 
   set(cursor: Cursor): Promise<void> {

@@ -7,6 +7,7 @@
 import { parseLog } from '../start-log.ts'
 import type { ClaimSource } from '../store.ts'
 import { type LaneLine, type Search, standingOf } from './claim-search.ts'
+import type { SqlContext } from './context.ts'
 import { optionalText, text } from './decode.ts'
 import type { Row } from './dialect.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -65,22 +66,30 @@ function lanesOf({ context, executor }: Search, { queue, handler }: ClaimSource,
   )
 }
 
+/** The head of a lane is the first row that this claim could take: what waits, however early it stands in line, is no work. */
+function lanesAfter({ context, request }: Search, source: ClaimSource, after: string): Sql {
+  const head = headOf(context, request, { source, lane: raw('h.lane') })
+  return lanesBehind(context, source, { after, most: maxLanes, head })
+}
+
 /**
- * Each lane is found by one look into the index for the first behind the one before, and its head is the first row that this
- * claim could take: what waits, however early it stands in line, must not be taken for work.
+ * Each lane is found by one look into the index for the first behind the one before. `head` is asked for each of them, which
+ * it knows as `h.lane`.
  */
-function lanesAfter({ context, request }: Search, source: ClaimSource, from: string): Sql {
-  const { queue, handler } = source
+export function lanesBehind(
+  context: SqlContext,
+  { queue, handler }: Pick<ClaimSource, 'queue' | 'handler'>,
+  { after, most, head }: { readonly after: string; readonly most: number; readonly head: Sql },
+): Sql {
   const { active } = context.tables
   const next = (
     than: Sql,
   ) => sql`select min(a.lane) from ${active} a where a.queue = ${queue} and a.handler = ${handler}
     and a.lane > ${than} and a.sort_key is not null`
-  const head = headOf(context, request, { source, lane: raw('h.lane') })
   return sql`with recursive found (lane, place) as (
-      select (${next(sql`${from}`)}) as lane, 1 as place
+      select (${next(sql`${after}`)}) as lane, 1 as place
       union all
-      select (${next(raw('h.lane'))}), h.place + 1 from found h where h.lane is not null and h.place < ${maxLanes}
+      select (${next(raw('h.lane'))}), h.place + 1 from found h where h.lane is not null and h.place < ${most}
     )
     select h.lane, (${head}) as head from found h where h.lane is not null order by h.lane`
 }

@@ -4,7 +4,8 @@
  */
 import type { LimitDeclaration, LimitKey, LimitRules, LimitStore, QueueCount, StoredLimits } from '../limit-store.ts'
 import type { AskedBy } from '../request-store.ts'
-import { ageCapped, setAging, useAging } from './aging.ts'
+import { setAging, useAging } from './aging.ts'
+import { AgingLooks } from './aging-looks.ts'
 import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor } from './dialect.ts'
@@ -15,11 +16,11 @@ import { insertRequest } from './sql-requests.ts'
 
 export class SqlLimits implements LimitStore {
   readonly #context: SqlContext
-  /** Up to which sort key the rows of a source are known to be in order. */
-  readonly #aged = new Map<string, number>()
+  readonly #aging: AgingLooks
 
   constructor(context: SqlContext) {
     this.#context = context
+    this.#aging = new AgingLooks(context)
   }
 
   async read(): Promise<LimitRules> {
@@ -127,7 +128,7 @@ export class SqlLimits implements LimitStore {
   }
 
   ageCapped(sources: readonly { readonly queue: string; readonly handler: string }[]) {
-    return ageCapped(this.#context, sources, this.#aged)
+    return this.#aging.look(sources)
   }
 
   async #declared(): Promise<Map<string, string | null>> {

@@ -142,9 +142,11 @@ describe('freezing and reading back', () => {
       priority: 2,
       renamed: { pay: 'charge' },
       stopGraceMs: 0,
+      deadlineMs: 86_400_000,
+      onDeadline: 'pause',
       nodes: [
         node('charge', [], { waitMs: 5_000, queue: 'payments', priority: 9 }),
-        node('parcels', ['charge'], { kind: 'each', concurrency: 4, job: 'pack', metadata: { since: new Date(1) } }),
+        node('parcels', ['charge'], { kind: 'each', concurrency: 4, metadata: { since: new Date(1) } }),
         node('invoice', ['charge'], { kind: 'child' }),
         node('notify', ['parcels', 'invoice'], { kind: 'resumable' }),
       ],
@@ -152,8 +154,12 @@ describe('freezing and reading back', () => {
     const frozen = freezeClassGraph(graph, frozenAt)
     expect(frozen).toMatchObject({ version: 1, frozen_at: frozenAt })
     expect(frozen.nodes.charge).toMatchObject({ name: 'charge', method: 'charge', wait_ms: 5_000 })
-    expect(frozen.nodes.parcels).toMatchObject({ job: 'pack', kind: 'each', concurrency: 4, depends_on: ['charge'] })
-    expect(frozen.nodes.parcels).not.toHaveProperty('method')
+    expect(frozen.nodes.parcels).toMatchObject({
+      method: 'parcels',
+      kind: 'each',
+      concurrency: 4,
+      depends_on: ['charge'],
+    })
     const other = { ...defaults, type: 'OrderWorkflow', queue: 'orders', priority: 2 }
     expect(graphOfFrozen(parseFrozenGraph(JSON.stringify(frozen)), other).data).toEqual(graph.data)
   })

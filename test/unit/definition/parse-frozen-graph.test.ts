@@ -29,6 +29,9 @@ describe('the document', () => {
     ['a list of nodes', edited(graph => Object.assign(graph, { nodes: [] })), 'its nodes must be an object'],
     ['a stop grace that is no number', edited(graph => Object.assign(graph, { stop_grace_ms: '5s' })), 'stop_grace_ms'],
     ['a stop grace before now', edited(graph => Object.assign(graph, { stop_grace_ms: -1 })), 'stop_grace_ms'],
+    ['a deadline that is no number', edited(graph => Object.assign(graph, { deadline_ms: '1 day' })), 'deadline_ms'],
+    ['a deadline that leaves no time', edited(graph => Object.assign(graph, { deadline_ms: 0 })), 'a deadline of 0'],
+    ['a deadline that does something else', edited(graph => Object.assign(graph, { on_deadline: 'fail' })), "'pause'"],
     ['a template that is no object', edited(graph => Object.assign(graph, { template: 'x' })), 'template must be'],
     [
       'a template without name',
@@ -72,6 +75,7 @@ describe('a node', () => {
     ['a kind that does not exist', node => Object.assign(node, { kind: 'item' }), 'its kind must be one of'],
     ['a concurrency without items', node => Object.assign(node, { concurrency: 2 }), 'belongs to the kind each'],
     ['a concurrency of 0', node => Object.assign(node, { kind: 'each', concurrency: 0 }), 'at least 1'],
+    ['items and a job', node => Object.assign(node, { kind: 'each' }), 'a node of the kind each has a method'],
     ['no dependencies', node => delete node.depends_on, 'its depends_on must be a list'],
     ['a dependency that is no id', node => Object.assign(node, { depends_on: [5] }), 'its depends_on must be a list'],
     ['a dependency that does not exist', node => Object.assign(node, { depends_on: ['n_0'] }), 'no node has that id'],

@@ -11,6 +11,17 @@ import { MemoryHost, plainSettings, runUnder, StepLife } from './step-run.ts'
 
 const thrownBy = async (body: (iter: Iteration<any>) => unknown) => (await runUnder(new MemoryHost(), body)).error
 
+it('says where it is: the name of the step and the cursor of its level, in words', async () => {
+  const said: string[] = []
+  const error = await thrownBy(async iter => {
+    said.push(iter.description)
+    await iter.set([new Date(0), 7n])
+    said.push(iter.name, iter.description)
+  })
+  expect(error).toBeNull()
+  expect(said).toEqual(["at 'copy', cursor null", 'copy', "at 'copy', cursor [ 1970-01-01T00:00:00.000Z, 7n ]"])
+})
+
 describe('the cursor', () => {
   it('is null on the first run and what was set on the next', async () => {
     const step = new StepLife()
@@ -435,7 +446,7 @@ describe('a loop that waits for nothing lets the process do other things', () =>
 
 it('a run whose code was not reached does not count', async () => {
   const host = new MemoryHost({ ...noProgress, runs: 1 })
-  const core = new IterationCore({ host, settings: plainSettings, context: sampleContext() })
+  const core = new IterationCore({ name: 'copy', host, settings: plainSettings, context: sampleContext() })
   expect(await core.end()).toMatchObject({ runs: 0 })
 })
 
@@ -444,7 +455,7 @@ describe('what is reported after the transaction of an item', () => {
   const hang = () => new Promise<never>(() => {})
 
   async function ended(host: MemoryHost, of: () => Promise<unknown>): Promise<unknown> {
-    const core = new IterationCore({ host, settings: plainSettings, context: sampleContext() })
+    const core = new IterationCore({ name: 'copy', host, settings: plainSettings, context: sampleContext() })
     core.begins()
     const iter = StepIteration.outermost<number>(core)
     const looping = iter.over([1, 2], () => iter.transaction(of)).catch(() => {})

@@ -67,7 +67,7 @@ export async function runUnder<Cursor>(
   settings: Partial<ResumableSettings> = {},
 ): Promise<EndedRun> {
   const context = sampleContext()
-  const core = new IterationCore({ host, settings: { ...plainSettings, ...settings }, context })
+  const core = new IterationCore({ name: 'copy', host, settings: { ...plainSettings, ...settings }, context })
   let error: unknown = null
   try {
     core.begins()

@@ -13,7 +13,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { wasOfItems } from './items-done.ts'
 import { laneIn } from './lane-for.ts'
 import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
-import { markUndo } from './stored-input.ts'
+import { hasFinishedChild, markUndo } from './stored-input.ts'
 
 /** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
 export const undoSlot = '#undo'
@@ -29,11 +29,12 @@ const isLost = (reason: string | null) => withoutReport.has(reason) || /^worker 
 /** Decided by somebody else than the code of the step: its workflow was stopped, a join had no need of it, or a condition said no. */
 const cutOff: ReadonlySet<string> = new Set(['stopped', 'superseded', 'canceled_by_condition', 'skipped_by_condition'])
 
-/** It came to its end before anything can have happened. */
-function isUntouched({ state, outcome, reason, hasActed, startedAt }: UndoRow): boolean {
+/** It came to its end before anything can have happened. What its child has done is there, also if its own code was never called. */
+function isUntouched({ state, outcome, reason, hasActed, startedAt, input = null }: UndoRow): boolean {
   if (!cutOff.has(outcome)) return startedAt === null
   // A rollback has moved on what stands in any other state, so that something of it had happened.
-  return (state === 'skipped' || state === 'canceled') && !hasActed && !isLost(reason)
+  if (state !== 'skipped' && state !== 'canceled') return false
+  return !hasActed && !isLost(reason) && !hasFinishedChild(input)
 }
 
 /** Compensations that will not be tried again by themselves. */

@@ -26,9 +26,10 @@ export function letGoDeadline(draft: ChangeDraft): void {
   if (row?.state === 'paused') draft.move(row, 'scheduled')
 }
 
-/** At once when nothing runs. Running steps are told to stop, and the workflow is undone when they have. */
-export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
-  rollBack(draft, plan, rollbackOf('cancel', request.reason, request.by))
+/** At once when nothing runs. Running steps are told to stop, and the workflow is undone when they have. `calledBy`: a step of its own. */
+export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan, calledBy: string | null = null): void {
+  const rollback = rollbackOf('cancel', request.reason, request.by)
+  rollBack(draft, plan, calledBy === null ? rollback : { ...rollback, calledBy })
 }
 
 /** Nothing new starts; once nothing runs any more, what was done is undone, newest first. */

@@ -218,6 +218,34 @@ describe('a cancel', () => {
     },
   )
 
+  const again = { kind: 'reattempt', waitMs: 0, rewind: false, reason: null } as const
+  const pause = { kind: 'pause', hold: false, reason: null } as const
+
+  it.each([
+    ['asked to be called again', [again], 'a'],
+    ['asked for it twice', [again, again], 'a'],
+    ['failed before that', [{ ...threw({ action: 'pause' }), retryMs: 0 }, again], 'a'],
+    ['paused the workflow', [pause], 'a'],
+    ['failed before that, and paused the workflow', [{ ...threw({ action: 'pause' }), retryMs: 0 }, pause], 'a'],
+    ['said at last that there was nothing to do', [again, { kind: 'skip', by: 'flow_control', reason: null }], ''],
+  ] as const)('undoes a step once that %s', (_, reports, undone) => {
+    const wf = new PlayedWorkflow(saved)
+    for (const report of reports) wf.report(['a', report as never])
+    cancel(wf)
+    expect(undoAll(wf)).toBe(undone)
+    expect(wf.workflow.state).toBe('canceled')
+    expect(wf.attemptsAt('a').filter(({ state }) => state === 'completed')).toEqual([])
+  })
+
+  it('by a step itself does not undo that step, whoever has paused the workflow before', () => {
+    const wf = new PlayedWorkflow(graphOf({ a: '', b: '' }, { a: undo, b: undo }))
+    wf.begin('b')
+    wf.report(['a', pause as never])
+    wf.report(['b', { kind: 'cancel', by: 'flow_control', reason: null }])
+    expect(undoAll(wf)).toBe('a')
+    expect(wf.attemptsAt('b')).toMatchObject([{ state: 'canceled' }])
+  })
+
   it('of a saga that has done nothing ends it at once', () => {
     const wf = new PlayedWorkflow(saved)
     cancel(wf)

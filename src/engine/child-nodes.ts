@@ -4,10 +4,10 @@
  */
 import type { ActiveExecution } from '../store/records.ts'
 import type { StartOrder } from '../store/store.ts'
-import type { ChangeDraft } from './change-draft.ts'
+import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { isEnd } from './end-watch.ts'
 import type { Plan } from './plan.ts'
-import { markChild, markHeld } from './stored-input.ts'
+import { firstNameIn, keepName, markChild, markFinished, markHeld } from './stored-input.ts'
 import { dropWaitTimer, limitWait } from './wait-timers.ts'
 import { childOf, endIfNothingRuns, stopChild } from './wind-down.ts'
 
@@ -85,17 +85,22 @@ export function wakeNode(draft: ChangeDraft, plan: Plan, node: string, ended?: E
     ended === undefined ? candidate.node === node : childOf(candidate)?.workflowId === ended.knownAs,
   )
   if (!row) return
+  const input = inputAfter(draft, row, ended)
   if (draft.state === 'rolling_back' || draft.workflow.finishing) {
-    if (draft.workflow.finishing) draft.end(row, 'canceled', 'superseded')
-    else draft.end(row, 'skipped', 'stopped')
+    if (draft.workflow.finishing) draft.end({ ...row, input }, 'canceled', 'superseded')
+    else draft.end({ ...row, input }, 'skipped', 'stopped')
     endIfNothingRuns(draft, plan)
   } else {
     dropWaitTimer(draft, row)
-    const isContinued = ended !== undefined && ended.id !== ended.knownAs
-    const isOwn = childOf(row)?.isOwn ?? false
-    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', {
-      due: { inMs: 0 },
-      ...(isContinued ? { input: markChild({ workflowId: ended.id, isOwn }) } : {}),
-    })
+    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 }, ...(input === null ? {} : { input }) })
   }
+}
+
+/** Of its own child it is kept that it has finished: from then on that is part of what the node has done. */
+function inputAfter({ facts }: ChangeDraft, row: LiveRow, ended?: EndedWorkflow): string | null {
+  const key = childOf(row)
+  if (key === null || ended === undefined) return row.input
+  if (key.isOwn && facts.others.get(ended.id)?.state === 'finished') return markFinished(row.input, ended.id)
+  if (ended.id === ended.knownAs) return row.input
+  return keepName(markChild({ workflowId: ended.id, isOwn: key.isOwn }), firstNameIn(row.input))
 }

@@ -115,7 +115,7 @@ function giveUp(draft: ChangeDraft, plan: Plan, row: ActiveExecution, { error, r
 function goOn(draft: ChangeDraft, plan: Plan, runOn: RunOn | null): NewExecution | null {
   if (!isEnd(draft.state)) return undoNext(draft, plan, runOn)
   for (const row of draft.undoRows().filter(({ state }) => state === 'compensating')) {
-    const undone = nodeToUndo(plan, { ...row, state: 'completed' })
+    const undone = nodeToUndo(plan, { ...row, state: 'completed', outcome: 'success' })
     if (undone !== null) return insertCompensation(draft, plan, { ...undone, row, runOn })
     giveBack(draft, plan, row)
   }

@@ -107,7 +107,12 @@ class Applying {
         return []
       case 'cancel':
         draft.end(row, 'canceled', `canceled_by_${report.by}`, { reason: report.reason })
-        cancelWorkflow(draft, { by: null, reason: report.reason }, this.#plan)
+        cancelWorkflow(
+          draft,
+          { by: null, reason: report.reason },
+          this.#plan,
+          report.by === 'flow_control' ? row.id : null,
+        )
         return []
       case 'pause':
         return this.#pause(row, report)

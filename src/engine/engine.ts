@@ -42,7 +42,7 @@ import { cascadeSlotPrefix, deadlineSlot, type Plan, waitSlotPrefix, wakeSlotPre
 import { type Tried, wasDone, wasTold } from './settle-request.ts'
 import type { Tracing } from './tracing.ts'
 import { fireWaitTimer } from './waits.ts'
-import { type StopRequest, stopTimerSlot } from './wind-down.ts'
+import { childrenIn, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
@@ -177,7 +177,7 @@ export class Engine {
       if (course) seen.push(see(new ChangeDraft(facts), planOf(course, { take: () => '0' })))
       return null
     }
-    await this.store.change([{ workflowId: id, withLatest: true }], look, { look: () => historyToo })
+    await this.store.change([{ workflowId: id, withLatest: true }], look, { look: historyToo })
     const [found] = seen.slice(-1)
     if (found === undefined) throw new WorkflowNotFoundError(id)
     return found
@@ -190,13 +190,15 @@ export class Engine {
       await this.#changeOne(timer.workflowId, { withLatest: true }, (draft, plan) => decideDeadline(draft, timer, plan))
       return
     }
-    await this.#changeOne(timer.workflowId, { lockRows: true }, (draft, plan) => {
+    const wakes = timer.slot.startsWith(wakeSlotPrefix)
+    const states = wakes ? [endedIn(timer).id] : []
+    await this.#changeOne(timer.workflowId, { lockRows: true, states }, (draft, plan) => {
       if (!holds(draft.facts, timer)) return
       // First: its place may be taken by the next one.
       draft.dropTimer(timer.slot)
       if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
       else if (timer.slot.startsWith(waitSlotPrefix)) fireWaitTimer(draft, plan, timer)
-      else if (timer.slot.startsWith(wakeSlotPrefix)) wakeNode(draft, plan, timer.node, endedIn(timer))
+      else if (wakes) wakeNode(draft, plan, timer.node, endedIn(timer))
     })
   }
 
@@ -238,7 +240,7 @@ export class Engine {
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */
   async #tryOne(
     workflow: WorkflowRecord,
-    { undo = true, signalKey = null, ...target }: Looked,
+    { undo = true, signalKey = null, states = [], ...target }: Looked,
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
     const course = (await this.courses.of([workflow])).get(workflow.id)
@@ -268,12 +270,16 @@ export class Engine {
       outcome.tried = { facts, asked: change }
       return isEmpty(change) ? null : change
     }
-    const look = (facts: WorkflowFacts): CloserLook => ({
-      ...historyToo,
-      undo: course !== undefined && mayBeUndone(course, facts.workflow) && undo,
-      ...messagesFor(course, facts, outcome.tried),
-      signalKey,
-    })
+    const look = (facts: WorkflowFacts): CloserLook => {
+      const history = historyToo(facts)
+      return {
+        ...history,
+        states: [...history.states, ...states],
+        undo: course !== undefined && mayBeUndone(course, facts.workflow) && undo,
+        ...messagesFor(course, facts, outcome.tried),
+        signalKey,
+      }
+    }
     const changes = await withEnoughIds(this.ids, () =>
       this.store.change([{ ...target, workflowId: workflow.id }], once, { look }),
     )
@@ -284,7 +290,7 @@ export class Engine {
 }
 
 /** What a request looks at. */
-type Looked = Omit<ChangeTarget, 'workflowId'> & Pick<CloserLook, 'undo' | 'signalKey'>
+type Looked = Omit<ChangeTarget, 'workflowId'> & Partial<Pick<CloserLook, 'undo' | 'signalKey' | 'states'>>
 
 /** Whatever becomes of the letter of a compensation concerns what that undoes, and nothing else. */
 function lookFor({ id, kind, executionId }: LetterRecord): Looked {
@@ -292,15 +298,9 @@ function lookFor({ id, kind, executionId }: LetterRecord): Looked {
   return { lockRows: true, letters: [id], undo: { of: [executionId], waiting: 0 } }
 }
 
-/** A request may end in a rollback, which goes by what the workflow has done. */
-export const historyToo: CloserLook = {
-  parents: [],
-  starts: [],
-  states: [],
-  waiting: [],
-  outworn: [],
-  others: false,
-  undo: true,
+/** A request may end in a rollback, which goes by what the workflow has done, and its children. */
+export function historyToo({ active }: WorkflowFacts): CloserLook {
+  return { parents: [], starts: [], states: childrenIn(active), waiting: [], outworn: [], others: false, undo: true }
 }
 
 /** What people and others have said: to nodes that wait, under every name that they have had, and what a try before this one would have written. */

@@ -17,7 +17,7 @@ import { reachOf } from './reach.ts'
 import type { StepReport } from './step-report.ts'
 import { undoLook } from './undo-stretch.ts'
 import { waitingPolicyOf } from './waiting-policy.ts'
-import { stopTimerSlot } from './wind-down.ts'
+import { childrenIn, stopTimerSlot } from './wind-down.ts'
 
 export function targetFor(course: Course, requests: readonly FinishRequest[]): ChangeTarget {
   const { graph, workflow } = course
@@ -122,7 +122,9 @@ export function closerLook(
   const parents = [...needed].flatMap(id => namesOf(graph, id))
   const waiting = placesThatFallFree(course, requests)
   const starts = childrenToStart(facts, requests)
-  const states = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
+  const watched = requests.flatMap(({ report }) => (report.kind === 'watch' ? report.workflowId : []))
+  // A join that is decided goes on without what waits for a child.
+  const states = isSelective(graph) ? [...watched, ...childrenIn(facts.active)] : watched
   const others = !facts.complete && mayComeToRest(facts, requests)
   const outworn = outwornBy(requests)
   const signaled = requests.flatMap(({ claimed, report }) =>

@@ -40,8 +40,8 @@ function leaveBehind(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
     draft.end(row, 'skipped', 'stopped', { reason: leftBehindReason })
     return
   }
-  stopChild(draft, row, { by: null, reason: null }, plan)
-  draft.end(row, 'canceled', 'superseded', { reason: 'the workflow went back' })
+  const left = stopChild(draft, row, { by: null, reason: null }, plan)
+  draft.end(left, 'canceled', 'superseded', { reason: 'the workflow went back' })
 }
 
 /** Every node that comes after the one and before the other, both included. */

@@ -33,9 +33,9 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
   }
   const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
-    const look = ({ workflow }: WorkflowFacts) => {
-      const course = courses.get(workflow.id)
-      return course && mayBeUndone(course, workflow) ? historyToo : null
+    const look = (facts: WorkflowFacts) => {
+      const course = courses.get(facts.workflow.id)
+      return course && mayBeUndone(course, facts.workflow) ? historyToo(facts) : null
     }
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),

@@ -181,8 +181,8 @@ export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch):
     if (!isLoser(currentName(plan, row.node))) continue
     if (row.state === 'in_progress') draft.stop(row)
     else {
-      stopChild(draft, row, { by: null, reason: null }, plan)
-      draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+      const left = stopChild(draft, row, { by: null, reason: null }, plan)
+      draft.end(left, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
     }
   }
   for (const node of plan.graph.inOrder()) {

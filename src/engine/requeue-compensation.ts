@@ -10,7 +10,7 @@ import { insertCompensation, nodeToUndo, undoSlot } from './rollback.ts'
 export function requeueCompensation(draft: ChangeDraft, letter: NewLetter, request: Request, plan: Plan): void {
   const undoes = draft.triedUndos().find(undo => undo.id === letter.executionId)?.undoes
   const row = draft.undoRows().find(candidate => candidate.id === undoes)
-  const undone = row === undefined ? null : nodeToUndo(plan, { ...row, state: 'completed' })
+  const undone = row === undefined ? null : nodeToUndo(plan, { ...row, state: 'completed', outcome: 'success' })
   if (row === undefined || undone === null) {
     const { id, state } = draft.facts.workflow
     throw new InvalidStateError(

@@ -13,7 +13,7 @@ import type { ChangeDraft } from './change-draft.ts'
 import { wasOfItems } from './items-done.ts'
 import { laneIn } from './lane-for.ts'
 import { currentName, hasCode, nameBeside, type Plan, type RunOn } from './plan.ts'
-import { markUndo } from './stored-input.ts'
+import { hasFinishedChild, markUndo } from './stored-input.ts'
 
 /** All compensations of a workflow stand here, so the key itself allows one at a time. No node can have this name. */
 export const undoSlot = '#undo'
@@ -29,11 +29,12 @@ const isLost = (reason: string | null) => withoutReport.has(reason) || /^worker 
 /** Decided by somebody else than the code of the step: its workflow was stopped, a join had no need of it, or a condition said no. */
 const cutOff: ReadonlySet<string> = new Set(['stopped', 'superseded', 'canceled_by_condition', 'skipped_by_condition'])
 
-/** It came to its end before anything can have happened. */
-function isUntouched({ state, outcome, reason, hasActed, startedAt }: UndoRow): boolean {
+/** It came to its end before anything can have happened. What its child has done is there, also if its own code was never called. */
+function isUntouched({ state, outcome, reason, hasActed, startedAt, input = null }: UndoRow): boolean {
   if (!cutOff.has(outcome)) return startedAt === null
   // A rollback has moved on what stands in any other state, so that something of it had happened.
-  return (state === 'skipped' || state === 'canceled') && !hasActed && !isLost(reason)
+  if (state !== 'skipped' && state !== 'canceled') return false
+  return !hasActed && !isLost(reason) && !hasFinishedChild(input)
 }
 
 /** Compensations that will not be tried again by themselves. */
@@ -96,7 +97,7 @@ function endRollback(draft: ChangeDraft): void {
 }
 
 /** Newest first. A workflow without any compensation is no saga: what it has done stays done. */
-export function rowsToUndo(draft: ChangeDraft, plan: Plan): UndoRow[] {
+export function rowsToUndo(draft: ChangeDraft, plan: Plan): RowInTurn[] {
   if (!plan.graph.isSaga && plan.former.length === 0) return []
   const facts = draft.undoFacts()
   if (!isSaga(plan, facts)) return []
@@ -115,8 +116,11 @@ export type UndoPlan = Pick<Plan, 'graph' | 'former' | 'renamed'>
 
 type UndoneWorkflow = Pick<WorkflowRecord, 'rollback' | 'rounds'>
 
+/** One that is undone. `isRepeated`: it asked to be called again, and the call that followed stands for it. */
+export type RowInTurn = UndoRow & { readonly isRepeated?: boolean }
+
 /** Newest first. Those that are being undone, or were given up and are to be undone once more, are not among them. */
-export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWorkflow): UndoRow[] {
+export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWorkflow): RowInTurn[] {
   const { rows } = facts
   // Attempts of a round share an idempotency key, so that its last call stands for all of them.
   const latest = new Map<string, number>()
@@ -128,23 +132,32 @@ export function rowsInTurn(facts: UndoFacts, plan: UndoPlan, workflow: UndoneWor
   const tried = new Set(facts.tried.flatMap(undo => (givenUp.has(undo.outcome) ? undo.undoes : [])))
   const bound = workflow.rollback?.kind === 'cancel' ? -1 : rows.findIndex(row => isSavePoint(plan, row))
   const reached = bound === -1 ? rows : rows.slice(0, bound)
-  return reached.filter(row => isUndone(row, latest.get(roundOf(row)) === row.attempt) && !tried.has(row.id))
+  const isLast = (row: UndoRow) => latest.get(roundOf(row)) === row.attempt
+  return reached
+    .filter(row => isUndone(row, isLast(row), workflow.rollback) && !tried.has(row.id))
+    .map(row => (asksAgain(row) && !isLast(row) ? { ...row, isRepeated: true } : row))
+}
+
+/** Nobody knows how much of it had happened by then: a step that polls has begun something before. */
+function asksAgain({ outcome }: UndoRow): boolean {
+  return outcome === 'reattempted'
 }
 
 function isSavePoint(plan: UndoPlan, row: UndoRow): boolean {
   return row.state === 'completed' && plan.graph.find(currentName(plan, row.node))?.kind === 'savePoint'
 }
 
-/** What has completed; of each round what has failed last, or was cut off when something of it may have happened. */
-function isUndone(row: UndoRow, isLast: boolean): boolean {
-  const { state, outcome } = row
+/**
+ * What has completed; of each round what has failed last, has paused the workflow, or was cut off when something of it may have
+ * happened. A step that cancels the workflow itself knows what it has done.
+ */
+function isUndone(row: UndoRow, isLast: boolean, rollback: Rollback | null): boolean {
+  const { id, state, outcome } = row
   if (state === 'completed') return true
   if (!isLast || isUntouched(row)) return false
-  return (
-    state === 'failed' ||
-    (state === 'skipped' && outcome === 'stopped') ||
-    (state === 'canceled' && cutOff.has(outcome))
-  )
+  if (state === 'failed' || (state === 'skipped' && outcome === 'stopped')) return true
+  const hasPaused = outcome === 'canceled_by_flow_control' && id !== rollback?.calledBy
+  return state === 'canceled' && (cutOff.has(outcome) || hasPaused)
 }
 
 interface Undone {
@@ -153,12 +166,13 @@ interface Undone {
 }
 
 /** `null`: there is nothing to call. The items of an `each` node are undone, each on its own, and not the node itself. */
-export function nodeToUndo(plan: UndoPlan, row: UndoRow): Undone | null {
+export function nodeToUndo(plan: UndoPlan, row: RowInTurn): Undone | null {
   const node = nodeAsRun(plan, row)
   const compensation = node?.compensation
-  if (node === null || compensation === undefined) return null
-  if (row.outcome === 'reattempted') return null
-  const hasFailed = row.state === 'failed' || row.state === 'skipped' || row.state === 'canceled'
+  if (node === null || compensation === undefined || row.isRepeated) return null
+  const { state } = row
+  const hasFailed =
+    state === 'failed' || state === 'skipped' || state === 'canceled' || (state === 'completed' && asksAgain(row))
   return hasFailed && !compensation.afterFailure ? null : { node, compensation }
 }
 

@@ -13,7 +13,7 @@ import { laneIn } from './lane-for.ts'
 import { latestUnder, namesOf, ordinalBehind, parentsOf } from './parents.ts'
 import { isCutOff, isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-node.ts'
 import { currentName, endNode, nameBeside, type Plan, queueOf, type RunOn, slotOf } from './plan.ts'
-import { cameIn, firstNameIn, keepName } from './stored-input.ts'
+import { cameIn, firstNameIn, hasFinishedChild, keepName } from './stored-input.ts'
 import { finishWorkflow } from './wind-down.ts'
 
 /** What is carried over from the attempt before. */
@@ -194,13 +194,14 @@ export function recover(
 }
 
 /**
- * An item stays what it is, and so does what was given when a letter was requeued, and what came while a node waited. A
- * child is started anew, and what nothing came for waits anew, unless only the worker was lost.
+ * An item stays what it is, and so does what was given when a letter was requeued, what came while a node waited, and a child
+ * that has finished. Any other child is started anew, and what nothing came for waits anew, unless only the worker was lost.
  */
 function keptInput(node: GraphNode | null, { input }: Predecessor, { keepsInput, crashes }: Again): string | null {
   const isLost = crashes > 0
   const waits = node?.kind === 'human' || node?.kind === 'signal'
   if (waits && !isLost && cameIn(input)?.came === 'nothing') return null
+  if (node?.kind === 'child' && hasFinishedChild(input)) return input
   return (node !== null && node.kind !== 'child') || keepsInput ? input : null
 }
 

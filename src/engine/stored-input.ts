@@ -21,8 +21,8 @@ export interface ChildKey {
 
 type Mark =
   | Came
-  /** A `child` node: the workflow that it has started, or the one that was there already. */
-  | { readonly child: string }
+  /** A `child` node: the workflow that it has started, and whether that is known to have finished; or the one that was there already. */
+  | { readonly child: string; readonly finished?: true }
   | { readonly existing: string }
   /** A `child` node: the workflow that held the place of the one that it was to start. */
   | { readonly heldBy: string }
@@ -104,6 +104,17 @@ export function childIn(input: string | null): ChildKey | null {
   if (mark === null) return null
   if ('child' in mark) return { workflowId: mark.child, isOwn: true }
   return 'existing' in mark ? { workflowId: mark.existing, isOwn: false } : null
+}
+
+/** The workflow that the node has started has finished. If it was continued, this one has come last. */
+export function markFinished(input: string | null, workflowId: string): string {
+  return written({ child: workflowId, finished: true }, firstNameIn(input))
+}
+
+/** Whether what the node was to start is done, so that it is not started again, and may have to be undone. */
+export function hasFinishedChild(input: string | null): boolean {
+  const mark = markIn(input)
+  return mark !== null && 'child' in mark && mark.finished === true
 }
 
 export function markHeld(workflowId: string): string {

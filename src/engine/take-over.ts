@@ -45,9 +45,9 @@ async function takeOverTogether(engine: Engine, rows: readonly ActiveExecution[]
   const targets = ids.map(workflowId => ({ workflowId, lockRows: true, withLatest: true }))
   const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
-    const look = ({ workflow }: WorkflowFacts) => {
-      const course = courses.get(workflow.id)
-      return course && mayBeUndone(course, workflow) ? historyToo : null
+    const look = (facts: WorkflowFacts) => {
+      const course = courses.get(facts.workflow.id)
+      return course && mayBeUndone(course, facts.workflow) ? historyToo(facts) : null
     }
     return engine.store.change(targets, facts => decide(facts, rows, courses.get(facts.workflow.id), pool), { look })
   })

@@ -9,7 +9,7 @@ import { heal, mustHeal } from './heal.ts'
 import { callInstead, waitsForAnswer } from './outdated-waits.ts'
 import { currentName, hasCode, type Plan } from './plan.ts'
 import { arrive } from './schedule.ts'
-import { type Came, markCame } from './stored-input.ts'
+import { type Came, hasFinishedChild, markCame } from './stored-input.ts'
 import { dropWaitTimer, insertNext, limitWait, momentsOf, pendingIn } from './wait-timers.ts'
 import { stopChild } from './wind-down.ts'
 
@@ -87,6 +87,8 @@ export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecu
 
 function endUnanswered(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   const reason = `${row.nodeName ?? row.node}, which waited for it, has waited long enough`
-  stopChild(draft, row, { by: null, reason }, plan)
+  const left = stopChild(draft, row, { by: null, reason }, plan)
+  // Its child has finished in time, and somebody is about to say so.
+  if (hasFinishedChild(left.input)) return
   endWait(draft, plan, row, { came: 'nothing' })
 }

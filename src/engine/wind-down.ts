@@ -8,7 +8,7 @@ import { insertTimer } from './insert-timer.ts'
 import { openAgain } from './open-again.ts'
 import { cascadeSlotPrefix, deadlineSlot, type Plan } from './plan.ts'
 import { graceOf, rollbackOf, rowsToUndo, undoNext } from './rollback.ts'
-import { type ChildKey, childIn } from './stored-input.ts'
+import { type ChildKey, childIn, markFinished } from './stored-input.ts'
 
 /** No node can have this name. */
 export const stopTimerSlot = '#stop'
@@ -26,9 +26,10 @@ export function letGoDeadline(draft: ChangeDraft): void {
   if (row?.state === 'paused') draft.move(row, 'scheduled')
 }
 
-/** At once when nothing runs. Running steps are told to stop, and the workflow is undone when they have. */
-export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan): void {
-  rollBack(draft, plan, rollbackOf('cancel', request.reason, request.by))
+/** At once when nothing runs. Running steps are told to stop, and the workflow is undone when they have. `calledBy`: a step of its own. */
+export function cancelWorkflow(draft: ChangeDraft, request: Request, plan: Plan, calledBy: string | null = null): void {
+  const rollback = rollbackOf('cancel', request.reason, request.by)
+  rollBack(draft, plan, calledBy === null ? rollback : { ...rollback, calledBy })
 }
 
 /** Nothing new starts; once nothing runs any more, what was done is undone, newest first. */
@@ -160,10 +161,15 @@ function stopChildren(draft: ChangeDraft, request: Request, plan: Plan): void {
 /** With `abort` nothing of the child is undone. */
 export type StopRequest = Request & { readonly how?: 'cancel' | 'abort' }
 
-export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest, plan: Plan): void {
+/** Nobody waits any more for the child of the row, where that is its own. Returns the row as it is to be ended then. */
+export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest, plan: Plan): LiveRow {
   const { by, reason, how = 'cancel' } = request
   const child = childOf(row)
-  if (child === null || !child.isOwn) return
+  if (child === null || !child.isOwn) return row
+  const known = draft.facts.others.get(child.workflowId)
+  // It has finished, and nobody has come to say so yet: there is nothing left to be stopped, but perhaps to be undone.
+  if (known?.state === 'finished' && known.continuedAs === null)
+    return { ...row, input: markFinished(row.input, child.workflowId) }
   const why =
     draft.state === 'rolling_back'
       ? 'the workflow that waited for it was canceled'
@@ -173,4 +179,13 @@ export function stopChild(draft: ChangeDraft, row: LiveRow, request: StopRequest
   // Whoever has asked for it before may have asked for less, and nobody may have come to do it yet.
   draft.dropTimer(slot)
   insertTimer(draft, plan, { slot, due: { inMs: 0 }, node: row.node, input })
+  return row
+}
+
+/** Children that nodes wait for, of which it has to be known whether they have finished. */
+export function childrenIn(active: readonly LiveRow[]): string[] {
+  return active.flatMap(row => {
+    const child = childOf(row)
+    return child?.isOwn ? child.workflowId : []
+  })
 }

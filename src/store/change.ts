@@ -277,6 +277,8 @@ export type UndoRow = Pick<
   readonly endedAt?: number | null
   /** It has thrown, or it is a resumable step that has done some of its items: something of it may have happened. */
   readonly hasActed: boolean
+  /** What it worked on, unless it is an item: of one that was cut off that may tell more. */
+  readonly input?: string | null
   readonly nodeName?: string | null
   /** The number of the event of its end, where that has been written. */
   readonly place?: number | null

@@ -94,6 +94,8 @@ export interface Rollback {
   readonly requeued?: boolean
   readonly message: string | null
   readonly by: string | null
+  /** The execution that has called for it, by `this.cancel()`. */
+  readonly calledBy?: string
 }
 
 export interface WorkflowRecord {

@@ -144,8 +144,54 @@ class Beside extends Workflow<null, Cut> {
   }
 }
 
+type Word = 'pays' | 'throws' | 'reattempts' | 'pauses' | 'cancels' | 'skips'
+
+/** What each of its calls does in turn. The money is on its way after the first one, whatever that says. */
+class Polling extends Workflow<null, Cut & { readonly says: readonly Word[]; readonly careful?: boolean }> {
+  static {
+    const retry = { attempts: 2, backoff: 'fixed', delay: '1 hour' } as const
+    this.step('pay', { if: wf => !wf.input.careful, compensate: 'refund', retry })
+    this.step('careful', { if: wf => wf.input.careful === true, compensate: { step: 'giveBack', afterFailure: false } })
+    this.step('rest', { wait: '30 days' })
+  }
+  async pay() {
+    const word = this.input.says[this.execution.attempt - 1]
+    callsOf(this).push(word ?? 'paid')
+    if (word === 'throws') throw new Error('no answer')
+    if (word === 'reattempts') this.reattempt({ wait: '1 hour' })
+    if (word === 'pauses') this.pause('needs review')
+    if (word === 'cancels') this.cancel('declined')
+    if (word === 'skips') this.skip('nothing was due')
+    return 'receipt'
+  }
+  async careful() {
+    this.reattempt({ wait: '1 hour' })
+  }
+  async rest() {}
+  async giveBack() {
+    callsOf(this).push('gave back')
+  }
+  async refund({ output }: Compensation<Polling['pay']>) {
+    callsOf(this).push(`refunded ${output}`)
+  }
+}
+
+class Rooms extends Workflow<null, Cut> {
+  static {
+    this.each('book', { items: () => ['a', 'b'], compensate: 'unbook' })
+  }
+  async book(room: string) {
+    if (room === 'b') this.reattempt({ wait: '1 hour' })
+  }
+  async unbook({ item }: Compensation<Rooms['book']>) {
+    callsOf(this).push(`unbooked ${item}`)
+  }
+}
+
 forEachDatabaseSideBySide('a saga that is canceled', database => {
-  const under = useGeneva(database, { workflows: [Charge, Careful, Once, Mailing, Guarded, Transfer, Beside] })
+  const under = useGeneva(database, {
+    workflows: [Charge, Careful, Once, Mailing, Guarded, Transfer, Beside, Polling, Rooms],
+  })
   let count = 0
   const calls = callsOf({ input: { gate: database.name } })
   const gate = () => `${database.name} ${++count}`
@@ -397,5 +443,63 @@ forEachDatabaseSideBySide('a saga that is canceled', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('canceled')
     expect(calls).toEqual(['called back'])
+  })
+
+  it.each<[undone: boolean, says: Word[]]>([
+    [true, ['reattempts']],
+    [true, ['reattempts', 'reattempts']],
+    [true, ['throws', 'reattempts']],
+    [true, ['throws', 'pauses']],
+    [true, ['pauses']],
+    [true, ['reattempts', 'throws']],
+    // What the step says itself about what it has done counts.
+    [false, ['reattempts', 'skips']],
+    [false, ['reattempts', 'cancels']],
+    [false, ['throws', 'cancels']],
+  ])('undoes what asked to be called again, once: %s after %s', async (undone, says) => {
+    const input = { gate: gate(), says }
+    const wf = await under.geneva.start(Polling, { input })
+    for (const hours of says.keys()) {
+      await under.setClock(hours * 8_000_000)
+      await under.runDue()
+    }
+    await under.setClock(0)
+    if ((await wf.refresh()).state !== 'canceled') {
+      const preview = (await wf.previewRollback()).filter(({ compensation }) => compensation !== null)
+      expect(preview).toMatchObject(undone ? [{ step: 'pay', attempt: says.length, compensation: 'refund' }] : [])
+      await wf.cancel()
+      await canceled(wf)
+    }
+    expect(calls).toEqual(undone ? [...says, 'refunded undefined'] : says)
+    expect((await wf.history()).filter(({ state }) => state === 'completed')).toEqual([])
+  })
+
+  it('undoes a step that asked to be called again by its last call, which has completed', async () => {
+    const wf = await under.geneva.start(Polling, { input: { gate: gate(), says: ['reattempts', 'pays'] } })
+    await under.runDue()
+    await under.setClock(8_000_000)
+    await under.runDue()
+    await under.setClock(0)
+    expect(await wf.currentExecutions()).toMatchObject([{ step: 'rest' }])
+    await wf.cancel()
+    await canceled(wf)
+    expect(calls).toEqual(['reattempts', 'pays', 'refunded receipt'])
+  })
+
+  it('leaves out what undoes a step that asked to be called again, where that says so', async () => {
+    const wf = await under.geneva.start(Polling, { input: { gate: gate(), says: [], careful: true } })
+    await under.runDue()
+    await wf.cancel()
+    await canceled(wf)
+    expect(calls).toEqual([])
+    expect((await wf.history()).map(({ state }) => state)).toEqual(['skipped', 'rolled_back', 'canceled'])
+  })
+
+  it('undoes an item that asked to be called again', async () => {
+    const wf = await under.geneva.start(Rooms, { input: { gate: gate() } })
+    await under.runDue()
+    await wf.cancel()
+    await canceled(wf)
+    expect(calls.toSorted()).toEqual(['unbooked a', 'unbooked b'])
   })
 })

@@ -14,6 +14,8 @@ export interface EndedRow {
   readonly outcome: string
   /** It threw, or nobody has reported on it. */
   readonly mayHaveHappened: boolean
+  /** It was claimed, and has ended under that claim. */
+  readonly hasBegun: boolean
   /** The attempt that it undoes. */
   readonly undoes: string | null
 }
@@ -33,6 +35,8 @@ export interface EndedSaga {
   readonly graph: Graph
   readonly state: string
   readonly rollback: 'failure' | 'cancel' | null
+  /** The attempt that has canceled it by itself. */
+  readonly calledBy: string | null
   readonly rows: readonly EndedRow[]
   /** In the order in which things happened. */
   readonly events: readonly SagaEvent[]
@@ -46,6 +50,10 @@ interface Done {
   readonly undos: readonly EndedRow[]
   /** There is no later attempt at its node. */
   readonly isLast: boolean
+  /** Whether a later attempt stands for it; `null`: it cannot be told, because the workflow went back. */
+  readonly isRepeated: boolean | null
+  /** It is the step that has canceled the workflow, or it has paused it. */
+  readonly steered: 'canceled' | 'paused' | null
 }
 
 const endings: readonly string[] = ['step.completed', 'step.failed', 'step.skipped', 'step.canceled']
@@ -103,7 +111,8 @@ function auditRollback(saga: EndedSaga): string[] {
 }
 
 /** Forward attempts in the order in which they ended. */
-function inOrder({ graph, rows, events }: EndedSaga): Done[] {
+function inOrder({ graph, rows, events, calledBy }: EndedSaga): Done[] {
+  const wentBack = events.some(({ type }) => type === 'workflow.went_back')
   const byId = new Map(rows.filter(({ kind }) => kind === 'forward').map(row => [row.id, row]))
   const done: Done[] = []
   for (const { type, executionId } of events) {
@@ -111,20 +120,38 @@ function inOrder({ graph, rows, events }: EndedSaga): Done[] {
     if (row === undefined) continue
     byId.delete(row.id)
     const undos = rows.filter(({ undoes }) => undoes === row.id)
-    const isLast = !rows.some(({ node, kind, attempt }) => {
+    const later = rows.filter(({ node, kind, attempt }) => {
       return kind === 'forward' && node === row.node && attempt > row.attempt
     })
-    done.push({ row, node: graph.find(row.node), first: type.slice('step.'.length), undos, isLast })
+    const steered =
+      row.outcome !== 'canceled_by_flow_control' ? null : row.id === calledBy ? 'canceled' : ('paused' as const)
+    done.push({
+      row,
+      node: graph.find(row.node),
+      first: type.slice('step.'.length),
+      undos,
+      isLast: later.length === 0,
+      isRepeated: wentBack ? null : later.some(standsForEarlier),
+      steered,
+    })
   }
   return done
 }
 
-function auditOne({ row, node, first, undos, isLast }: Done): string[] {
+const cutOff: readonly string[] = ['stopped', 'superseded', 'canceled_by_condition', 'skipped_by_condition']
+
+/** Something of it may have happened, or it was taken as done. */
+function standsForEarlier({ outcome, mayHaveHappened, hasBegun }: EndedRow): boolean {
+  return cutOff.includes(outcome) ? mayHaveHappened : hasBegun || outcome === 'resolved'
+}
+
+function auditOne(done: Done): string[] {
+  const { row, node, first, undos, isLast, steered } = done
   const name = nameOf(row)
   const times = undos.filter(({ outcome }) => outcome === 'compensated').length
   const givenUp = undos.some(({ outcome }) => outcome === 'compensation_failed' || outcome === 'unknown')
   if (times > 1) return [`${name} was undone ${times} times.`]
-  if (first === 'canceled' && !row.mayHaveHappened)
+  if (first === 'canceled' && !row.mayHaveHappened && steered !== 'paused')
     return undos.length === 0 ? [] : [`${name} had not happened, and was undone.`]
   if (first === 'canceled' && isLast && node?.compensation?.afterFailure)
     return times === 1 || givenUp ? [] : [`${name} may have happened, and is left ${row.state}.`]
@@ -132,13 +159,19 @@ function auditOne({ row, node, first, undos, isLast }: Done): string[] {
     return row.state === 'rolled_back' && undos.length > 0 && times !== 1
       ? [`${name} is rolled back, but was not undone.`]
       : []
-  const isCalled = node?.compensation !== undefined && row.outcome !== 'reattempted'
+  if (row.outcome === 'reattempted' && done.isRepeated === null && times === 0) return []
+  const isCalled = row.outcome === 'reattempted' ? isCalledAgain(done) : node?.compensation !== undefined
   if (!isCalled)
     return row.state === 'rolled_back' && undos.length === 0
       ? []
       : [`${name} has nothing to undo, and is ${row.state}.`]
   if (row.state === 'rolled_back') return times === 1 ? [] : [`${name} is rolled back, but was not undone.`]
   return row.state === 'failed' && givenUp ? [] : [`${name} is left ${row.state}.`]
+}
+
+/** It asked to be called again: it is undone like one that has failed, unless a later call stands for it. */
+function isCalledAgain({ node, isRepeated }: Done): boolean {
+  return node?.compensation?.afterFailure === true && isRepeated !== true
 }
 
 /** Each is undone before what had ended before it. What a person has requeued comes when it comes. */

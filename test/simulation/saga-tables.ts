@@ -75,7 +75,10 @@ export async function auditEnded(access: PlainAccess, graph: Graph, id: string):
   const of = (table: string, columns: string, key = 'workflow_id') =>
     access.query(`select ${columns} from ${access.table(`geneva_drive_${table}`)} where ${key} = ? order by 1`, [id])
   const [workflow] = await of('workflows', 'id, state, rollback', 'id')
-  const history = await of('step_executions', 'id, node, kind, attempt, state, outcome, reason, error_class, input')
+  const history = await of(
+    'step_executions',
+    'id, node, kind, attempt, state, outcome, reason, error_class, started_at, input',
+  )
   const events = await of('events', 'id, type, node, execution_id')
   const decisions = await of('decisions', 'id, execution_id, decision')
   const left = await of('fan_ins', 'node')
@@ -84,6 +87,7 @@ export async function auditEnded(access: PlainAccess, graph: Graph, id: string):
     graph,
     state: String(workflow?.state),
     rollback: rollback?.kind ?? null,
+    calledBy: rollback?.calledBy ?? null,
     rows: history.map(endedRow),
     events: events.map(sagaEvent),
   }
@@ -122,6 +126,7 @@ function endedRow(row: PlainRow): EndedRow {
     state: String(row.state),
     outcome: String(row.outcome),
     mayHaveHappened: row.error_class !== null || isWithoutReport(textOf(row.reason)),
+    hasBegun: row.started_at !== null,
     undoes: kind === 'compensate' ? String((input as { value?: { undoes?: unknown } } | null)?.value?.undoes) : null,
   }
 }

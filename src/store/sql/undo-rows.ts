@@ -6,7 +6,7 @@ import type { TriedUndo, UndoFacts, UndoRow } from '../change.ts'
 import type { EndedState } from '../records.ts'
 import type { UndoAgain, UndoStretch } from '../store.ts'
 import type { SqlContext } from './context.ts'
-import { ancestry, int, optionalInt, optionalText, text } from './decode.ts'
+import { ancestry, int, json, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
 import { grouped } from './lock-facts.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -108,14 +108,18 @@ async function factsOfAgain(
 
 const hasActed = '(e.error_class is not null or e.cursor_value is not null or e.completed_iterations > 0)'
 
+/** What others have worked on says nothing to a rollback, and that of items may be much. */
+const tellsMore =
+  "(e.kind = 'forward' and e.state in ('skipped', 'canceled') and e.node not like '%/%' and e.input is not null)"
+
 const undoColumns = raw(
   `e.workflow_id, e.id, e.node, e.node_name, e.kind, e.attempt, e.ordinal, e.state, e.outcome, e.reason, e.started_at, e.ended_at, e.ancestry_hash, e.parents,
-    case when ${hasActed} then 1 else 0 end as has_acted`,
+    case when ${hasActed} then 1 else 0 end as has_acted, case when ${tellsMore} then e.input end as input`,
 )
 
 /** What may have to be undone, by far not all of which has to be. */
 const mayBeUndone = raw(
-  `(e.state = 'completed' or (e.state in ('failed', 'skipped', 'canceled') and (e.started_at is not null or ${hasActed})))`,
+  `(e.state = 'completed' or (e.state in ('failed', 'skipped', 'canceled') and (e.started_at is not null or ${hasActed} or ${tellsMore})))`,
 )
 
 function selectEnded(context: SqlContext, ids: readonly string[]): Sql {
@@ -195,6 +199,7 @@ function undoRow(row: Row): UndoRow {
     startedAt: optionalInt(row, 'started_at'),
     endedAt: optionalInt(row, 'ended_at'),
     hasActed: int(row, 'has_acted') === 1,
+    input: json(row, 'input'),
     ancestry: ancestry(row),
     place: 'place' in row ? optionalInt(row, 'place') : null,
   }

@@ -1,7 +1,9 @@
 /** Undoing: what is compensated, in which order, how far back, and what becomes of the workflow. */
 import { describe, expect, it } from 'vitest'
 import type { GraphNode } from '../../../src/definition/graph.ts'
+import { wakeNode } from '../../../src/engine/child-nodes.ts'
 import { decideAbort, decideCancel, decideResolve } from '../../../src/engine/decide-request.ts'
+import { markChild } from '../../../src/engine/stored-input.ts'
 import { graphOf, threw } from './facts.ts'
 import { PlayedWorkflow } from './played-workflow.ts'
 
@@ -188,6 +190,60 @@ describe('a cancel', () => {
     wf.report(['a', { kind: 'released', called: false }])
     expect(undoAll(wf)).toBe('a')
     expect(wf.attemptsAt('a')).toMatchObject([{ state: 'rolled_back' }, { state: 'skipped' }])
+  })
+
+  it.each([
+    ['finished', true, 'a'],
+    ['finished', false, 'a'],
+    ['canceled', true, ''],
+    ['canceled', false, ''],
+  ] as const)(
+    'undoes what a child has done that is %s when its node is stopped (woken before: %s)',
+    (ended, first, undone) => {
+      const wf = new PlayedWorkflow(graphOf({ a: '', b: 'a' }, { a: { ...undo, kind: 'child' } }))
+      wf.begin('a')
+      const begun = wf.rowOf('a')
+      wf.ask(draft => draft.move(begun, 'waiting', { input: markChild({ workflowId: '9', isOwn: true }) }))
+      if (!first) cancel(wf)
+      wf.ask((draft, plan) => {
+        const others = new Map([['9', { ...wf.workflow, id: '9', state: ended }]])
+        const seen = Object.assign(draft, { facts: { ...draft.facts, others } })
+        wakeNode(seen, plan, 'a', { id: '9', knownAs: '9' })
+      })
+      if (first) cancel(wf)
+      expect(undoAll(wf)).toBe(undone)
+      expect(wf.workflow.state).toBe('canceled')
+      const { outcome, state } = wf.attemptsAt('a')[0] ?? {}
+      expect([outcome, state]).toEqual(['stopped', undone === 'a' ? 'rolled_back' : first ? 'canceled' : 'skipped'])
+    },
+  )
+
+  const again = { kind: 'reattempt', waitMs: 0, rewind: false, reason: null } as const
+  const pause = { kind: 'pause', hold: false, reason: null } as const
+
+  it.each([
+    ['asked to be called again', [again], 'a'],
+    ['asked for it twice', [again, again], 'a'],
+    ['failed before that', [{ ...threw({ action: 'pause' }), retryMs: 0 }, again], 'a'],
+    ['paused the workflow', [pause], 'a'],
+    ['failed before that, and paused the workflow', [{ ...threw({ action: 'pause' }), retryMs: 0 }, pause], 'a'],
+    ['said at last that there was nothing to do', [again, { kind: 'skip', by: 'flow_control', reason: null }], ''],
+  ] as const)('undoes a step once that %s', (_, reports, undone) => {
+    const wf = new PlayedWorkflow(saved)
+    for (const report of reports) wf.report(['a', report as never])
+    cancel(wf)
+    expect(undoAll(wf)).toBe(undone)
+    expect(wf.workflow.state).toBe('canceled')
+    expect(wf.attemptsAt('a').filter(({ state }) => state === 'completed')).toEqual([])
+  })
+
+  it('by a step itself does not undo that step, whoever has paused the workflow before', () => {
+    const wf = new PlayedWorkflow(graphOf({ a: '', b: '' }, { a: undo, b: undo }))
+    wf.begin('b')
+    wf.report(['a', pause as never])
+    wf.report(['b', { kind: 'cancel', by: 'flow_control', reason: null }])
+    expect(undoAll(wf)).toBe('a')
+    expect(wf.attemptsAt('b')).toMatchObject([{ state: 'canceled' }])
   })
 
   it('of a saga that has done nothing ends it at once', () => {

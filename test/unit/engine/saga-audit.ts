@@ -118,11 +118,13 @@ function endedSaga({ graph, workflow, history, record }: PlayedWorkflow): EndedS
       state,
       outcome,
       mayHaveHappened: error !== null || isWithoutReport(reason),
+      hasBegun: execution.startedAt !== null,
       undoes: kind === 'compensate' ? (ancestry.parents[0] ?? null) : null,
     }
   })
   const events = record.map(({ type, node = null, executionId = null }) => ({ type, node, executionId }))
-  return { graph, state: workflow.state, rollback: workflow.rollback?.kind ?? null, rows, events }
+  const { state, rollback } = workflow
+  return { graph, state, rollback: rollback?.kind ?? null, calledBy: rollback?.calledBy ?? null, rows, events }
 }
 
 function auditMessages(wf: PlayedWorkflow): void {

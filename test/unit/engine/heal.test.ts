@@ -4,6 +4,8 @@ import type { Graph } from '../../../src/definition/graph.ts'
 import { decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
 import { heal, mustHeal } from '../../../src/engine/heal.ts'
 import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
+import { markCame, markChild, markHeld } from '../../../src/engine/stored-input.ts'
+import { noProgress } from '../../../src/store/records.ts'
 import {
   chain,
   decided,
@@ -112,15 +114,33 @@ describe('a node that was added', () => {
       { state: 'suspended' as const, progress: halfway },
       { state: 'paused' as const, heldFrom: 'suspended' as const },
       { attempt: 2 },
-      { state: 'waiting' as const },
+      { state: 'waiting' as const, kind: 'human' as const },
+      { input: markCame({ came: 'decision', on: 'row-b' }), kind: 'human' as const },
+      { input: markCame({ came: 'signal', id: '5' }), kind: 'signal' as const },
+      { input: markCame({ came: 'nothing' }), state: 'paused' as const, kind: 'signal' as const },
+      { input: markChild({ workflowId: '9', isOwn: true }), kind: 'child' as const },
+      { input: markHeld('9'), kind: 'child' as const },
+      // Claimed by code that is newer than the workflow, and given back, or given back in mid-call.
+      { progress: halfway, kind: 'resumable' as const },
+      { state: 'paused' as const, progress: halfway, kind: 'resumable' as const },
+      { progress: { ...noProgress, runs: 1 }, kind: 'resumable' as const },
     ]) {
-      const situation = facts({ generation: 2, active: [idleRowOf('b', begun), rowOf('p')], latest: done('a') })
-      const asks = begun.state === 'waiting' ? { b: { kind: 'human' as const } } : {}
-      const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }, asks), { heals: true })
+      const { kind = 'step' as const, ...more } = { kind: undefined, ...begun }
+      const situation = facts({ generation: 2, active: [idleRowOf('b', more), rowOf('p')], latest: done('a') })
+      const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }, { b: { kind } }), { heals: true })
       const change = decided(situation, draft => heal(draft, plan))
       expect(change.removals).toEqual([])
       expect(change.endings).toMatchObject([{ execution: { node: 'x' }, outcome: 'not_taken' }])
     }
+  })
+
+  it('before a resumable step that was only claimed, and given back unrun, is run first', () => {
+    const resumable = (edges: Record<string, string>) => graphOf(edges, { b: { kind: 'resumable' } })
+    const wf = played(resumable({ a: '', b: 'a' }), 'a')
+    wf.begin('b')
+    wf.deploy(resumable({ a: '', x: 'a', b: 'x' }))
+    wf.report(['b', { kind: 'released', called: false }])
+    expect(wf.standing).toBe('x scheduled')
   })
 
   it('before one that waited for people, and is a step by now, is run first: nobody has called that', () => {

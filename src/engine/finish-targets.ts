@@ -137,7 +137,9 @@ export function closerLook(
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
 function isUndoing(course: Course, { workflow, latest }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
   if (!mayBeUndone(course, workflow)) return false
-  if (workflow.state === 'rolling_back' || (isSelective(course.graph) && somethingWaits(latest))) return true
+  // A join may also have stopped being selective with the deploy, or have gone with it.
+  const mayAct = isSelective(course.graph) || needsHealing(course, requests)
+  if (workflow.state === 'rolling_back' || (mayAct && somethingWaits(latest))) return true
   return requests.some(
     ({ claimed, report }) =>
       claimed.execution.kind === 'compensate' || concernsAll(report) || mayLoseJoin(course, report),

@@ -7,6 +7,7 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import { attemptsBefore } from '../store/rounds.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
+import { askedIn } from './close-wait.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { isSelective } from './joins.ts'
@@ -128,10 +129,11 @@ export function closerLook(
   const signaled = requests.flatMap(({ claimed, report }) =>
     report.kind === 'wait' ? namesOf(graph, currentName(graph, claimed.execution.node)) : [],
   )
+  const decided = needsHealing(course, requests) ? askedIn(graph, facts) : []
   const undo = isUndoing(course, facts, requests) && undoLook(course, facts, requests)
   const nothing =
-    !others && !undo && [parents, waiting, starts, states, outworn, signaled].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled }
+    !others && !undo && [parents, waiting, starts, states, outworn, signaled, decided].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled, decided }
 }
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */

@@ -8,6 +8,7 @@ import type { GraphNode } from '../definition/graph.ts'
 import { describeDifference, differenceBetween, nothingChanged } from '../definition/graph-difference.ts'
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { closeConfirmedWaits } from './close-wait.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
@@ -47,6 +48,7 @@ export function bringInLine(draft: ChangeDraft, plan: Plan): void {
   settleItems(draft, plan)
   endLostWaits(draft, plan)
   endOutdatedWaits(draft, plan)
+  closeConfirmedWaits(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
   const waits = lostNodesOf(draft, plan).length > 0

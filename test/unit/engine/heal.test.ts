@@ -1,6 +1,7 @@
 /** A workflow whose graph has changed under it: what is new, gone, renamed or rewired, and where it stands then. */
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
+import { decideDecision } from '../../../src/engine/decide-message.ts'
 import { decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
 import { heal, mustHeal } from '../../../src/engine/heal.ts'
 import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
@@ -412,6 +413,21 @@ describe('a node that was rewired', () => {
     expect(wf.story).toBe('a completed, b completed, d skipped, c completed')
     expect(wf.workflow.state).toBe('finished')
   })
+})
+
+it('people who have confirmed are enough when the newest code asks for no more, whoever ends a step beside them', () => {
+  const asking = (quorum: number) =>
+    graphOf({ a: '', ask: '', b: 'ask' }, { ask: { kind: 'human', human: { quorum, onReject: 'abort' } } })
+  const wf = new PlayedWorkflow(asking(3))
+  wf.report(['ask', { kind: 'wait' }])
+  const given = { decision: 'confirmed' as const, comment: null, data: null }
+  for (const by of ['ann', 'bob']) wf.ask((draft, plan) => decideDecision(draft, plan, 'ask', { by, ...given }))
+  wf.deploy(asking(2))
+  wf.complete('a')
+  expect(wf.standing).toBe('ask scheduled')
+  expect(wf.rowOf('ask').input).toBe(markCame({ came: 'decision', on: wf.rowOf('ask').id }))
+  wf.complete('ask')
+  expect(wf.standing).toBe('b scheduled')
 })
 
 describe('counters after healing', () => {

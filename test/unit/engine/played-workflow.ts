@@ -195,6 +195,7 @@ export class PlayedWorkflow {
       active: [...seen.active, ...waiting],
       othersGoOn: look?.others ? this.#othersGoOn(seen.active) : seen.othersGoOn,
       undo: look?.undo ? this.#undo() : null,
+      decisions: this.decisions.filter(({ executionId }) => look?.decided?.includes(executionId)),
       signals: this.#kept().filter(({ node }) => look?.signaled?.includes(node)),
     }
     const plan = this.#plan(needsHealing(course, requests))

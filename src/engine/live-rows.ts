@@ -66,7 +66,7 @@ export class LiveRows {
     this.#moves.set(slot, { slot, state, fence, heldFrom, progress, due, input, crashes, runs })
     const come = progress ?? row.progress
     const changed = { progress: runs === undefined ? come : { ...come, runs }, input: input ?? row.input }
-    this.#rows.set(slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
+    this.#rows.set(slot, { ...row, ...changed, ...(due && { due }), state, fence, heldFrom, owner: null })
   }
 
   giveInput(row: LiveRow, input: string): void {

@@ -12,6 +12,7 @@ import {
   decided,
   done,
   facts,
+  finished,
   graphOf,
   halfway,
   idleRowOf,
@@ -283,6 +284,18 @@ describe('a node that was renamed', () => {
     wf.deploy(after)
     wf.complete('c')
     expect(wf.rowOf('now')).toMatchObject({ state: 'suspended', progress: halfway })
+  })
+
+  it.each([
+    ['suspend', 'suspended'],
+    ['postpone', 'scheduled'],
+  ] as const)('while old code says that it goes on later (%s) waits as long as that says', (kind, state) => {
+    const running = rowOf('old')
+    const situation = facts({ generation: 2, active: [running], latest: done('a', 'c') })
+    const report = { kind, waitMs: 60_000, reason: null }
+    const { change } = finished(situation, running, report, { plan: planFor(after, { heals: true }) })
+    expect(change.insertions).toMatchObject([{ node: 'now', state, due: { inMs: 60_000 } }])
+    expect(change.removals).toEqual([{ slot: 'old' }])
   })
 
   it('while it is held after it was suspended is suspended again, and ends under the name that it began with', () => {

@@ -9,10 +9,13 @@ import { likelyRename } from '../definition/likely-rename.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
-import type { Store } from '../store/store.ts'
+import type { ActiveExecution } from '../store/records.ts'
+import type { CloserLook, Store } from '../store/store.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { type JoinOutlook, joinOutlook } from './check-joins.ts'
+import { askedIn, enoughConfirmed } from './close-wait.ts'
 import { typesOf } from './courses.ts'
+import { historyToo } from './engine.ts'
 import { bringInLine } from './heal.ts'
 import { isEndedByJoin } from './joins.ts'
 import { lostNodesOf } from './lost-nodes.ts'
@@ -102,11 +105,18 @@ async function* outlooks(store: Store, definition: WorkflowDefinition, type: str
         found.push({ id: facts.workflow.id, ...outlookOf(facts, { definition, generation, previous }) })
         return null
       },
+      { look: facts => peopleIn(definition.graph, facts) },
     )
     yield* found
     if (page.length < pageSize) return
     before = page.at(-1)?.workflow.id
   }
+}
+
+/** What people have said so far, where they are asked: the new code may ask for fewer of them. */
+function peopleIn(graph: Graph, facts: WorkflowFacts): CloserLook | null {
+  const decided = askedIn(graph, facts)
+  return decided.length === 0 ? null : { ...historyToo(facts), undo: false, decided }
 }
 
 interface NewCode {
@@ -203,7 +213,9 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
   const withdrawn = change.events.filter(event => event.type === 'step.withdrawn')
   const renamed = change.events.filter(event => event.type === 'step.renamed')
   const moved = new Set(change.moves.filter(move => move.state !== 'waiting').map(move => move.slot))
-  const freed = facts.active.filter(row => row.state === 'waiting' && moved.has(row.slot))
+  const confirmed = change.events.filter(event => event.reason === enoughConfirmed)
+  const isConfirmed = (row: ActiveExecution) => confirmed.some(event => event.executionId === row.id)
+  const freed = facts.active.filter(row => row.state === 'waiting' && moved.has(row.slot) && !isConfirmed(row))
   const called = change.events.filter(event => event.reason === noLongerWaits)
   const isJoin = (node: string) => plan.graph.find(node)?.kind === 'join'
   const passed = change.endings.filter(({ execution, state }) => isJoin(execution.node) && state === 'completed')
@@ -214,6 +226,7 @@ function effectsOf(change: WorkflowChange, facts: WorkflowFacts, plan: Plan): st
     ...withdrawn.map(event => `${event.node} goes back to waiting for what comes before it`),
     ...renamed.map(event => `${event.node} goes on under its new name`),
     ...freed.map(row => `${row.node} need not wait for a place any more`),
+    ...confirmed.map(event => `${event.node} has been confirmed by as many as it needs now`),
     ...called.map(event => `${event.node} waits for nobody any more, and is run as what it is now`),
     ...passed.map(({ execution }) => `join ${plan.graph.nameOf(execution.node)} goes on`),
     ...beaten.map(({ execution }) => `${execution.node} is left out, because a join goes on without it`),

@@ -158,7 +158,7 @@ class Applying {
     }
     if (called && isUndoneWhenCutOff(this.#plan, row.node)) {
       recover(draft, this.#plan, row, { reason: givenBackReason, crashes: row.crashes })
-    } else draft.move(row, draft.isHeld ? 'paused' : 'scheduled')
+    } else draft.move(row, draft.isHeld ? 'paused' : 'scheduled', unlessCalled(draft, row, called))
     return []
   }
 
@@ -263,6 +263,13 @@ function endBeaten(draft: ChangeDraft, row: ActiveExecution, report: StepReport)
 
 function whyGivenBack(report: StepReport): string | null {
   return report.kind === 'released' && report.called ? givenBackReason : null
+}
+
+/** A claim that has come to no call is no run. What a resumable step reports says so by itself, also if a hook was called. */
+function unlessCalled(draft: ChangeDraft, row: ActiveExecution, called: boolean | undefined): { runs?: number } {
+  const { runs } = (draft.rowIn(row.slot) ?? row).progress
+  const left = called === false ? Math.max(0, runs - 1) : row.progress.runs
+  return left === runs ? {} : { runs: left }
 }
 
 /** Same row, same attempt. In a paused workflow it is held, to be suspended again when that goes on. */

@@ -25,4 +25,6 @@ export interface MoveDetails {
   readonly input?: string
   readonly reason?: string | null
   readonly crashes?: number
+  /** How often it has run by now, where nothing else of its progress is said. */
+  readonly runs?: number
 }

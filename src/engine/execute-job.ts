@@ -150,6 +150,7 @@ async function runJob(attempt: JobAttempt): Promise<StepReport | null> {
   if (job.transactional) context.transaction = await execution.transaction.begin()
   failpoint?.('step.before')
   execution.beforeCall()
+  core?.checkLimit()
   core?.begins()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const run = new JobRun(context, jobNode(claimed, node))

@@ -211,12 +211,12 @@ async function runPhases({ job, node, context, core }: Attempt): Promise<StepRep
   if (node.transactional) context.transaction = await job.transaction.begin()
   failpoint?.('step.before')
   job.beforeCall()
-  core?.begins()
+  core?.checkLimit()
   const iteration = core === null ? undefined : StepIteration.outermost(core)
   const received = child?.child ?? message ?? iteration ?? context.transaction ?? undefined
   const argument = isItem ? decodeValue(givenIn(claimed.execution.input)) : received
   const step = { name: node.name, attempt: claimed.execution.attempt }
-  const call = { definition, node, workflow, step, args: [argument] }
+  const call = { definition, node, workflow, step, args: [argument], begins: core }
   const output = await (node.transactional ? job.transaction.inside(async () => runBody(call)) : runBody(call))
   failpoint?.('step.after')
   if (node.kind === 'condition') return { kind: 'completed', output: String(Boolean(output)), result: Boolean(output) }

@@ -7,6 +7,7 @@ import type { WorkflowFacts } from '../store/change.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import { attemptsBefore } from '../store/rounds.ts'
 import type { ChangeTarget, CloserLook, StartOrder } from '../store/store.ts'
+import { askedIn } from './close-wait.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { isSelective } from './joins.ts'
@@ -130,16 +131,19 @@ export function closerLook(
   const signaled = requests.flatMap(({ claimed, report }) =>
     report.kind === 'wait' ? namesOf(graph, currentName(graph, claimed.execution.node)) : [],
   )
+  const decided = needsHealing(course, requests) ? askedIn(graph, facts) : []
   const undo = isUndoing(course, facts, requests) && undoLook(course, facts, requests)
   const nothing =
-    !others && !undo && [parents, waiting, starts, states, outworn, signaled].every(list => list.length === 0)
-  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled }
+    !others && !undo && [parents, waiting, starts, states, outworn, signaled, decided].every(list => list.length === 0)
+  return nothing ? null : { parents, waiting, starts, states, others, outworn, undo, signaled, decided }
 }
 
 /** What a saga has done must be known as soon as it may have to be undone, and while it is. */
 function isUndoing(course: Course, { workflow, latest }: WorkflowFacts, requests: readonly FinishRequest[]): boolean {
   if (!mayBeUndone(course, workflow)) return false
-  if (workflow.state === 'rolling_back' || (isSelective(course.graph) && somethingWaits(latest))) return true
+  // A join may also have stopped being selective with the deploy, or have gone with it.
+  const mayAct = isSelective(course.graph) || needsHealing(course, requests)
+  if (workflow.state === 'rolling_back' || (mayAct && somethingWaits(latest))) return true
   return requests.some(
     ({ claimed, report }) =>
       claimed.execution.kind === 'compensate' || concernsAll(report) || mayLoseJoin(course, report),

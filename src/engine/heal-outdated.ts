@@ -3,8 +3,10 @@
  * wait for it as well. Those that are claimed are healed by that.
  */
 import type { WorkflowFacts } from '../store/change.ts'
+import type { CloserLook } from '../store/store.ts'
 import { ChangeDraft } from './change-draft.ts'
-import { isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { askedIn } from './close-wait.ts'
+import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { type Engine, historyToo } from './engine.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { heal, mustHeal } from './heal.ts'
@@ -35,7 +37,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     pool.rewind()
     const look = (facts: WorkflowFacts) => {
       const course = courses.get(facts.workflow.id)
-      return course && mayBeUndone(course, facts.workflow) ? historyToo(facts) : null
+      return course === undefined ? null : lookAt(course, facts)
     }
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),
@@ -45,4 +47,11 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
   })
   engine.ends.noteAll(changes)
   return outdated.length
+}
+
+/** `null`: nothing of its history, and nothing that people have said, can matter. */
+function lookAt(course: Course, facts: WorkflowFacts): CloserLook | null {
+  const undo = mayBeUndone(course, facts.workflow)
+  const decided = askedIn(course.graph, facts)
+  return undo || decided.length > 0 ? { ...historyToo(facts), undo, decided } : null
 }

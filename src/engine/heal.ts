@@ -8,6 +8,7 @@ import type { GraphNode } from '../definition/graph.ts'
 import { describeDifference, differenceBetween, nothingChanged } from '../definition/graph-difference.ts'
 import type { LatestEnding } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { closeConfirmedWaits } from './close-wait.ts'
 import { fillPlaces, isCrowded, itemsIn } from './each-items.ts'
 import { healingFacts } from './event-names.ts'
 import { isSatisfied } from './is-satisfied.ts'
@@ -21,6 +22,7 @@ import { isGuardOpen, isPassive, leaveOut, passNode, resultOf } from './pass-nod
 import { currentName, endNode, ownerOf, type Plan } from './plan.ts'
 import { renameRow } from './rename-row.ts'
 import { decideJoin, endWorkflow, insertFirst } from './schedule.ts'
+import { hasWaited } from './stored-input.ts'
 import { limitWaits } from './wait-timers.ts'
 import { childOf, pauseIfStuck } from './wind-down.ts'
 
@@ -46,6 +48,7 @@ export function bringInLine(draft: ChangeDraft, plan: Plan): void {
   settleItems(draft, plan)
   endLostWaits(draft, plan)
   endOutdatedWaits(draft, plan)
+  closeConfirmedWaits(draft, plan)
   const standing = new Standing(draft, plan)
   withdrawEarly(draft, standing)
   const waits = lostNodesOf(draft, plan).length > 0
@@ -207,10 +210,10 @@ class Standing {
   #started(node: GraphNode): boolean {
     const row = this.#rows.get(node.id)
     if (this.#latest(node.id) !== null) return true
-    return (
-      row !== undefined &&
-      (row.attempt > 1 || (row.state !== 'scheduled' && row.state !== 'paused') || row.heldFrom === 'suspended')
-    )
+    if (row === undefined) return false
+    const isUnderWay = (row.state !== 'scheduled' && row.state !== 'paused') || row.heldFrom === 'suspended'
+    // What it was told, and how far it has come, would be taken back with it.
+    return row.attempt > 1 || isUnderWay || hasWaited(row.input) || hasComeAlong(node, row)
   }
 
   /** Something has begun, or was left out, before what it depends on has ended: a counter could reach zero twice, or early. */
@@ -227,6 +230,12 @@ class Standing {
     )
     return active.length + failed.length
   }
+}
+
+/** A resumable step that was given back stands in line again, and keeps its cursor and that it has run. */
+function hasComeAlong({ kind }: GraphNode, { progress }: LiveRow): boolean {
+  const { cursor, completedIterations, runs } = progress
+  return cursor !== null || completedIterations > 0 || (kind === 'resumable' && runs > 0)
 }
 
 function writeCounters(draft: ChangeDraft, plan: Plan, standing: Standing, open: ReadonlyMap<string, number>): void {

@@ -1,5 +1,5 @@
 /** A row of a workflow as it will be once a change is written, whether it stands already or is inserted by that change. */
-import type { NewExecution } from '../store/change.ts'
+import type { Due, NewExecution } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 
 export type NextExecution = Omit<NewExecution, 'workflowId'>
@@ -8,6 +8,8 @@ export type NextExecution = Omit<NewExecution, 'workflowId'>
 export type LiveRow = Omit<ActiveExecution, 'createdAt' | 'dueAt'> & {
   readonly createdAt: number | null
   readonly dueAt: number | null
+  /** Where this change gives it another time, which nobody knows before it is written. */
+  readonly due?: Due
 }
 
 /**

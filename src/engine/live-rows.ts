@@ -62,9 +62,11 @@ export class LiveRows {
     const input = details.input ?? before?.input ?? null
     const due = details.due ?? before?.due ?? null
     const crashes = details.crashes ?? before?.crashes
-    this.#moves.set(slot, { slot, state, fence, heldFrom, progress, due, input, crashes })
-    const changed = { progress: progress ?? row.progress, input: input ?? row.input }
-    this.#rows.set(slot, { ...row, ...changed, state, fence, heldFrom, owner: null })
+    const runs = details.progress ? undefined : (details.runs ?? before?.runs)
+    this.#moves.set(slot, { slot, state, fence, heldFrom, progress, due, input, crashes, runs })
+    const come = progress ?? row.progress
+    const changed = { progress: runs === undefined ? come : { ...come, runs }, input: input ?? row.input }
+    this.#rows.set(slot, { ...row, ...changed, ...(due && { due }), state, fence, heldFrom, owner: null })
   }
 
   giveInput(row: LiveRow, input: string): void {

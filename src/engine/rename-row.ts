@@ -14,7 +14,7 @@ export function renameRow(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
   if (node === null || !mayChange(row)) return
   const moved = row.handler !== plan.handlerOf(node)
   if (name === row.node && slotNow(draft, plan, row, name) === row.slot && !moved) return
-  writeAnew(draft, plan, row, { node, due: { at: row.dueAt ?? 0 } })
+  writeAnew(draft, plan, row, { node, due: row.due ?? { at: row.dueAt ?? 0 } })
 }
 
 /** The same attempt, as code that knows the node as it is now would have it. */

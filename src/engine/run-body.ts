@@ -14,20 +14,23 @@ export interface BodyCall {
   readonly step: StepInfo
   /** What the method receives, if anything. */
   readonly args: readonly unknown[]
+  /** Told right before the method is called, if it is: a hook may keep it from that. */
+  readonly begins?: { begins(): void } | null
 }
 
 /** Returns what the body returned, or a promise of it, whatever the hooks around it return. */
 export function runBody(call: BodyCall): unknown {
   const { beforeEach, aroundEach, afterEach } = call.definition
   const isPlain = beforeEach.length === 0 && aroundEach.length === 0 && afterEach.length === 0
-  return isPlain ? callBody(call.node, call.workflow, call.args) : runHooked(call)
+  return isPlain ? callBody(call) : runHooked(call)
 }
 
-async function runHooked({ definition, node, workflow, step, args }: BodyCall): Promise<unknown> {
+async function runHooked(call: BodyCall): Promise<unknown> {
+  const { definition, node, workflow, step } = call
   for (const hook of definition.beforeEach) await hook(workflow, step)
   let output: unknown
   let next = async (): Promise<unknown> => {
-    output = await callBody(node, workflow, args)
+    output = await callBody(call)
     return output
   }
   for (const hook of definition.aroundEach.toReversed()) {
@@ -46,7 +49,8 @@ async function runHooked({ definition, node, workflow, step, args }: BodyCall): 
   return output
 }
 
-function callBody({ body }: BodyCall['node'], workflow: AnyWorkflow, args: readonly unknown[]): unknown {
+function callBody({ node: { body }, workflow, args, begins }: BodyCall): unknown {
+  begins?.begins()
   if (failpoint) queueMicrotask(() => failpoint?.('step.inside'))
   if (typeof body === 'function') return body(workflow, args[0])
   if (body === null) return undefined

@@ -5,12 +5,13 @@
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, SignalRecord } from '../store/records.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
+import { closeWait, confirmationOf, type WaitEnd } from './close-wait.ts'
 import { heal, mustHeal } from './heal.ts'
 import { callInstead, waitsForAnswer } from './outdated-waits.ts'
-import { currentName, hasCode, type Plan } from './plan.ts'
+import { currentName, type Plan } from './plan.ts'
 import { arrive } from './schedule.ts'
-import { type Came, hasFinishedChild, markCame } from './stored-input.ts'
-import { dropWaitTimer, insertNext, limitWait, momentsOf, pendingIn } from './wait-timers.ts'
+import { hasFinishedChild } from './stored-input.ts'
+import { insertNext, limitWait, momentsOf, pendingIn } from './wait-timers.ts'
 import { stopChild } from './wind-down.ts'
 
 /** The node was reached. A signal that came early is there already. Old code may have come to what does not wait any more. */
@@ -37,19 +38,9 @@ export function signalsFor(draft: ChangeDraft, plan: Plan, node: string): Signal
   return draft.facts.signals.filter(signal => currentName(plan, signal.node) === node)
 }
 
-type WaitEnd = Came & { readonly output?: string | null }
-
 /** What it waited for is there: its code runs, or it is done where it has none, and what has come is its output, encoded. */
 export function endWait(draft: ChangeDraft, plan: Plan, row: LiveRow, end: WaitEnd): NewExecution[] {
-  const { output = null, ...came } = end
-  dropWaitTimer(draft, row)
-  const node = plan.graph.find(currentName(plan, row.node))
-  if (came.came === 'nothing' || node === null || hasCode(plan.graph, node)) {
-    draft.move(row, draft.isHeld ? 'paused' : 'scheduled', { due: { inMs: 0 }, input: markCame(came) })
-    return []
-  }
-  const outcome = node.kind === 'human' ? 'confirmed' : 'success'
-  draft.end({ ...row, input: markCame(came) }, 'completed', outcome, { output })
+  if (!closeWait(draft, plan, row, end)) return []
   if (!mustHeal(draft, plan)) return arrive(draft, plan, row, null)
   // Its counters say nothing: it is looked at as a whole.
   heal(draft, plan)
@@ -85,7 +76,13 @@ export function fireWaitTimer(draft: ChangeDraft, plan: Plan, timer: ActiveExecu
   insertNext(draft, plan, row, { moments, doneMs: afterMs, since: timer.dueAt - afterMs * 1000 })
 }
 
+/** Nothing has come in time, unless people have said enough for code that nobody has brought the workflow in line with yet. */
 function endUnanswered(draft: ChangeDraft, plan: Plan, row: LiveRow): void {
+  const confirmed = confirmationOf(draft, plan, row)
+  if (confirmed !== null) {
+    endWait(draft, plan, row, confirmed)
+    return
+  }
   const reason = `${row.nodeName ?? row.node}, which waited for it, has waited long enough`
   const left = stopChild(draft, row, { by: null, reason }, plan)
   // Its child has finished in time, and somebody is about to say so.

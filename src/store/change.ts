@@ -105,6 +105,8 @@ export interface RowMove {
   readonly due: Due | null
   /** How many takeovers in a row there are by now; without it they stay what they are. */
   readonly crashes?: number | undefined
+  /** How often the step has run by now; without it what the progress says counts, and else it stays what it is. */
+  readonly runs?: number | undefined
 }
 
 /** How many parents of a node are still open. Only kept for nodes with several parents. */

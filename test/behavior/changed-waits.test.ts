@@ -20,7 +20,7 @@ const hour = 3_600_000
 let types = 0
 let type = ''
 
-type Times = Pick<HumanOptions<any>, 'deadline' | 'escalate'>
+type Times = Pick<HumanOptions<any>, 'deadline' | 'escalate' | 'quorum'>
 
 function version(times: Times): ConcreteClass<AnyWorkflow> {
   const name = type
@@ -159,6 +159,74 @@ forEachDatabase('a step that waits while its code changes', database => {
     expect((await wf.history()).find(({ step }) => step === 'approve')?.error?.className).toBe('StepMissingError')
   })
 
+  /** Three are asked, and two have confirmed. */
+  async function twoOfThree(times: Times = {}): Promise<WorkflowHandle<any>> {
+    const wf = await startUnder(version({ ...times, quorum: 3 }))
+    for (const by of ['ann', 'bob']) await wf.decide('approve', { decision: 'confirmed', by })
+    expect((await wf.currentExecutions()).map(({ state }) => state)).toEqual(['waiting'])
+    return wf
+  }
+
+  it('goes on when the newest code asks for no more people than have confirmed, as the check has said', async () => {
+    const wf = await twoOfThree({ deadline: '3 hours' })
+    deploy(version({ deadline: '3 hours', quorum: 2 }))
+    const { findings } = await deployed.check()
+    expect(findings.find(({ examples }) => examples.includes(wf.id))).toMatchObject({
+      verdict: 'heals',
+      what: 'approve has been confirmed by as many as it needs now.',
+    })
+    const worker = await deployed.startWorker(quickly)
+    await waitFor(async () => (await stateOf(wf)) === 'finished')
+    await worker.stop()
+    expect((await wf.history()).map(({ step, outcome }) => `${step} ${outcome}`)).toEqual([
+      'approve confirmed',
+      'after success',
+    ])
+    const timers = (await wf.events()).map(event => event.type).filter(event => event.startsWith('timer.'))
+    expect(timers).toEqual(['timer.scheduled', 'timer.canceled'])
+  })
+
+  it('goes on so when the workflow is resumed, and not while it asks for more', async () => {
+    const wf = await twoOfThree()
+    await wf.pause()
+    const more = (await deploy(version({ quorum: 4 })).find(wf.id)) as WorkflowHandle<any>
+    await more.resume()
+    await at(0)
+    expect((await wf.currentExecutions()).map(({ state }) => state)).toEqual(['waiting'])
+    await more.pause()
+    const fewer = (await deploy(version({ quorum: 1 })).find(wf.id)) as WorkflowHandle<any>
+    await fewer.resume()
+    await at(0)
+    expect(await stateOf(wf)).toBe('finished')
+  })
+
+  it('goes on so when its time is over before anybody has looked', async () => {
+    const wf = await twoOfThree({ deadline: '3 hours' })
+    deploy(version({ deadline: '3 hours', quorum: 2 }))
+    await at(3.1)
+    expect(await stateOf(wf)).toBe('finished')
+    expect((await wf.history())[0]).toMatchObject({ step: 'approve', outcome: 'confirmed' })
+  })
+
+  it('goes on so when its graph is replaced by one that asks for fewer', async () => {
+    const { geneva } = under
+    const graph = geneva.build(w => {
+      w.human('approve', { quorum: 3 })
+      w.node('end', { job: work, dependsOn: ['approve'] })
+    })
+    const wf = await geneva.startGraph(graph)
+    await at(0, geneva)
+    for (const by of ['ann', 'bob']) await wf.decide('approve', { decision: 'confirmed', by })
+    await wf.pause()
+    const dag = structuredClone(await geneva.exportDag(wf.id)) as unknown as Editable
+    for (const { human } of Object.values(dag.nodes)) if (human) human.quorum = 2
+    await geneva.importDag(dag as unknown as FrozenGraph, { into: wf.id })
+    await wf.resume()
+    await at(0, geneva)
+    expect(await stateOf(wf)).toBe('finished')
+    expect(await wf.output('approve')).toMatchObject({ by: 'bob', decisions: [{ by: 'ann' }, { by: 'bob' }] })
+  })
+
   it('in a graph that is replaced goes by the times of that at once', async () => {
     const { geneva } = under
     const graph = geneva.build(w => {
@@ -253,5 +321,5 @@ forEachDatabase('a step that waits while its code changes', database => {
 })
 
 interface Editable {
-  nodes: Record<string, { name: string; human?: { escalations?: object[] }; wait_timeout_ms?: number }>
+  nodes: Record<string, { name: string; human?: { escalations?: object[]; quorum?: number }; wait_timeout_ms?: number }>
 }

@@ -18,8 +18,11 @@ import { waitFor } from '../support/wait-for.ts'
 
 let types = 0
 
-/** Two branches that fail, and one in which somebody is asked; `deployed` has lost that one. */
-function versions(policy: WaitingPolicy, onMissingStep: 'skip' | 'pause') {
+/**
+ * Two branches that fail, and one in which somebody is asked; `deployed` has lost that one. Or it has all of them, and its join
+ * needs them all.
+ */
+function versions(policy: WaitingPolicy, onMissingStep: 'skip' | 'pause', needsAll = false) {
   const name = `Offer ${++types}`
   const version = (deployed: boolean) =>
     class Offer extends Workflow {
@@ -32,9 +35,9 @@ function versions(policy: WaitingPolicy, onMissingStep: 'skip' | 'pause') {
           {
             a: b => b.step('first', { onException: policy }),
             b: b => b.step('second', { onException: 'pause' }),
-            ...(deployed ? {} : { c: (b: any) => b.human('approve') }),
+            ...(deployed && !needsAll ? {} : { c: (b: any) => b.human('approve') }),
           },
-          { join: 'any' },
+          { join: deployed && needsAll ? 'all' : 'any' },
         )
         this.step('after')
         this.task('beside', { dependsOn: 'enter', wait: '1 min' })
@@ -110,6 +113,20 @@ forEachDatabase('a join that a deploy has lost', database => {
     await fresh.runDue(quickly)
     await expectEnd(wf, state, entered)
   })
+
+  it.each(waitingPolicies)(
+    'because it needs all by now lets it act when a worker claims a step: %s',
+    async (policy, state, entered) => {
+      const { wf, fresh } = await deployOver(under, versions(policy, 'skip', true))
+      ;(await fresh.openedStore()).setClockOffset(90_000)
+      await fresh.runDue(quickly)
+      expect((await wf.refresh()).state).toBe(state)
+      const history = await wf.history()
+      expect(history.find(({ step }) => step === 'enter')?.state).toBe(entered)
+      expect(await wf.verifyHistory()).toBeNull()
+      await wf.abort().catch(() => {})
+    },
+  )
 
   const ends = { pause: 'pauses when nothing else goes on', cancel: 'is canceled', rollback: 'is rolled back' }
   const foretold = { ...ends, dlq: 'goes to the dead letter queue' }

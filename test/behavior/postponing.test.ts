@@ -7,6 +7,7 @@ import { useGeneva } from '../support/use-geneva.ts'
 let closed = false
 let ran: string[] = []
 let asked = 0
+let wanted = true
 
 class Shop extends Workflow {
   static {
@@ -34,6 +35,19 @@ class Copy extends Workflow {
       if (row === 'b' && closed) this.postpone('5 min')
       ran.push(row)
     }
+  }
+}
+
+/** A hook has it wait. Whether it is wanted may change meanwhile. */
+class Late extends Workflow {
+  static {
+    this.beforeEach(wf => {
+      if (closed) wf.postpone('5 min')
+    })
+    this.resumableStep('rows', { if: () => wanted })
+  }
+  async rows(iter: Iteration<number>) {
+    ran.push(iter.resumed ? 'resumed' : 'first')
   }
 }
 
@@ -84,11 +98,12 @@ const knock = defineJob('knock', async (_args: object, job) => {
 })
 
 forEachDatabase('a step that is postponed', database => {
-  const under = useGeneva(database, { workflows: [Shop, Copy, Swallowing, Never, Returned], jobs: [knock] })
+  const under = useGeneva(database, { workflows: [Shop, Copy, Late, Swallowing, Never, Returned], jobs: [knock] })
   beforeEach(async () => {
     closed = true
     ran = []
     asked = 0
+    wanted = true
     await under.setClock(0)
   })
 
@@ -141,6 +156,24 @@ forEachDatabase('a step that is postponed', database => {
     await under.runDue()
     expect([(await wf.refresh()).state, ran]).toEqual(['finished', ['a', 'b', 'c']])
   })
+
+  it.each([
+    [true, ['first'], 'success'],
+    [false, [], 'skipped_by_condition'],
+  ])(
+    'by a hook has not begun, if it is resumable: it is asked whether it is wanted (%s)',
+    async (answer, runs, end) => {
+      const wf = await under.geneva.start(Late)
+      await under.runDue()
+      expect(await wf.currentExecutions()).toMatchObject([{ state: 'suspended', attempt: 1 }])
+      closed = false
+      wanted = answer
+      await under.setClock(301_000)
+      await under.runDue()
+      expect(ran).toEqual(runs)
+      expect(await wf.history()).toMatchObject([{ attempt: 1, outcome: end }])
+    },
+  )
 
   it('is postponed even if it swallows what was thrown', async () => {
     const wf = await under.geneva.start(Swallowing)

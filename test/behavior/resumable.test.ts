@@ -180,6 +180,21 @@ class Empty extends Workflow {
   }
 }
 
+/** The same class as two deploys have it. */
+function unwanted(deployed: boolean) {
+  return class extends Workflow<null, { wanted: boolean }> {
+    static {
+      this.named('Unwanted')
+      this.resumableStep('send', { if: wf => wf.input.wanted })
+      if (deployed) this.step('later')
+    }
+    async send(iter: Iteration<number>) {
+      newRun(this).push(iter.resumed)
+    }
+    async later() {}
+  }
+}
+
 const workflows = [Numbers, Ledger, Remembering, Unstorable, Counting, Waiting, Hurried, Conditional, Empty]
 
 /** Another database gives the same ids again. */
@@ -360,5 +375,25 @@ forEachDatabase('a resumable step with a limit of iterations', database => {
     expect((await wf.refresh()).state).toBe('finished')
     expect(runsOf.get(wf.id)?.flat()).toEqual([0, 1, 2, 3, 4])
     expect((await progressOf(under, wf)).at(-1)).toMatchObject({ cursor: '5', completedIterations: 5 })
+  })
+})
+
+forEachDatabase('a resumable step that was claimed and given back unrun', database => {
+  const Unwanted = unwanted(false)
+  const under = useGeneva(database, { workflows: [Unwanted] })
+  beforeAll(forget)
+
+  it.each([
+    [true, [[false]], { outcome: 'success' }],
+    [false, [], { outcome: 'skipped_by_condition' }],
+  ])('by newer code is asked for its condition all the same, and is not resumed (%s)', async (wanted, runs, end) => {
+    const { id } = await under.geneva.start(Unwanted, { input: { wanted } })
+    const deployed = under.another({ workflows: [unwanted(true)] })
+    await deployed.runDue(quickly)
+    const wf = await deployed.find(id)
+    expect(wf?.state).toBe('finished')
+    expect((await wf?.events())?.map(({ type }) => type)).toContain('step.released')
+    expect(runsOf.get(id) ?? []).toEqual(runs)
+    expect((await wf?.history())?.[0]).toMatchObject({ step: 'send', attempt: 1, ...end })
   })
 })

@@ -61,6 +61,17 @@ class Stuck extends Workflow {
   }
 }
 
+/** Yields after each item: no run of it takes long, but all of them together do. */
+class Yielding extends Workflow {
+  static {
+    this.named('yielding')
+    this.resumableStep('copy', { timeout: '500ms', yieldEvery: 1 })
+  }
+  async copy(iter: Iteration<number>) {
+    await iter.over([1, 2, 3, 4, 5, 6], () => new Promise(resolve => setTimeout(resolve, 100)))
+  }
+}
+
 const slowJob = defineJob('slow', { timeout: '30ms', onException: 'skip' }, (_args, job) => slow(job.signal))
 
 /** Longer than a timer of Node can hold, which is 24.8 days. */
@@ -100,7 +111,10 @@ class Patient extends Workflow {
 const patientJob = defineJob('patient', { timeout: long }, (_args, job) => unhurried(job.signal))
 
 forEachDatabase('a timeout', database => {
-  const under = useGeneva(database, { workflows: [Timed, ByDefault, Stuck, Patient], jobs: [slowJob, patientJob] })
+  const under = useGeneva(database, {
+    workflows: [Timed, ByDefault, Stuck, Yielding, Patient],
+    jobs: [slowJob, patientJob],
+  })
 
   function begin(slowFor: number): void {
     Object.assign(seen, { calls: 0, reasons: [], slowFor })
@@ -145,6 +159,15 @@ forEachDatabase('a timeout', database => {
     await under.runDue()
     expect((await wf.refresh()).state).toBe('finished')
     expect(seen.items).toEqual([1, 2, 2, 3])
+  })
+
+  it('of a resumable step counts for each of its runs', async () => {
+    const wf = await under.geneva.start(Yielding)
+    const began = performance.now()
+    await under.runDue()
+    expect(performance.now() - began).toBeGreaterThan(500)
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(await wf.history()).toMatchObject([{ step: 'copy', attempt: 1, outcome: 'success' }])
   })
 
   it('of a job counts for its nodes', async () => {

@@ -6,6 +6,8 @@ import { type GenevaUnderTest, quickly } from './use-geneva.ts'
 export interface Versions {
   readonly V1: ConcreteClass<AnyWorkflow>
   readonly V2: ConcreteClass<AnyWorkflow>
+  /** What both have beside it. */
+  readonly also?: readonly ConcreteClass<AnyWorkflow>[]
 }
 
 export interface Deployed {
@@ -17,14 +19,14 @@ export interface Deployed {
 /** `work`: what the version before does; without it, whatever is due. */
 export async function deployOver(
   under: GenevaUnderTest,
-  { V1, V2 }: Versions,
+  { V1, V2, also = [] }: Versions,
   work: (old: Geneva, id: string) => Promise<unknown> = old => old.runDue(quickly),
 ): Promise<Deployed> {
-  const old = under.another({ workflows: [V1] })
+  const old = under.another({ workflows: [V1, ...also] })
   const { id } = await old.start(V1 as ConcreteClass<Workflow>)
   await work(old, id)
   await old.close()
-  const fresh = under.another({ workflows: [V2] })
+  const fresh = under.another({ workflows: [V2, ...also] })
   onTestFinished(() => fresh.close())
   const wf = await fresh.find(id)
   if (wf === null) throw new Error(`Workflow ${id} is gone.`)

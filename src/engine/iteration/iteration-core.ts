@@ -73,10 +73,14 @@ export class IterationCore {
     return this.#checkpoints.progress.completedIterations
   }
 
-  /** The step's own code comes now. What has gone beyond its limit before does not get another item. */
+  /** What has gone beyond its limit before does not get another item. */
+  checkLimit(): void {
+    this.#refuseBeyondLimit(0)
+  }
+
+  /** The step's own code comes now. */
   begins(): void {
     this.#begun = true
-    this.#refuseBeyondLimit(0)
   }
 
   /** The code is not waited for any longer. A transaction in which it still works comes to nothing. */

@@ -139,7 +139,7 @@ const moveColumns: Columns<RowMove & Key> = {
   cursor_value: ['json', move => move.progress?.cursor ?? null],
   completed_iterations: ['int', move => move.progress?.completedIterations ?? null],
   total_iterations: ['int', move => move.progress?.total ?? null],
-  runs: ['int', move => move.progress?.runs ?? null],
+  runs: ['int', move => move.runs ?? move.progress?.runs ?? null],
   crashes: ['int', move => move.crashes ?? null],
 }
 
@@ -164,7 +164,7 @@ export function moveActive(context: SqlContext, moves: readonly (RowMove & Key)[
       ['cursor_value', ifMoved('cursor_value')],
       ['completed_iterations', ifMoved('completed_iterations')],
       ['total_iterations', ifMoved('total_iterations')],
-      ['runs', ifMoved('runs')],
+      ['runs', raw('coalesce(r.runs, a.runs)')],
       // Whoever brings progress has not crashed.
       ['crashes', raw('case when r.moved = 1 then 0 else coalesce(r.crashes, a.crashes) end')],
     ],

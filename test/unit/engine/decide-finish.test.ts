@@ -226,6 +226,20 @@ describe('a step that is given back', () => {
   })
 })
 
+describe('a claim that is given back', () => {
+  const claimed = { progress: { ...halfway, runs: 3 } }
+
+  it('before the code was called is no run', () => {
+    const { change } = finish({ kind: 'released', called: false }, claimed)
+    expect(change.moves).toMatchObject([{ state: 'scheduled', progress: null, runs: 2 }])
+  })
+
+  it('in mid-call, or by a worker that does not say, is one', () => {
+    for (const report of [{ kind: 'released', called: true } as const, { kind: 'released' } as const])
+      expect(finish(report, claimed).change.moves).toEqual([expect.not.objectContaining({ runs: expect.anything() })])
+  })
+})
+
 describe('a resumable step that stops between two items', () => {
   const stopped: StepReport = { kind: 'suspend', waitMs: 500, reason: 'yielded' }
 

@@ -1,14 +1,18 @@
 /** A workflow whose graph has changed under it: what is new, gone, renamed or rewired, and where it stands then. */
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
+import { decideDecision } from '../../../src/engine/decide-message.ts'
 import { decidePause, decideResume, decideSkip } from '../../../src/engine/decide-request.ts'
 import { heal, mustHeal } from '../../../src/engine/heal.ts'
 import { isSatisfied } from '../../../src/engine/is-satisfied.ts'
+import { markCame, markChild, markHeld } from '../../../src/engine/stored-input.ts'
+import { noProgress } from '../../../src/store/records.ts'
 import {
   chain,
   decided,
   done,
   facts,
+  finished,
   graphOf,
   halfway,
   idleRowOf,
@@ -112,15 +116,33 @@ describe('a node that was added', () => {
       { state: 'suspended' as const, progress: halfway },
       { state: 'paused' as const, heldFrom: 'suspended' as const },
       { attempt: 2 },
-      { state: 'waiting' as const },
+      { state: 'waiting' as const, kind: 'human' as const },
+      { input: markCame({ came: 'decision', on: 'row-b' }), kind: 'human' as const },
+      { input: markCame({ came: 'signal', id: '5' }), kind: 'signal' as const },
+      { input: markCame({ came: 'nothing' }), state: 'paused' as const, kind: 'signal' as const },
+      { input: markChild({ workflowId: '9', isOwn: true }), kind: 'child' as const },
+      { input: markHeld('9'), kind: 'child' as const },
+      // Claimed by code that is newer than the workflow, and given back, or given back in mid-call.
+      { progress: halfway, kind: 'resumable' as const },
+      { state: 'paused' as const, progress: halfway, kind: 'resumable' as const },
+      { progress: { ...noProgress, runs: 1 }, kind: 'resumable' as const },
     ]) {
-      const situation = facts({ generation: 2, active: [idleRowOf('b', begun), rowOf('p')], latest: done('a') })
-      const asks = begun.state === 'waiting' ? { b: { kind: 'human' as const } } : {}
-      const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }, asks), { heals: true })
+      const { kind = 'step' as const, ...more } = { kind: undefined, ...begun }
+      const situation = facts({ generation: 2, active: [idleRowOf('b', more), rowOf('p')], latest: done('a') })
+      const plan = planFor(graphOf({ a: '', x: 'a', b: 'x', p: 'a' }, { b: { kind } }), { heals: true })
       const change = decided(situation, draft => heal(draft, plan))
       expect(change.removals).toEqual([])
       expect(change.endings).toMatchObject([{ execution: { node: 'x' }, outcome: 'not_taken' }])
     }
+  })
+
+  it('before a resumable step that was only claimed, and given back unrun, is run first', () => {
+    const resumable = (edges: Record<string, string>) => graphOf(edges, { b: { kind: 'resumable' } })
+    const wf = played(resumable({ a: '', b: 'a' }), 'a')
+    wf.begin('b')
+    wf.deploy(resumable({ a: '', x: 'a', b: 'x' }))
+    wf.report(['b', { kind: 'released', called: false }])
+    expect(wf.standing).toBe('x scheduled')
   })
 
   it('before one that waited for people, and is a step by now, is run first: nobody has called that', () => {
@@ -264,6 +286,18 @@ describe('a node that was renamed', () => {
     expect(wf.rowOf('now')).toMatchObject({ state: 'suspended', progress: halfway })
   })
 
+  it.each([
+    ['suspend', 'suspended'],
+    ['postpone', 'scheduled'],
+  ] as const)('while old code says that it goes on later (%s) waits as long as that says', (kind, state) => {
+    const running = rowOf('old')
+    const situation = facts({ generation: 2, active: [running], latest: done('a', 'c') })
+    const report = { kind, waitMs: 60_000, reason: null }
+    const { change } = finished(situation, running, report, { plan: planFor(after, { heals: true }) })
+    expect(change.insertions).toMatchObject([{ node: 'now', state, due: { inMs: 60_000 } }])
+    expect(change.removals).toEqual([{ slot: 'old' }])
+  })
+
   it('while it is held after it was suspended is suspended again, and ends under the name that it began with', () => {
     const wf = played(before, 'a')
     wf.rows.set('old', idleRowOf('old', { state: 'suspended', progress: halfway }))
@@ -392,6 +426,21 @@ describe('a node that was rewired', () => {
     expect(wf.story).toBe('a completed, b completed, d skipped, c completed')
     expect(wf.workflow.state).toBe('finished')
   })
+})
+
+it('people who have confirmed are enough when the newest code asks for no more, whoever ends a step beside them', () => {
+  const asking = (quorum: number) =>
+    graphOf({ a: '', ask: '', b: 'ask' }, { ask: { kind: 'human', human: { quorum, onReject: 'abort' } } })
+  const wf = new PlayedWorkflow(asking(3))
+  wf.report(['ask', { kind: 'wait' }])
+  const given = { decision: 'confirmed' as const, comment: null, data: null }
+  for (const by of ['ann', 'bob']) wf.ask((draft, plan) => decideDecision(draft, plan, 'ask', { by, ...given }))
+  wf.deploy(asking(2))
+  wf.complete('a')
+  expect(wf.standing).toBe('ask scheduled')
+  expect(wf.rowOf('ask').input).toBe(markCame({ came: 'decision', on: wf.rowOf('ask').id }))
+  wf.complete('ask')
+  expect(wf.standing).toBe('b scheduled')
 })
 
 describe('counters after healing', () => {

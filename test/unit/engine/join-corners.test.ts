@@ -133,6 +133,26 @@ it('a step that completes under code which has lost the last branch of a join ro
   expect(wf.workflow.state).toBe('failed')
 })
 
+it.each([
+  ['rollback', 'failed'],
+  ['cancel', 'canceled'],
+] as const)(
+  'the policy %s that has waited undoes a saga when a claim is given back to code whose join needs all',
+  (action, state) => {
+    const edges = { enter: '', f: 'enter', a: 'f', b: 'f', j: 'a b', beside: 'enter' }
+    const nodes = (rule: JoinRule) => ({ f: fork, enter: undo, j: join(rule, 'a', 'b') })
+    const wf = new PlayedWorkflow(graphOf(edges, nodes({ atLeast: 1 })))
+    wf.complete('enter')
+    wf.report(['a', threw({ action })])
+    expect(wf.workflow.state).toBe('ready')
+    wf.deploy(graphOf(edges, nodes('all')))
+    wf.report(['beside', { kind: 'released', called: false }])
+    expect(wf.workflow.state).toBe('rolling_back')
+    expect(wf.undo()).toBe('enter')
+    expect(wf.workflow.state).toBe(state)
+  },
+)
+
 it('a child that was started while a join was decided without it is canceled', () => {
   const edges = { f: '', kid: 'f', b: 'f', j: 'kid b', z: 'j' }
   const graph = graphOf(edges, { f: fork, kid: { kind: 'child' }, j: join({ atLeast: 1 }, 'kid', 'b') })

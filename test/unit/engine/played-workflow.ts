@@ -195,6 +195,7 @@ export class PlayedWorkflow {
       active: [...seen.active, ...waiting],
       othersGoOn: look?.others ? this.#othersGoOn(seen.active) : seen.othersGoOn,
       undo: look?.undo ? this.#undo() : null,
+      decisions: this.decisions.filter(({ executionId }) => look?.decided?.includes(executionId)),
       signals: this.#kept().filter(({ node }) => look?.signaled?.includes(node)),
     }
     const plan = this.#plan(needsHealing(course, requests))
@@ -406,10 +407,11 @@ export class PlayedWorkflow {
     })
   }
 
-  #move({ slot, state, fence, heldFrom, progress, input, crashes }: WorkflowChange['moves'][number]): void {
+  #move({ slot, state, fence, heldFrom, progress, input, crashes, runs }: WorkflowChange['moves'][number]): void {
     const before = this.rows.get(slot)
     if (before === undefined) throw new Error(`no row to move in ${slot}`)
-    const kept = progress === null ? { crashes: crashes ?? before.crashes } : { progress, crashes: 0 }
+    const run = { ...before.progress, runs: runs ?? before.progress.runs }
+    const kept = progress === null ? { progress: run, crashes: crashes ?? before.crashes } : { progress, crashes: 0 }
     const given = input === null ? {} : { input }
     this.rows.set(slot, { ...before, ...kept, ...given, state, fence, heldFrom, owner: null, startMark: false })
   }

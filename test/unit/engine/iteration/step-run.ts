@@ -70,6 +70,7 @@ export async function runUnder<Cursor>(
   const core = new IterationCore({ name: 'copy', host, settings: { ...plainSettings, ...settings }, context })
   let error: unknown = null
   try {
+    core.checkLimit()
     core.begins()
     await body(StepIteration.outermost<Cursor>(core))
   } catch (thrown) {

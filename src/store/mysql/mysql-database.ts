@@ -48,6 +48,13 @@ const limitIdleSessions = 'set session wait_timeout = 60'
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const letUsersIdle = 'set session idle_transaction_timeout = 60'
 
+/**
+ * After a deadlock the server has ended the transaction, and would commit what the application's code still sends, statement by
+ * statement. Like this it is in another transaction, which is undone with the first. Taking it back commits: only at the end.
+ */
+const commitNothingAlone = raw('set autocommit = 0')
+const commitAlone = raw('set autocommit = 1')
+
 /** The level holds for this one transaction. */
 const beginSnapshot = [
   raw('set transaction isolation level repeatable read'),
@@ -205,23 +212,22 @@ class MysqlDatabase implements Database {
     const { mayIdle, mustGoOn } = this.#settings
     let discard = false
     try {
-      await together([...mayIdle, raw('start transaction'), setStepMark])
+      await together([...mayIdle, commitNothingAlone, raw('start transaction'), setStepMark])
       const result = await work({
         transaction: { query, handle: connection },
         executor: session,
         closing: () => together([findStepMark, ...mustGoOn]),
-        // In one packet: after a deadlock the transaction is gone, and further statements would be committed one by one.
         runAll: together,
         abandon: () => {
           discard = true
         },
       })
-      await session.run(raw('commit'))
+      await together([raw('commit'), commitAlone])
       return result
     } catch (error) {
       discard ||= this.dialect.classify(error) === 'connection'
       if (!discard) {
-        await together([raw('rollback'), ...mustGoOn]).catch(() => {
+        await together([raw('rollback'), commitAlone, ...mustGoOn]).catch(() => {
           discard = true
         })
       }

@@ -158,11 +158,12 @@ class MysqlDatabase implements Database {
 
   async session<T>(work: (executor: Executor) => Promise<T>, options: SessionOptions = {}): Promise<T> {
     const connection = await this.#connect()
+    const session = new MysqlSession(connection, options.mayTakeLong ? null : this.#settings.answerMs)
     let discard = false
     try {
-      return await work(new MysqlSession(connection, options.mayTakeLong ? null : this.#settings.answerMs))
+      return await work(session)
     } catch (error) {
-      discard = this.dialect.classify(error) === 'connection'
+      discard = session.isGone || this.dialect.classify(error) === 'connection'
       throw error
     } finally {
       if (discard) this.#discard(connection)
@@ -178,7 +179,7 @@ class MysqlDatabase implements Database {
         await transaction.finish()
         return result
       } catch (error) {
-        if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
+        if (this.dialect.classify(error) !== 'connection') await (session as MysqlSession).rollBack()
         throw error
       }
     })
@@ -191,7 +192,7 @@ class MysqlDatabase implements Database {
         const answers = await (session as MysqlSession).queryTogether(all)
         return answers.slice(beginSnapshot.length, -1) as Row[][]
       } catch (error) {
-        if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
+        if (this.dialect.classify(error) !== 'connection') await (session as MysqlSession).rollBack()
         throw error
       }
     })

@@ -15,7 +15,7 @@ import { type Executor, type Row, runAll } from './dialect.ts'
 import { withEvents } from './event-turns.ts'
 import { insertFanIns } from './fan-ins.ts'
 import { insertGraphs } from './frozen-graphs.ts'
-import { type Columns, maxRows, pieces, rowSet } from './row-set.ts'
+import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
@@ -147,14 +147,14 @@ async function insert(
   executor: Executor,
   orders: readonly StartOrder[],
 ): Promise<Map<string, WorkflowRecord>> {
-  const workflows = insertWorkflows(context, orders)
+  const workflows = inPieces(context, orders, insertWorkflows)
   if (executor.pipelines) {
-    await runAll(executor, [workflows, ...companions(context, orders, ofInserted(context))])
+    await runAll(executor, [...workflows, ...companions(context, orders, ofInserted(context))])
     return existing(context, executor, orders)
   }
   // Here every answer is waited for anyway. What is known to be new is written without another look at the workflows:
   // in the application's transaction, which may be stricter than ours, a look can lock all of them.
-  await executor.run(workflows)
+  await runAll(executor, workflows)
   const inserted = await existing(context, executor, orders)
   const fresh = orders.filter(order => inserted.has(order.id))
   await runAll(executor, companions(context, fresh, null))
@@ -172,20 +172,20 @@ function ofInserted(context: SqlContext): Sql {
 function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
   return [
     ...rowsBeside(context, orders, filter),
-    ...pieces(orders.flatMap(eventsOf), maxRows).map(piece => insertEvents(context, piece, filter)),
+    ...inPieces(context, orders.flatMap(eventsOf), (at, piece) => insertEvents(at, piece, filter)),
   ]
 }
 
 /** The same together with the workflows themselves, where nothing is known to stand in their way. */
 export function startStatements(context: SqlContext, orders: readonly StartOrder[]): readonly Sql[] {
-  const rows = [insertWorkflows(context, orders), ...rowsBeside(context, orders, null)]
+  const rows = [...inPieces(context, orders, insertWorkflows), ...rowsBeside(context, orders, null)]
   return withEvents(context, rows, orders.map(eventsOf))
 }
 
 function rowsBeside(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
   const of = <T>(part: (order: StartOrder) => readonly T[]) => orders.flatMap(part)
   const write = <T>(items: readonly T[], statement: (piece: readonly T[]) => Sql) =>
-    pieces(items, maxRows).map(piece => statement(piece))
+    inPieces(context, items, (_, piece) => statement(piece))
   const tags = of(order => order.tags.map((tag): TagRow => [tag, order.id]))
   const graphs = of(({ id, graph }) => (graph === null ? [] : [{ ...graph, workflowId: id }]))
   const fanIns = of(({ id, taken }) => (taken?.fanIns ?? []).map(fanIn => ({ ...fanIn, workflowId: id })))

@@ -37,6 +37,10 @@ const maxLooks = 20
 /** The input as text: some drivers parse JSON, and then a text and the JSON of a text look alike. */
 const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
 
+const beginStart = raw('savepoint geneva_start')
+const undoStart = raw('rollback to savepoint geneva_start')
+const endStart = raw('release savepoint geneva_start')
+
 /** Starts in a transaction of our own. Orders keep their ids over a retry, so none is started twice. */
 export async function startLooking(
   context: SqlContext,
@@ -45,13 +49,27 @@ export async function startLooking(
 ): Promise<StartResult[]> {
   const orders = given.map(unclaimed)
   const results = await runTransaction(context.database, async (transaction, attempt) => {
-    const known = attempt > 1 || repeated ? await existing(context, transaction, orders) : new Map()
+    const known = attempt > 1 || repeated ? await startedBefore(context, transaction, orders) : new Map()
     const all = await startAll(context, transaction, orders, started(known.values()))
     check?.(all)
     return all
   })
   context.tell(() => startEvents(orders, results))
   return results
+}
+
+/**
+ * What an earlier try has started. It may still be under way in the server, where nobody sees its rows; but whoever inserts the same waits until
+ * it has ended.
+ */
+async function startedBefore(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+): Promise<Map<string, WorkflowRecord>> {
+  const inserts = slices(orders).flatMap(slice => inPieces(context, slice, insertWorkflows))
+  await runAll(executor, [beginStart, ...inserts, undoStart, endStart])
+  return existing(context, executor, orders)
 }
 
 /** Nobody begins with it at once. */
@@ -71,11 +89,11 @@ export async function startInside(
   { check }: StartCall,
 ): Promise<StartResult[]> {
   const held = orders.length > maxLooks ? new Map() : await findHolders(context, outside(context), orders)
-  await executor.run(raw('savepoint geneva_start'))
+  await executor.run(beginStart)
   try {
     const results = await startAll(context, executor, orders, held)
     check?.(results)
-    await executor.run(raw('release savepoint geneva_start'))
+    await executor.run(endStart)
     return results
   } catch (error) {
     await undo(executor).catch(() => {})
@@ -85,8 +103,8 @@ export async function startInside(
 
 /** A savepoint that was rolled back to is still there, and would hide one of the same name. */
 async function undo(executor: Executor): Promise<void> {
-  await executor.run(raw('rollback to savepoint geneva_start'))
-  await executor.run(raw('release savepoint geneva_start'))
+  await executor.run(undoStart)
+  await executor.run(endStart)
 }
 
 /** In any transaction, ours or the application's. */

@@ -3,7 +3,7 @@
  * as if it had just been done; the rest starts where it falls due.
  */
 import type { Graph } from '../definition/graph.ts'
-import { InvalidArgumentError } from '../errors.ts'
+import { InvalidArgumentError, WorkflowNotFoundError } from '../errors.ts'
 import type { Ending, NewEvent, WorkflowChange } from '../store/change.ts'
 import type { EndedExecution, WorkflowRecord } from '../store/records.ts'
 import { isOfThisRound } from '../store/rounds.ts'
@@ -28,14 +28,7 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
   if (course === undefined) throw new InvalidArgumentError(`The graph of workflow ${id} is not known.`)
   const from = given.map(node => course.graph.idOf(node))
   checkNodes(course.graph, id, from)
-  const [history, outputs, items, input, tags, graphs] = await Promise.all([
-    store.history(id),
-    store.findOutputs(id, '', workflow.rounds),
-    store.findItems(id, workflow.rounds),
-    store.input(id),
-    store.tags(id),
-    workflow.frozen === null ? null : store.frozenGraphs([id]),
-  ])
+  const { history, outputs, items, input, tags, graphs } = await readWhole(engine, workflow)
   const [newId = '', timerId = ''] = await store.takeIds(2)
   const pool = new IdPool(engine.ids)
   const change = await withEnoughIds(engine.ids, async () => {
@@ -69,6 +62,24 @@ export async function rerunOrder(engine: Engine, id: string, given: readonly str
       events: [...change.events.map(asOfNow), ...timers.map(scheduledEvent)],
     },
   }
+}
+
+/**
+ * Retention removes a workflow in several transactions, and an interrupted one leaves a half. What is missing would be done again. Events go
+ * first, so while there are some, what was read before is whole.
+ */
+async function readWhole({ store }: Engine, { id, rounds, frozen }: WorkflowRecord) {
+  const [history, outputs, items, input, tags, graphs] = await Promise.all([
+    store.history(id),
+    store.findOutputs(id, '', rounds),
+    store.findItems(id, rounds),
+    store.input(id),
+    store.tags(id),
+    frozen === null ? null : store.frozenGraphs([id]),
+  ])
+  const events = await store.countEvents([id])
+  if (!events.has(id)) throw new WorkflowNotFoundError(id)
+  return { history, outputs, items, input, tags, graphs }
 }
 
 /** One that is over at once has not lasted, whenever the workflow began that it was made from. */

@@ -100,10 +100,11 @@ function requestFor({ claimed, report, progress, emitted, runOn }: Report, ids: 
 
 /** About how much a report adds to the packet that carries it. */
 function bytesOf({ report, progress, emitted }: Report): number {
+  const items = report !== null && report.kind === 'items' ? report.items : []
   const output = report !== null && 'output' in report ? (report.output?.length ?? 0) : 0
   const error =
     report !== null && report.kind === 'threw' ? report.error.message.length + (report.error.stack?.length ?? 0) : 0
   const events = emitted.reduce((sum, { payload }) => sum + payload.length, 0)
   const cursor = progress === 'as written' ? null : progress?.cursor
-  return output + error + events + (cursor?.length ?? 0)
+  return items.reduce((sum, item) => sum + item.length, output + error + events + (cursor?.length ?? 0))
 }

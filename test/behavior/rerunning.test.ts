@@ -1,7 +1,8 @@
 /** A part of a workflow that is run again as a new one: what was only half done is done whole. */
 import { beforeEach, expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { Workflow, WorkflowNotFoundError } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
 let broken = true
@@ -71,5 +72,22 @@ forEachDatabase('a workflow that is run again', database => {
     expect((await wf.refresh()).state).toBe('finished')
     expect(calls).toEqual(['report'])
     expect(await wf.output('mail')).toEqual(['to ann', 'to bob'])
+  })
+
+  it('does not run again what was done when half of the old one is gone: there is no such workflow any more', async () => {
+    broken = false
+    const old = await under.geneva.start(Mailing)
+    await under.runDue()
+    calls.length = 0
+    // As a prune does that is cut off: the workflow itself goes last.
+    const plain = await connectPlainly(database.name, under.url)
+    for (const table of ['events', 'step_executions']) {
+      await plain.query(`delete from geneva_drive_${table} where workflow_id = ${old.id}`)
+    }
+    await plain.close()
+    const rerun = under.geneva.rerun(old.id, { from: 'report' })
+    await expect(rerun).rejects.toBeInstanceOf(WorkflowNotFoundError)
+    await under.runDue()
+    expect(calls).toEqual([])
   })
 })

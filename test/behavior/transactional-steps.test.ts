@@ -257,25 +257,64 @@ forEachDatabaseSideBySide('a transactional step', database => {
 
   const serverOnly = database.name === 'sqlite' ? () => {} : describe
   serverOnly('where several can write', () => {
-    it('is run again when two of them have locked each other out', async () => {
-      await plain.query('create table accounts (id integer primary key, total integer not null)')
+    type Second = (tx: Transaction, workflow: Booking, to: number) => Promise<unknown>
+
+    const add = (tx: Transaction, account: number) =>
+      tx.query(`update accounts set total = total + 1 where id = ${account}`)
+
+    /** Two of them lock one account each, and then want the other's. */
+    async function crossTransfers(second: Second) {
+      await plain.query('create table if not exists accounts (id integer primary key, total integer not null)')
+      await plain.query('delete from accounts')
       await plain.query('insert into accounts (id, total) values (1, 0), (2, 0)')
       const both = [gate(), gate()]
       let calls = 0
-      const transfer = (order: readonly number[]) => async (tx: Transaction) => {
+      const transfer = (from: number, to: number) => async (tx: Transaction, workflow: Booking) => {
         calls++
-        const [from, to] = order
-        await tx.query(`update accounts set total = total + 1 where id = ${from}`)
-        both[from === 1 ? 0 : 1]?.open()
+        await add(tx, from)
+        both[from - 1]?.open()
         await Promise.all(both.map(each => each.passed))
-        await tx.query(`update accounts set total = total + 1 where id = ${to}`)
+        await second(tx, workflow, to)
       }
-      const [first, second] = [await book(transfer([1, 2])), await book(transfer([2, 1]))]
-      await first.waitUntilFinished({ timeout: '20s' })
-      await second.waitUntilFinished({ timeout: '20s' })
+      const transfers = [await book(transfer(1, 2)), await book(transfer(2, 1))]
+      for (const wf of transfers) await wf.waitUntilFinished({ timeout: '20s' })
       const rows = await plain.query('select total from accounts order by id')
       expect(rows.map(row => Number(row.total))).toEqual([2, 2])
       expect(calls).toBeGreaterThan(2)
+      return Promise.all(transfers.map(notesOf))
+    }
+
+    it('is run again when two of them have locked each other out', async () => {
+      await crossTransfers((tx, _workflow, to) => add(tx, to))
+    })
+
+    it('keeps nothing of a call that was locked out, also of what it had sent along', async () => {
+      const notes = await crossTransfers((tx, workflow, to) =>
+        Promise.all([add(tx, to), insert(tx, workflow, 'transferred')]),
+      )
+      expect(notes).toEqual([['transferred'], ['transferred']])
+    })
+
+    it('keeps nothing of a call that was locked out, also of what its code wrote afterwards', async () => {
+      const notes = await crossTransfers(async (tx, workflow, to) => {
+        await add(tx, to).catch(() => insert(tx, workflow, 'not transferred').catch(() => {}))
+        await insert(tx, workflow, 'done').catch(() => {})
+      })
+      expect(notes).toEqual([['done'], ['done']])
+    })
+
+    it('keeps nothing of a call that was locked out, also of what a query builder wrote on the connection', async () => {
+      const notes = await crossTransfers(async (tx, workflow, to) => {
+        const connection = tx.handle as { query(text: string): Promise<unknown> }
+        try {
+          await connection.query(`update accounts set total = total + 1 where id = ${to}`)
+        } catch (error) {
+          const note = `insert into ledger (workflow_id, note) values (${workflow.id}, 'not transferred')`
+          await connection.query(note).catch(() => {})
+          throw error
+        }
+      })
+      expect(notes).toEqual([[], []])
     })
   })
 })

@@ -4,7 +4,7 @@ import { decideCancel, decidePause, decideResume } from '../../src/engine/decide
 import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import { changeOf, makeOrder, openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
 import { chain, decided, planFor } from '../unit/engine/facts.ts'
 
 const request = { by: 'ann', reason: 'because' }
@@ -126,5 +126,21 @@ forEachDatabase('changing', database => {
     await look('nobody')
     await look()
     expect(seen).toEqual([0, null, null])
+  })
+
+  it('applies a change that is longer than what a server takes at once', async () => {
+    const [id = ''] = await startSome(store, 1)
+    const inputOf = (index: number) => JSON.stringify([index, ...Array.from({ length: 125_000 }, () => 'a')])
+    const first = Array.from({ length: 16 }, (_, index) => ({
+      slot: `mail/${index}`,
+      node: `mail/${index}`,
+      input: inputOf(index),
+    }))
+    const order = await makeOrder(store, { first })
+    const insertions = order.first.map(row => ({ ...row, workflowId: id }))
+    await store.change(target(id), () => changeOf(id, { insertions }))
+    const rows = (await other.activeExecutions(id)).filter(row => row.node.startsWith('mail/'))
+    const inputs = new Map(rows.map(row => [row.node, row.input]))
+    expect(inputs).toEqual(new Map(first.map(({ node, input }) => [node, input])))
   })
 })

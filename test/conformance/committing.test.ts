@@ -128,4 +128,53 @@ forEachDatabase('transactions that go out together', ({ name, isolated }) => {
     await database.transaction(transaction => transaction.commitWith([]))
     expect(await database.transaction(transaction => transaction.commitIf(() => []))).toBeGreaterThan(1e15)
   })
+
+  const long = 'x'.repeat(500_000)
+  const longNote = (id: number) => sql`insert into long_notes (id, note) values (${id}, ${long})`
+  const longNotes = async () => {
+    const rows = await database.query(raw('select id from long_notes order by id'))
+    return rows.map(row => Number(row.id))
+  }
+
+  it('are committed whole, or not at all, also where they are longer than what a server takes at once', async () => {
+    await database.run(
+      raw(`create table long_notes (id integer primary key, note ${name === 'mysql' ? 'longtext' : 'text'})`),
+    )
+    const ids = Array.from({ length: 50 }, (_, index) => index + 1)
+    const failing = database.transaction(tx => tx.commitWith([...ids, 1].map(longNote)))
+    await expect(failing).rejects.toThrow()
+    expect(await longNotes()).toEqual([])
+    await database.transaction(tx => tx.commitWith(ids.map(longNote)))
+    expect(await longNotes()).toEqual(ids)
+    await database.run(raw('delete from long_notes'))
+    expect(await database.transaction(tx => tx.commitIf(() => ids.map(longNote)))).toBeGreaterThan(1e15)
+    expect(await longNotes()).toEqual(ids)
+  })
+
+  it('keep their order, whatever is on its way when the next are asked for', async () => {
+    await database.run(raw('delete from long_notes'))
+    await database.transaction(async tx => {
+      const first = Promise.all(Array.from({ length: 30 }, (_, index) => tx.run(longNote(index + 1))))
+      await new Promise(resolve => setImmediate(resolve))
+      await Promise.all([first, tx.commitWith([raw('delete from long_notes where id > 1')])])
+    })
+    expect(await longNotes()).toEqual([1])
+  })
+
+  it('fail for good where a row is longer than what a server takes at once, and the next ones go through', async () => {
+    const limit = name === 'mysql' ? await database.query(raw('select @@max_allowed_packet as bytes')) : []
+    const note = 'x'.repeat(Number(limit[0]?.bytes ?? 16 * 1024 * 1024))
+    for (let id = 101; id <= 103; id++) {
+      const tooLong = sql`insert into long_notes (id, note) values (${id}, ${note})`
+      const failure = await database
+        .transaction(tx => tx.commitWith([tooLong]))
+        .then(
+          () => 'none',
+          error => database.dialect.classify(error),
+        )
+      expect(failure).toBe(name === 'mysql' ? 'lasting' : 'none')
+      await database.transaction(tx => tx.commitWith([insert(id)]))
+    }
+    expect(await notes()).toEqual([101, 102, 103])
+  })
 })

@@ -1,8 +1,10 @@
 /** Starting: orders keep their ids, so that a start whose answer was lost can be repeated without a second first step. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
+import type { Store, TransactionHandle } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { finishedChange, makeOrder, openTestStore } from '../support/open-store.ts'
+import { gate } from '../support/wait-for.ts'
 
 forEachDatabase('starting', database => {
   let store: Store
@@ -30,6 +32,34 @@ forEachDatabase('starting', database => {
       { kind: 'started', workflow: { state: 'finished' } },
     ])
     expect(await store.activeExecutions(order.id)).toEqual([])
+  })
+
+  it.each([
+    ['is committed', 'with a first step', {}],
+    ['is committed', 'with tags', { tags: ['late'] }],
+    ['is committed', 'without anything to do', { first: null }],
+    ['comes to nothing', 'with a first step', {}],
+  ] as const)('an order whose earlier try %s only now, %s, is started once', async (end, _with, options) => {
+    const order = await makeOrder(store, options)
+    const begun = gate()
+    const ending = gate()
+    const earlier = store
+      .transact(null, async ({ handle }) => {
+        await store.start([order], { transaction: handle as TransactionHandle })
+        begun.open()
+        await ending.passed
+        if (end === 'comes to nothing') throw new Error('The server has given it up.')
+      })
+      .catch(() => {})
+    await begun.passed
+    const again = store.start([order, await makeOrder(store)], { repeated: true })
+    await pause(200)
+    ending.open()
+    await earlier
+    expect((await again).map(result => result.kind)).toEqual(['started', 'started'])
+    expect(await store.tags(order.id)).toEqual(order.tags)
+    expect(await store.activeExecutions(order.id)).toHaveLength(order.first.length)
+    expect(await store.events(order.id)).toHaveLength(1 + order.first.length)
   })
 
   it('many large inputs at once stays within what a server accepts in one packet', async () => {

@@ -48,6 +48,13 @@ const limitIdleSessions = 'set session wait_timeout = 60'
 /** The application's own code may take longer: so far it has locked nothing of ours. */
 const letUsersIdle = 'set session idle_transaction_timeout = 60'
 
+/**
+ * After a deadlock the server has ended the transaction, and would commit what the application's code still sends, statement by
+ * statement. Like this it is in another transaction, which is undone with the first. Taking it back commits: only at the end.
+ */
+const commitNothingAlone = raw('set autocommit = 0')
+const commitAlone = raw('set autocommit = 1')
+
 /** The level holds for this one transaction. */
 const beginSnapshot = [
   raw('set transaction isolation level repeatable read'),
@@ -151,11 +158,12 @@ class MysqlDatabase implements Database {
 
   async session<T>(work: (executor: Executor) => Promise<T>, options: SessionOptions = {}): Promise<T> {
     const connection = await this.#connect()
+    const session = new MysqlSession(connection, options.mayTakeLong ? null : this.#settings.answerMs)
     let discard = false
     try {
-      return await work(new MysqlSession(connection, options.mayTakeLong ? null : this.#settings.answerMs))
+      return await work(session)
     } catch (error) {
-      discard = this.dialect.classify(error) === 'connection'
+      discard = session.isGone || this.dialect.classify(error) === 'connection'
       throw error
     } finally {
       if (discard) this.#discard(connection)
@@ -171,7 +179,7 @@ class MysqlDatabase implements Database {
         await transaction.finish()
         return result
       } catch (error) {
-        if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
+        if (this.dialect.classify(error) !== 'connection') await (session as MysqlSession).rollBack()
         throw error
       }
     })
@@ -184,7 +192,7 @@ class MysqlDatabase implements Database {
         const answers = await (session as MysqlSession).queryTogether(all)
         return answers.slice(beginSnapshot.length, -1) as Row[][]
       } catch (error) {
-        if (this.dialect.classify(error) !== 'connection') await session.run(raw('rollback'))
+        if (this.dialect.classify(error) !== 'connection') await (session as MysqlSession).rollBack()
         throw error
       }
     })
@@ -205,23 +213,22 @@ class MysqlDatabase implements Database {
     const { mayIdle, mustGoOn } = this.#settings
     let discard = false
     try {
-      await together([...mayIdle, raw('start transaction'), setStepMark])
+      await together([...mayIdle, commitNothingAlone, raw('start transaction'), setStepMark])
       const result = await work({
         transaction: { query, handle: connection },
         executor: session,
         closing: () => together([findStepMark, ...mustGoOn]),
-        // In one packet: after a deadlock the transaction is gone, and further statements would be committed one by one.
         runAll: together,
         abandon: () => {
           discard = true
         },
       })
-      await session.run(raw('commit'))
+      await together([raw('commit'), commitAlone])
       return result
     } catch (error) {
       discard ||= this.dialect.classify(error) === 'connection'
       if (!discard) {
-        await together([raw('rollback'), ...mustGoOn]).catch(() => {
+        await together([raw('rollback'), commitAlone, ...mustGoOn]).catch(() => {
           discard = true
         })
       }

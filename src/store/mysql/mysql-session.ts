@@ -2,8 +2,8 @@
 import type { PoolConnection, ResultSetHeader } from 'mysql2/promise'
 import { invariant } from '../../primitives/invariant.ts'
 import type { Executor, Guard, Row, Transaction } from '../sql/dialect.ts'
-import { Counted, raw, render, Sql, sql } from '../sql/sql.ts'
-import { mysqlStatements } from './mysql-statements.ts'
+import { Counted, lengthOf, type Rendered, raw, render, Sql, sql } from '../sql/sql.ts'
+import { longestPacket, mysqlStatements } from './mysql-statements.ts'
 
 const placeholder = () => '?'
 
@@ -26,6 +26,8 @@ export class MysqlSession implements Executor {
   readonly pipelines = true
   readonly #connection: PoolConnection
   readonly #answerMs: number | null
+  /** The connection turned out to be of no use any more. */
+  isGone = false
 
   /** Whoever hears that the answer has not come in time must give up the connection: it may still come. */
   constructor(connection: PoolConnection, answerMs: number | null) {
@@ -34,28 +36,61 @@ export class MysqlSession implements Executor {
   }
 
   async query(statement: Sql): Promise<Row[]> {
-    return (await this.#send([statement])) as Row[]
+    return (await this.#send([rendered(statement)])) as Row[]
   }
 
   async run(statement: Sql): Promise<number> {
-    return ((await this.#send([statement])) as ResultSetHeader).affectedRows
+    return ((await this.#send([rendered(statement)])) as ResultSetHeader).affectedRows
   }
 
-  /** Several statements in one packet; the server stops at the first that fails. */
+  /**
+   * Several statements in one packet, or in as few as the server takes. It stops at the first that fails, and what would come after
+   * that is not sent. Nothing else may be sent meanwhile.
+   */
   async queryTogether(statements: readonly Sql[]): Promise<unknown[]> {
-    const answer = await this.#send(statements)
-    return statements.length === 1 ? [answer] : (answer as unknown[])
+    const answers: unknown[] = []
+    for (const packet of packetsOf(statements.map(rendered))) {
+      const answer = await this.#send(packet)
+      if (packet.length === 1) answers.push(answer)
+      else for (const each of answer as unknown[]) answers.push(each)
+    }
+    return answers
   }
 
-  async #send(statements: readonly Sql[]): Promise<unknown> {
-    const rendered = statements.map(statement => render(statement, placeholder))
+  /** After some errors, such as a packet that is too long, the server closes the connection: what it said before counts. */
+  async rollBack(): Promise<void> {
+    await this.run(raw('rollback')).catch(() => {
+      this.isGone = true
+    })
+  }
+
+  async #send(packet: readonly Rendered[]): Promise<unknown> {
     const answer = this.#connection.query(
-      rendered.map(part => part.text).join(';\n'),
-      rendered.flatMap(part => part.values as unknown[]),
+      packet.map(part => part.text).join(';\n'),
+      packet.flatMap(part => part.values as unknown[]),
     )
     const [result] = await inTime(answer, this.#answerMs)
     return result
   }
+}
+
+function rendered(statement: Sql): Rendered {
+  return render(statement, placeholder)
+}
+
+function packetsOf(statements: readonly Rendered[]): Rendered[][] {
+  const all: Rendered[][] = []
+  let length = Number.POSITIVE_INFINITY
+  for (const statement of statements) {
+    const own = statement.text.length + lengthOf(statement.values)
+    if (length + own > longestPacket) {
+      all.push([])
+      length = 0
+    }
+    all.at(-1)?.push(statement)
+    length += own
+  }
+  return all
 }
 
 interface Gathered {
@@ -70,6 +105,9 @@ export class MysqlTransaction implements Transaction {
   #begun = false
   #ended = false
   #gathered: Gathered[] = []
+  /** What was gathered before is through, or has failed. */
+  #sent: Promise<void> = Promise.resolve()
+  #failedBy: { readonly error: unknown } | null = null
 
   constructor(session: MysqlSession) {
     this.#session = session
@@ -127,21 +165,27 @@ export class MysqlTransaction implements Transaction {
   /** The driver sends a statement when the one before is answered, so those of one turn go out as one. */
   #gather(statement: Sql): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#gathered.length === 0) process.nextTick(() => void this.#send())
+      if (this.#gathered.length === 0) {
+        process.nextTick(() => {
+          this.#sent = this.#sent.then(() => this.#send())
+        })
+      }
       this.#gathered.push({ statement, resolve, reject })
     })
   }
 
-  /** The server stops at the first that fails, and the transaction is over then in any case. */
+  /** The server stops at the first that fails, and the transaction is over then in any case: it would commit what followed by itself. */
   async #send(): Promise<void> {
     const gathered = this.#gathered
     this.#gathered = []
     const begin = this.#begun ? [] : [raw('start transaction')]
     this.#begun = true
     try {
+      if (this.#failedBy !== null) throw this.#failedBy.error
       const answers = await this.#session.queryTogether([...begin, ...gathered.map(each => each.statement)])
       gathered.forEach((each, index) => each.resolve(answers[begin.length + index]))
     } catch (error) {
+      this.#failedBy ??= { error }
       for (const each of gathered) each.reject(error)
     }
   }

@@ -69,12 +69,16 @@ function padded(ids: readonly string[]): string[] {
 
 const byKey = raw(' force index (primary)')
 
+/** Of these characters each takes three bytes at most, quoted or not, and MariaDB accepts 16 MiB by default. */
+export const longestPacket = 4 * 1024 * 1024
+
 export const mysqlStatements: StatementDialect = {
   placeholder: () => '?',
   // Not unix_timestamp(now()): where summer time ends, an hour of a borrowed session's local time comes twice.
   now: raw(`timestampdiff(microsecond, '1970-01-01', utc_timestamp(6))`),
   timeParam: param,
   idParam: (id, keyType) => idValue(id, keyType),
+  longestStatement: longestPacket,
   jsonParam: text => sql`${text}`,
 
   rows,

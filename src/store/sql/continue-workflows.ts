@@ -4,7 +4,7 @@
  */
 import type { Continuation, WorkflowChange } from '../change.ts'
 import type { SqlContext } from './context.ts'
-import { type Columns, pieces, rowSet } from './row-set.ts'
+import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { dueColumnsOf, dueTime, insertActive } from './write-active.ts'
 
@@ -12,8 +12,6 @@ interface Step {
   readonly from: string
   readonly as: Continuation
 }
-
-const maxRows = 5000
 
 /** Must come after the old workflows have been ended: they hold the places that the new ones take. */
 export function continuationStatements(context: SqlContext, changes: readonly WorkflowChange[]): Sql[] {
@@ -63,10 +61,11 @@ function begin(context: SqlContext, steps: readonly Step[]): Sql[] {
       ['workflow_id', raw('r.new_id')],
     ]),
     followInSchedules(context, steps),
-    ...pieces(
+    ...inPieces(
+      context,
       steps.flatMap(({ as }) => as.first),
-      maxRows,
-    ).map(rows => insertActive(context, rows)),
+      (at, rows) => insertActive(at, rows),
+    ),
   ]
 }
 

@@ -64,6 +64,8 @@ export interface StatementDialect {
   /** Binds an id in the type of the key. */
   idParam(id: string, keyType: KeyType): Param
 
+  /** How many characters the values of a statement about several rows may have; missing where a server takes whatever we write. */
+  readonly longestStatement?: number
   /** Binds encoded JSON for a column of that type. */
   jsonParam(text: string | null): Sql
   /** A set of rows as a table expression, with its alias. `asSet`: in the same form, however few they are. */

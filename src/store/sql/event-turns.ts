@@ -5,7 +5,7 @@
  */
 import type { NewEvent } from '../change.ts'
 import type { SqlContext } from './context.ts'
-import { maxRows, pieces } from './row-set.ts'
+import { inPieces } from './row-set.ts'
 import type { Sql } from './sql.ts'
 import { insertEvents } from './write-records.ts'
 
@@ -46,7 +46,7 @@ export function withEvents(
   lists: readonly (readonly NewEvent[])[],
 ): readonly Sql[] {
   const written = eventTurns(lists).map(turn =>
-    turn.flatMap(events => pieces(events, maxRows).map(piece => insertEvents(context, piece))),
+    turn.flatMap(events => inPieces(context, events, (at, piece) => insertEvents(at, piece))),
   )
   const [first = [], ...later] = written
   return [...context.together([...statements, ...first]), ...later.flatMap(turn => context.together(turn))]

@@ -194,6 +194,7 @@ interface Belonging {
   readonly key: Readonly<Record<string, ColumnType>>
 }
 
+/** Events first: who finds some has read the rest of it whole. */
 function belongings({ tables }: SqlContext): Belonging[] {
   return [
     { table: tables.events, key: { workflow_id: 'id', id: 'int' } },

@@ -1,7 +1,9 @@
 /**
  * Turns items into a set of rows for a statement: each column is named once, with its type and where its value comes from.
  */
+import type { SqlContext } from './context.ts'
 import type { Alike, ColumnType, RowSet } from './dialect.ts'
+import { lengthOf, type Sql } from './sql.ts'
 
 type Value = string | number | null
 
@@ -115,10 +117,25 @@ export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code
 /** How many rows one statement writes. A group of small changes always fits. */
 export const maxRows = 5000
 
-/** Long lists go out in pieces, so that no statement outgrows what a server takes. */
-export function pieces<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
-  if (items.length <= size) return items.length === 0 ? [] : [items]
-  const all: (readonly Item[])[] = []
-  for (let start = 0; start < items.length; start += size) all.push(items.slice(start, start + size))
+type Write<Item> = (context: SqlContext, piece: readonly Item[]) => Sql
+
+/** Long lists go out in pieces, in their order, so that no statement outgrows what a server takes. */
+export function inPieces<Item>(context: SqlContext, items: readonly Item[], write: Write<Item>): Sql[] {
+  if (items.length <= maxRows) return items.length === 0 ? [] : inHalves(context, items, write)
+  const all: Sql[] = []
+  for (let start = 0; start < items.length; start += maxRows) {
+    all.push(...inHalves(context, items.slice(start, start + maxRows), write))
+  }
   return all
+}
+
+/** How long a statement is, is known once it is written. Few are too long. */
+function inHalves<Item>(context: SqlContext, items: readonly Item[], write: Write<Item>): Sql[] {
+  const statement = write(context, items)
+  const { longestStatement } = context.dialect
+  if (longestStatement === undefined || items.length === 1 || lengthOf(statement.values) <= longestStatement) {
+    return [statement]
+  }
+  const half = Math.ceil(items.length / 2)
+  return [...inHalves(context, items.slice(0, half), write), ...inHalves(context, items.slice(half), write)]
 }

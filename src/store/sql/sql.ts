@@ -88,6 +88,16 @@ export function oneOf(column: Sql, values: readonly string[]): Sql {
   return sql`${column} in (${join([...new Set(values)].map(param), ', ')})`
 }
 
+/** About as long as a number is. */
+const numberLength = 20
+
+/** About how many characters the values of a statement have, where they are single ones. */
+export function lengthOf(values: readonly Param[]): number {
+  let length = 0
+  for (const value of values) length += typeof value === 'string' ? value.length : numberLength
+  return length
+}
+
 export interface Rendered {
   readonly text: string
   readonly values: readonly Param[]

@@ -15,7 +15,7 @@ import { type Executor, type Row, runAll } from './dialect.ts'
 import { withEvents } from './event-turns.ts'
 import { insertFanIns } from './fan-ins.ts'
 import { insertGraphs } from './frozen-graphs.ts'
-import { type Columns, maxRows, pieces, rowSet } from './row-set.ts'
+import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertWatches, type Watch } from './watches.ts'
@@ -37,6 +37,10 @@ const maxLooks = 20
 /** The input as text: some drivers parse JSON, and then a text and the JSON of a text look alike. */
 const inputText = raw(`case when w.input is not null then concat(w.input, '') end`)
 
+const beginStart = raw('savepoint geneva_start')
+const undoStart = raw('rollback to savepoint geneva_start')
+const endStart = raw('release savepoint geneva_start')
+
 /** Starts in a transaction of our own. Orders keep their ids over a retry, so none is started twice. */
 export async function startLooking(
   context: SqlContext,
@@ -45,13 +49,27 @@ export async function startLooking(
 ): Promise<StartResult[]> {
   const orders = given.map(unclaimed)
   const results = await runTransaction(context.database, async (transaction, attempt) => {
-    const known = attempt > 1 || repeated ? await existing(context, transaction, orders) : new Map()
+    const known = attempt > 1 || repeated ? await startedBefore(context, transaction, orders) : new Map()
     const all = await startAll(context, transaction, orders, started(known.values()))
     check?.(all)
     return all
   })
   context.tell(() => startEvents(orders, results))
   return results
+}
+
+/**
+ * What an earlier try has started. It may still be under way in the server, where nobody sees its rows; but whoever inserts the same waits until
+ * it has ended.
+ */
+async function startedBefore(
+  context: SqlContext,
+  executor: Executor,
+  orders: readonly StartOrder[],
+): Promise<Map<string, WorkflowRecord>> {
+  const inserts = slices(orders).flatMap(slice => inPieces(context, slice, insertWorkflows))
+  await runAll(executor, [beginStart, ...inserts, undoStart, endStart])
+  return existing(context, executor, orders)
 }
 
 /** Nobody begins with it at once. */
@@ -71,11 +89,11 @@ export async function startInside(
   { check }: StartCall,
 ): Promise<StartResult[]> {
   const held = orders.length > maxLooks ? new Map() : await findHolders(context, outside(context), orders)
-  await executor.run(raw('savepoint geneva_start'))
+  await executor.run(beginStart)
   try {
     const results = await startAll(context, executor, orders, held)
     check?.(results)
-    await executor.run(raw('release savepoint geneva_start'))
+    await executor.run(endStart)
     return results
   } catch (error) {
     await undo(executor).catch(() => {})
@@ -85,8 +103,8 @@ export async function startInside(
 
 /** A savepoint that was rolled back to is still there, and would hide one of the same name. */
 async function undo(executor: Executor): Promise<void> {
-  await executor.run(raw('rollback to savepoint geneva_start'))
-  await executor.run(raw('release savepoint geneva_start'))
+  await executor.run(undoStart)
+  await executor.run(endStart)
 }
 
 /** In any transaction, ours or the application's. */
@@ -147,14 +165,14 @@ async function insert(
   executor: Executor,
   orders: readonly StartOrder[],
 ): Promise<Map<string, WorkflowRecord>> {
-  const workflows = insertWorkflows(context, orders)
+  const workflows = inPieces(context, orders, insertWorkflows)
   if (executor.pipelines) {
-    await runAll(executor, [workflows, ...companions(context, orders, ofInserted(context))])
+    await runAll(executor, [...workflows, ...companions(context, orders, ofInserted(context))])
     return existing(context, executor, orders)
   }
   // Here every answer is waited for anyway. What is known to be new is written without another look at the workflows:
   // in the application's transaction, which may be stricter than ours, a look can lock all of them.
-  await executor.run(workflows)
+  await runAll(executor, workflows)
   const inserted = await existing(context, executor, orders)
   const fresh = orders.filter(order => inserted.has(order.id))
   await runAll(executor, companions(context, fresh, null))
@@ -172,20 +190,20 @@ function ofInserted(context: SqlContext): Sql {
 function companions(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
   return [
     ...rowsBeside(context, orders, filter),
-    ...pieces(orders.flatMap(eventsOf), maxRows).map(piece => insertEvents(context, piece, filter)),
+    ...inPieces(context, orders.flatMap(eventsOf), (at, piece) => insertEvents(at, piece, filter)),
   ]
 }
 
 /** The same together with the workflows themselves, where nothing is known to stand in their way. */
 export function startStatements(context: SqlContext, orders: readonly StartOrder[]): readonly Sql[] {
-  const rows = [insertWorkflows(context, orders), ...rowsBeside(context, orders, null)]
+  const rows = [...inPieces(context, orders, insertWorkflows), ...rowsBeside(context, orders, null)]
   return withEvents(context, rows, orders.map(eventsOf))
 }
 
 function rowsBeside(context: SqlContext, orders: readonly StartOrder[], filter: Sql | null): Sql[] {
   const of = <T>(part: (order: StartOrder) => readonly T[]) => orders.flatMap(part)
   const write = <T>(items: readonly T[], statement: (piece: readonly T[]) => Sql) =>
-    pieces(items, maxRows).map(piece => statement(piece))
+    inPieces(context, items, (_, piece) => statement(piece))
   const tags = of(order => order.tags.map((tag): TagRow => [tag, order.id]))
   const graphs = of(({ id, graph }) => (graph === null ? [] : [{ ...graph, workflowId: id }]))
   const fanIns = of(({ id, taken }) => (taken?.fanIns ?? []).map(fanIn => ({ ...fanIn, workflowId: id })))

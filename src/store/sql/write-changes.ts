@@ -12,7 +12,7 @@ import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './fan-ins
 import { replaceGraphs } from './frozen-graphs.ts'
 import { type Gathered, gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
-import { type Columns, maxRows, pieces, rowSet } from './row-set.ts'
+import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
@@ -43,7 +43,7 @@ export function changeStatements(
   const all = gatherChanges(changes, standing)
   const { copy, removals } = howToCopy(context, all, counts)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
-    items.length === 0 ? [] : pieces(items, maxRows).map(piece => statement(context, piece))
+    inPieces(context, items, statement)
   if (all.isPlain) {
     const plain = [
       ...write(all.standing, copy),

@@ -1,4 +1,4 @@
-/** Reports that are made again after a group was rejected: what the first try has recorded is recognised. */
+/** Reports go out in groups. Those that are made again after a group was rejected are recognised where the first try has recorded them. */
 import { expect, it } from 'vitest'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
@@ -17,6 +17,17 @@ function reportOn(of: WorkflowRecord, report: Report['report']): Report {
   const execution = row({ workflowId: of.id, id: `a of ${of.id}` })
   const runOn = { serves: () => true, revision: 0 }
   return { claimed: { workflow: of, execution, input: null }, report, progress: null, emitted: [], runOn }
+}
+
+const courses = new Map(
+  [good, poisonous].map((of): [string, Course] => [
+    of.id,
+    { graph, generation: 3, previous: null, former: [], isOwn: true, heals: false, frozen: null, workflow: of },
+  ]),
+)
+
+function risingIds(): IdReserve {
+  return new IdReserve({ takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)) })
 }
 
 /** A database that records what is known without a look, and never takes what is about the poisonous workflow. */
@@ -51,13 +62,7 @@ class PickyStore {
 
 it('a report that was recorded goes on with what it has begun, where another of its group is never taken', async () => {
   const store = new PickyStore()
-  const ids = new IdReserve({
-    takeIds: async count => Array.from({ length: count }, (_, index) => String(index + 100)),
-  })
-  const course = (of: WorkflowRecord): Course => {
-    return { graph, generation: 3, previous: null, former: [], isOwn: true, heals: false, frozen: null, workflow: of }
-  }
-  const courses = new Map([good, poisonous].map(of => [of.id, course(of)]))
+  const ids = risingIds()
   const ends = { noteAll: () => {} }
   const engine = { ids, courses: { of: async () => courses }, ends, store } as unknown as Engine
   const finisher = new Finisher(engine)
@@ -74,4 +79,22 @@ it('a report that was recorded goes on with what it has begun, where another of 
   // Made again once, with the word that it may have been recorded, and not written a second time.
   expect(store.written).toHaveLength(1)
   expect(store.looks[1]).toMatchObject([{ workflowId: good.id, repeated: true }])
+})
+
+it('reports of many items share no group with each other, where together they are more than a server takes at once', async () => {
+  const groups: number[] = []
+  const of = async (workflows: readonly WorkflowRecord[]) => {
+    groups.push(workflows.length)
+    return courses
+  }
+  const engine = { ids: risingIds(), courses: { of }, store: { change: async () => [] }, ends: { noteAll: () => {} } }
+  const finisher = new Finisher(engine as unknown as Engine)
+  const report = (size: number) => ({ kind: 'items', items: ['x'.repeat(size), 'x'.repeat(size)] }) as const
+  const largestGroup = async (size: number) => {
+    groups.length = 0
+    await Promise.all([good, poisonous].map(each => finisher.finish('worker', reportOn(each, report(size)))))
+    return Math.max(...groups)
+  }
+  expect(await largestGroup(100)).toBe(2)
+  expect(await largestGroup(1_500_000)).toBe(1)
 })

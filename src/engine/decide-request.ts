@@ -13,7 +13,7 @@ import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { endIfOver } from './end-if-over.ts'
 import { isEnd } from './end-watch.ts'
 import { pauseFacts } from './event-names.ts'
-import { failedNodes } from './failed-nodes.ts'
+import { failedNodes, openFailure } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { isSelective } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
@@ -273,7 +273,7 @@ function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
 
 function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string): LatestEnding {
   const name = currentName(plan, node)
-  const found = failedNodes(draft, plan).find(failed => currentName(plan, failed.node) === name)
+  const found = openFailure(draft, plan, name)
   if (found) return found
   const latest = latestUnder(draft, plan, name)
   const known = latest !== null || plan.graph.find(name) !== null
@@ -287,9 +287,12 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   )
 }
 
+/** What was left out has seen nothing. */
 function hasStarted(draft: ChangeDraft, plan: Plan, id: string): boolean {
   const row = rowOf(draft, plan, id)
-  return latestUnder(draft, plan, id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
+  const latest = latestUnder(draft, plan, id)
+  if (latest !== null && latest.outcome !== 'not_taken') return true
+  return row !== null && row.state !== 'scheduled' && row.state !== 'paused'
 }
 
 /** The row of an attempt that is over as soon as it exists. */

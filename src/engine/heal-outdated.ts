@@ -5,6 +5,7 @@
 import type { WorkflowFacts } from '../store/change.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { goOnFromOvertaken } from './dead-letters.ts'
 import { type Engine, historyToo } from './engine.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { heal, mustHeal } from './heal.ts'
@@ -29,6 +30,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     const plan = planOf(course, pool)
     if (!mustHeal(draft, plan)) return null
     heal(draft, plan)
+    goOnFromOvertaken(draft, plan)
     return draft.build()
   }
   const changes = await withEnoughIds(engine.ids, () => {

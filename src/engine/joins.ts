@@ -186,17 +186,26 @@ export function isEndedByJoin({ outcome, reason }: Pick<LatestEnding, 'outcome' 
   return /^join .* was decided/.test(reason ?? '')
 }
 
-/** The join has been decided: what was on the way to it and is not needed any more ends. What runs is told to stop. */
+/**
+ * The join has been decided: what was on the way to it and is not needed any more ends, with the letters of what was given up there.
+ * What runs is told to stop. Whoever decides on joins lets the workflow go on that such a letter has held.
+ */
 export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch): void {
   const { join, losers } = stretch
   const isLoser = (name: string) => losers.has(ownerOf(name) ?? name)
+  const reason = `join ${join.name} was decided`
   for (const row of draft.rows()) {
     if (!isLoser(currentName(plan, row.node))) continue
     if (row.state === 'in_progress') draft.stop(row)
     else {
       stopChild(draft, row, { by: null, reason: null }, plan)
-      draft.end(row, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+      draft.end(row, 'canceled', 'superseded', { reason })
     }
+  }
+  for (const letter of draft.letters()) {
+    if (letter.kind !== 'forward' || !isLoser(currentName(plan, letter.node))) continue
+    draft.closeLetter(letter, 'discarded', { by: null, reason })
+    if (draft.workflow.blockedBy === letter.node) draft.setWorkflow({ blockedBy: null })
   }
   for (const node of plan.graph.inOrder()) {
     if (!losers.has(node.id) || latestUnder(draft, plan, node.id) !== null) continue

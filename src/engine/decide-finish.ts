@@ -198,7 +198,11 @@ class Applying {
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
         return []
       case 'dlq':
-        deadLetter(draft, this.#plan, row, { error, reason: row.failures > 0 ? 'retries_exhausted' : 'policy' })
+        deadLetter(draft, this.#plan, row, {
+          error,
+          reason: row.failures > 0 ? 'retries_exhausted' : 'policy',
+          outcome: timedOut ?? 'dead_lettered',
+        })
         return []
       case 'pause':
         draft.end(row, 'failed', timedOut ?? 'paused_by_exception', { error })

@@ -2,7 +2,7 @@
  * `geneva pause`, `resume`, `cancel`, `abort`, `skip`, `resolve` and `reattempt`: one workflow by its id, or all that a filter
  * finds, after a count and a confirmation. What cannot be taken back is shown first.
  */
-import { failedSteps } from '../client/failed-steps.ts'
+import { failedSteps, settleEach } from '../client/failed-steps.ts'
 import { isEnd } from '../engine/end-watch.ts'
 import { InvalidStateError } from '../errors.ts'
 import type { BulkReport, Geneva, RollbackStep, ViewOptions, WorkflowSummary } from '../index.ts'
@@ -215,22 +215,17 @@ async function refuseUnknownTypes(geneva: Geneva, { type }: SteerFlags): Promise
   if (unknown !== null) throw new WrongUsage(`${unknown} For one workflow give its id alone, without a filter.`)
 }
 
-/** The request itself: to the workflow, to the step that is named, or to every step that has failed. */
+/** The request itself: to the workflow, to the step that is named, or to every step that has failed, or was given up, and waits for somebody. */
 async function ask(geneva: Geneva, verb: Verb, { id, step, flags }: Target & { id: string }): Promise<void> {
   const options = asked(flags)
   if (verb === 'pause' || verb === 'resume' || verb === 'cancel' || verb === 'abort') return geneva[verb](id, options)
   const output = 'output' in flags ? { output: flags.output } : {}
-  for (const node of step === null ? await stepsOf(geneva, id) : [step]) {
-    await geneva[verb](id, node, verb === 'resolve' ? { ...options, ...output } : options)
-  }
-}
-
-/** The steps that have failed, or were given up, and wait for somebody. */
-async function stepsOf(geneva: Geneva, id: string): Promise<string[]> {
-  const { nodes } = await geneva.explain(id)
-  const steps = failedSteps(nodes, await geneva.deadLetters({ workflowId: id }))
-  if (steps.length > 0) return steps
-  throw new WrongUsage(`No step of workflow ${id} has failed: name the step that you mean.`)
+  const act = (node: string) => geneva[verb](id, node, verb === 'resolve' ? { ...options, ...output } : options)
+  if (step !== null) return act(step)
+  const look = async () => failedSteps((await geneva.explain(id)).nodes, await geneva.deadLetters({ workflowId: id }))
+  const steps = await look()
+  if (steps.length === 0) throw new WrongUsage(`No step of workflow ${id} has failed: name the step that you mean.`)
+  await settleEach(steps, act, look)
 }
 
 const sampleSize = 10

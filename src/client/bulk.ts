@@ -14,7 +14,7 @@ import type { LetterReason, LetterRecord } from '../store/records.ts'
 import type { WorkflowFilter } from '../store/store.ts'
 import type { ScanPage, ViewFilter } from '../store/view-store.ts'
 import type { DiscardOptions } from './dead-letters-list.ts'
-import { failedSteps } from './failed-steps.ts'
+import { failedSteps, settleEach } from './failed-steps.ts'
 import { type RequestOptions, type ResolveOptions, requestFrom, resolutionFrom } from './request-options.ts'
 import { type RequeueOptions, requeueLetter } from './requeue-letter.ts'
 import { lower } from './views/look-in-windows.ts'
@@ -264,12 +264,14 @@ export class Bulk {
     act: (step: string) => Promise<void>,
   ): Promise<void> {
     if (step !== undefined) return act(step)
-    const [explanation] = await explainWorkflows(engine, [id])
-    const letters = await engine.store.listLetters({ workflowId: id, state: 'open', limit: 1000 })
-    const nodes = failedSteps(explanation?.nodes ?? [], letters)
-    const state = explanation?.state ?? 'ready'
-    if (nodes.length === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
-    for (const node of nodes) await act(node)
+    const look = async () => {
+      const [explanation] = await explainWorkflows(engine, [id])
+      const letters = await engine.store.listLetters({ workflowId: id, state: 'open', limit: 1000 })
+      return { steps: failedSteps(explanation?.nodes ?? [], letters), state: explanation?.state ?? 'ready' }
+    }
+    const { steps, state } = await look()
+    if (steps.length === 0) throw new InvalidStateError(id, state, 'change a failed step of', 'None has failed.')
+    await settleEach(steps, act, async () => (await look()).steps)
   }
 }
 

@@ -14,7 +14,7 @@ import { requeueCompensation } from './requeue-compensation.ts'
 import { rollbackOf } from './rollback.ts'
 import { giving } from './stored-input.ts'
 import { blockerAmong } from './waiting-policy.ts'
-import { abortWorkflow, cancelWorkflow, letGoDeadline, rollBack } from './wind-down.ts'
+import { abortWorkflow, cancelWorkflow, letGoDeadline, pauseIfStuck, rollBack } from './wind-down.ts'
 
 export interface Requeue {
   readonly letterId: string
@@ -48,6 +48,20 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
   draft.setWorkflow({ blockedBy: draft.letters()[0]?.node ?? blockerAmong(failedNodes(draft, plan)) })
   if (draft.state === 'dlq') draft.moveWorkflow(pauseCause === null ? 'ready' : 'paused', request, pauseCause)
   if (draft.state === 'ready') letGo(draft, plan)
+}
+
+/**
+ * To be called behind whatever may decide a join: where it has closed the last letter, because it did without what was given up, the
+ * workflow goes on. Another letter keeps it.
+ */
+export function goOnFromOvertaken(draft: ChangeDraft, plan: Plan): void {
+  const { finishing, openLetters } = draft.workflow
+  const before = draft.facts.workflow.openLetters
+  if (openLetters >= before || finishing || (draft.state === 'dlq' && openLetters > 0)) return
+  const request = { by: null, reason: 'a join has gone on without the step that was given up' }
+  goOnFromLetters(draft, plan, request)
+  endIfOver(draft, plan, request)
+  pauseIfStuck(draft)
 }
 
 /**

@@ -7,6 +7,7 @@ import type { ActiveExecution, EndedState, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { abandonChild, stopStartedChild, waitForChild, waitForOther } from './child-nodes.ts'
 import { continuationOf } from './continue-workflow.ts'
+import { goOnFromOvertaken } from './dead-letters.ts'
 import { decideCompensated } from './decide-compensated.ts'
 import { insertItems, leavePlace, satisfyItem } from './each-items.ts'
 import { deadLetter } from './give-up.ts'
@@ -47,12 +48,14 @@ export function decideFinish(
     if (report.kind === 'child') abandonChild(draft, plan, row, report.order)
     else endBeaten(draft, row, report)
     const followers = passReadyJoins(draft, plan, runOn)
+    goOnFromOvertaken(draft, plan)
     pauseIfStuck(draft)
     return begun(followers)
   }
   const inserted = new Applying(draft, plan, runOn).apply(row, report)
   if (mustHeal(draft, plan)) heal(draft, plan)
   actOnLostJoins(draft, plan)
+  goOnFromOvertaken(draft, plan)
   pauseIfStuck(draft)
   return begun(inserted)
 }
@@ -200,7 +203,11 @@ class Applying {
         cancelWorkflow(draft, { by: null, reason: error.message }, this.#plan)
         return []
       case 'dlq':
-        deadLetter(draft, this.#plan, row, { error, reason: row.failures > 0 ? 'retries_exhausted' : 'policy' })
+        deadLetter(draft, this.#plan, row, {
+          error,
+          reason: row.failures > 0 ? 'retries_exhausted' : 'policy',
+          outcome: timedOut ?? 'dead_lettered',
+        })
         return []
       case 'pause':
         draft.end(row, 'failed', timedOut ?? 'paused_by_exception', { error })

@@ -5,7 +5,7 @@
 import { AlreadyDecidedError, InvalidStateError } from '../errors.ts'
 import type { LatestEnding, NewDecision } from '../store/change.ts'
 import type { ChangeDraft, LiveRow } from './change-draft.ts'
-import { closeStepLetters } from './dead-letters.ts'
+import { closeStepLetters, goOnFromOvertaken } from './dead-letters.ts'
 import { decidedOutput } from './decided-output.ts'
 import { goBack } from './go-back.ts'
 import { latestUnder } from './parents.ts'
@@ -51,11 +51,13 @@ export function decideDecision(draft: ChangeDraft, plan: Plan, node: string, { o
   })
   if (given.decision === 'rejected') {
     reject(draft, plan, row, given)
+    goOnFromOvertaken(draft, plan)
     return
   }
   const confirmed = 1 + earlier.filter(({ decision }) => decision === 'confirmed').length
   if (confirmed < (known.human?.quorum ?? 1)) return
   endWait(draft, plan, row, { came: 'decision', on: row.id, output: decidedOutput([...earlier, given]) })
+  goOnFromOvertaken(draft, plan)
 }
 
 function reject(draft: ChangeDraft, plan: Plan, row: LiveRow, { by, comment }: GivenDecision): void {
@@ -111,6 +113,7 @@ export function decideSignal(draft: ChangeDraft, plan: Plan, node: string, given
     ...(row === undefined ? {} : { executionId: row.id }),
   })
   if (takes) endWait(draft, plan, row, { came: 'signal', id, output: given.payload })
+  goOnFromOvertaken(draft, plan)
   pauseIfStuck(draft)
 }
 

@@ -6,6 +6,7 @@ import { describeError } from '../primitives/describe-error.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { crashesAfter, crashLimit } from './crash-limit.ts'
+import { goOnFromOvertaken } from './dead-letters.ts'
 import { decideLostCompensation } from './decide-compensated.ts'
 import { deadLetter } from './give-up.ts'
 import { isSelective, SelectiveJoins } from './joins.ts'
@@ -36,6 +37,7 @@ export function decideTakeover(draft: ChangeDraft, row: ActiveExecution, plan: P
   if (isSelective(plan.graph) && new SelectiveJoins(draft, plan).isBeaten(currentName(plan, row.node))) {
     draft.end(row, 'canceled', 'superseded', { reason })
     passReadyJoins(draft, plan, null)
+    goOnFromOvertaken(draft, plan)
     pauseIfStuck(draft)
     return
   }

@@ -7,13 +7,13 @@ import type { LatestEnding, WorkflowFacts } from '../store/change.ts'
 import type { Rollback } from '../store/records.ts'
 import { ancestryOf } from './ancestry.ts'
 import type { ChangeDraft, EndingDetails, LiveRow, Request } from './change-draft.ts'
-import { cancelFromLetters, closeStepLetters, goOnFromLetters, letGo } from './dead-letters.ts'
+import { cancelFromLetters, closeStepLetters, goOnFromLetters, goOnFromOvertaken, letGo } from './dead-letters.ts'
 import { meetDeadline } from './deadlines.ts'
 import { FreePlaces, itemsIn, satisfyItem } from './each-items.ts'
 import { endIfOver } from './end-if-over.ts'
 import { isEnd } from './end-watch.ts'
 import { pauseFacts } from './event-names.ts'
-import { failedNodes } from './failed-nodes.ts'
+import { failedNodes, openFailure } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
 import { isSelective } from './joins.ts'
 import { actOnLostJoins } from './lost-joins.ts'
@@ -151,8 +151,9 @@ function settleByHand(draft: ChangeDraft, plan: Plan, hand: ByHand): void {
     stopChild(draft, row, hand.request, plan)
     draft.end(row, hand.state, hand.outcome, details)
   } else if (failed) draft.insertEnded(endedAgain(draft, plan, failed), hand.state, hand.outcome, details)
+  const closes = closeLettersOf(draft, plan, name, hand)
   if (mustHeal(draft, plan)) heal(draft, plan)
-  settleLetters(draft, plan, name, hand)
+  if (closes) goOnFromLetters(draft, plan, hand.request)
   // What has waited for a join that is lost now acts first: else the workflow would only be stuck.
   actOnLostJoins(draft, plan)
   if (isOpen(draft) && !isDeclaredFinished(draft)) {
@@ -195,13 +196,13 @@ function leaveOutItems(draft: ChangeDraft, plan: Plan, each: string, request: Re
   draft.setOpenParents(each, 0)
 }
 
-/** A letter of the node is handled by that, and those of its items, which are left out. */
-function settleLetters(draft: ChangeDraft, plan: Plan, name: string, { request, verb }: ByHand): void {
+/** A letter of the node is handled by that, and those of its items, which are left out. Tells whether there are any. */
+function closeLettersOf(draft: ChangeDraft, plan: Plan, name: string, { request, verb }: ByHand): boolean {
   const own = lettersOf(draft, plan, name)
   const items = draft.letters().filter(letter => ownerOf(currentName(plan, letter.node)) === name)
   for (const letter of own) draft.closeLetter(letter, verb === 'skip' ? 'discarded' : 'resolved', request)
   for (const letter of items) draft.closeLetter(letter, 'discarded', request)
-  if (own.length + items.length > 0) goOnFromLetters(draft, plan, request)
+  return own.length + items.length > 0
 }
 
 function lettersOf(draft: ChangeDraft, plan: Plan, name: string) {
@@ -240,6 +241,7 @@ export function decideReattempt(draft: ChangeDraft, node: string, request: Reque
   tryAgain(draft, plan, failed, new FreePlaces(draft, plan))
   if (mustHeal(draft, plan)) heal(draft, plan)
   if (isOpen(draft)) goOnIfFree(draft, plan, request)
+  goOnFromOvertaken(draft, plan)
 }
 
 /** What a person has paused stays paused; what an exception has paused goes on once nothing is left that has failed. */
@@ -263,6 +265,7 @@ function endOrStick(draft: ChangeDraft, plan: Plan, request: Request): void {
   if (over && draft.isHeld && draft.letters().length === 0 && !draft.workflow.crooked)
     draft.moveWorkflow('finished', request)
   actOnLostJoins(draft, plan)
+  goOnFromOvertaken(draft, plan)
   pauseIfStuck(draft)
 }
 
@@ -273,7 +276,7 @@ function rowOf(draft: ChangeDraft, plan: Plan, node: string): LiveRow | null {
 
 function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string): LatestEnding {
   const name = currentName(plan, node)
-  const found = failedNodes(draft, plan).find(failed => currentName(plan, failed.node) === name)
+  const found = openFailure(draft, plan, name)
   if (found) return found
   const latest = latestUnder(draft, plan, name)
   const known = latest !== null || plan.graph.find(name) !== null
@@ -287,9 +290,12 @@ function failedNode(draft: ChangeDraft, plan: Plan, node: string, verb: string):
   )
 }
 
+/** What was left out has seen nothing. */
 function hasStarted(draft: ChangeDraft, plan: Plan, id: string): boolean {
   const row = rowOf(draft, plan, id)
-  return latestUnder(draft, plan, id) !== null || (row !== null && row.state !== 'scheduled' && row.state !== 'paused')
+  const latest = latestUnder(draft, plan, id)
+  if (latest !== null && latest.outcome !== 'not_taken') return true
+  return row !== null && row.state !== 'scheduled' && row.state !== 'paused'
 }
 
 /** The row of an attempt that is over as soon as it exists. */

@@ -32,6 +32,7 @@ import { isHeroGone, loadHero, noHero } from './load-hero.ts'
 import { isSkippedWhenLost } from './lost-nodes.ts'
 import { type ContextSource, stepContext } from './make-context.ts'
 import type { MessageReader } from './message-reader.ts'
+import { isPassive } from './pass-node.ts'
 import { currentName } from './plan.ts'
 import { runBody } from './run-body.ts'
 import { runChild } from './run-child.ts'
@@ -181,6 +182,8 @@ export function timeoutFor(
 
 async function runPhases({ job, node, context, core }: Attempt): Promise<StepReport | null> {
   const { definition, claimed } = job
+  // One that the workflow begins with has a row like a step. No code is called for it, as for any other.
+  if (isPassive(node)) return { kind: 'completed', output: null }
   const isItem = node.each !== null && isItemOf(definition, claimed.execution.node)
   context.loaded = claimed.workflow.hero === null ? noHero : await loadHero(definition, claimed.workflow)
   if (isHeroGone(context.loaded) && !definition.mayOutliveHero) {

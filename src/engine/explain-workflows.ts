@@ -88,8 +88,10 @@ function undosAt(engine: Engine, { workflow, frozen }: Course, { id }: GraphNode
   return retryOfCompensation(definition, settings)?.attempts ?? null
 }
 
-/** How often a node may be called: what it says itself counts before its job, and that before its class. */
-function attemptsAt(engine: Engine, { workflow, frozen }: Course, { id, job }: GraphNode): number | null | undefined {
+/** How often a node may be called: what it says itself counts before its job, and that before its class. What is called once has no retry. */
+function attemptsAt(engine: Engine, course: Course, { id, job, once }: GraphNode): number | null | undefined {
+  const { workflow, frozen } = course
+  if (once !== undefined) return null
   const owner = id.lastIndexOf('/') === -1 ? id : id.slice(0, id.lastIndexOf('/'))
   const stored = frozen?.nodes[owner]
   if (stored?.retry !== undefined) return normalizeRetry(stored.retry, `node ${stored.name}`).attempts

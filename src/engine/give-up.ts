@@ -1,6 +1,6 @@
 /** An attempt that is given up: its dead letter is opened, and the workflow stands still until a person handles it. Pure changes to a draft. */
 import type { ErrorRecord } from '../primitives/describe-error.ts'
-import type { ActiveExecution, LetterReason } from '../store/records.ts'
+import type { ActiveExecution, LetterReason, Outcome } from '../store/records.ts'
 import type { ChangeDraft } from './change-draft.ts'
 import { currentName, nameBeside, type Plan } from './plan.ts'
 import { type Predecessor, repeat } from './schedule.ts'
@@ -10,9 +10,13 @@ export function deadLetter(
   draft: ChangeDraft,
   plan: Plan,
   row: ActiveExecution,
-  { error, reason }: { readonly error: ErrorRecord | null; readonly reason: LetterReason },
+  {
+    error,
+    reason,
+    outcome = 'dead_lettered',
+  }: { readonly error: ErrorRecord | null; readonly reason: LetterReason; readonly outcome?: Outcome },
 ): void {
-  draft.end(row, 'failed', 'dead_lettered', { error })
+  draft.end(row, 'failed', outcome, { error })
   giveUp(draft, plan, row, { error, reason, why: error?.message ?? reason })
 }
 

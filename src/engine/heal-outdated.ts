@@ -7,6 +7,7 @@ import type { CloserLook } from '../store/store.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { askedIn } from './close-wait.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { goOnFromOvertaken } from './dead-letters.ts'
 import { type Engine, historyToo } from './engine.ts'
 import { mayBeUndone } from './finish-targets.ts'
 import { heal, mustHeal } from './heal.ts'
@@ -31,6 +32,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     const plan = planOf(course, pool)
     if (!mustHeal(draft, plan)) return null
     heal(draft, plan)
+    goOnFromOvertaken(draft, plan)
     return draft.build()
   }
   const changes = await withEnoughIds(engine.ids, () => {

@@ -4,7 +4,7 @@
  */
 import { type JoinStretch, joinsOver, selectiveJoins } from '../definition/join-stretch.ts'
 import type { LatestEnding } from '../store/change.ts'
-import type { ChangeDraft } from './change-draft.ts'
+import type { ChangeDraft, LiveRow } from './change-draft.ts'
 import { isSatisfied } from './is-satisfied.ts'
 import { latestUnder } from './parents.ts'
 import { leaveOut } from './pass-node.ts'
@@ -32,18 +32,31 @@ export function fateOfJoin(
   return succeeded + count('open') < needed ? 'lost' : 'waits'
 }
 
-function isDecided(draft: ChangeDraft, plan: Plan, { join }: JoinStretch): boolean {
-  return latestUnder(draft, plan, join.id) !== null
+/** The attempts at the nodes of a workflow, as joins look at them: of a draft, or as they were read. */
+export interface Attempts<Ended extends HowEnded = HowEnded> {
+  /** Those that have not ended. */
+  rows(): readonly Pick<LiveRow, 'node' | 'kind' | 'state'>[]
+  /** The latest of a node that has ended. */
+  latestOf(node: string): Ended | null
+  endedNodes(): ReadonlySet<string>
+}
+
+export type HowEnded = Pick<LatestEnding, 'node' | 'state' | 'outcome'>
+
+type Shape = Pick<Plan, 'graph' | 'renamed'>
+
+function isDecided(attempts: Attempts, plan: Shape, { join }: JoinStretch): boolean {
+  return latestUnder(attempts, plan, join.id) !== null
 }
 
 /** A join over the node was decided: whatever the node still does, nothing follows from it. */
-export function isBeaten(draft: ChangeDraft, plan: Plan, node: string): boolean {
-  return joinsOver(plan.graph, node).some(stretch => isDecided(draft, plan, stretch))
+export function isBeaten(attempts: Attempts, plan: Shape, node: string): boolean {
+  return joinsOver(plan.graph, node).some(stretch => isDecided(attempts, plan, stretch))
 }
 
 export class SelectiveJoins {
-  readonly #draft: ChangeDraft
-  readonly #plan: Plan
+  readonly #attempts: Attempts
+  readonly #plan: Shape
   /** A node that is about to fail. */
   readonly #failing: string | null
   /** Nodes and items with a row, without the one that is about to fail. */
@@ -53,13 +66,13 @@ export class SelectiveJoins {
   /** Items with an ended attempt, by the node that they belong to. Few graphs have any. */
   #items: ReadonlyMap<string, readonly string[]> | null = null
 
-  constructor(draft: ChangeDraft, plan: Plan, failing: string | null = null) {
-    this.#draft = draft
+  constructor(attempts: Attempts, plan: Shape, failing: string | null = null) {
+    this.#attempts = attempts
     this.#plan = plan
     this.#failing = failing === null ? null : currentName(plan, failing)
     const active = new Set<string>()
     const open = new Set<string>()
-    for (const row of draft.rows()) {
+    for (const row of attempts.rows()) {
       const name = currentName(plan, row.node)
       if (row.kind !== 'forward' || name === this.#failing) continue
       active.add(name)
@@ -84,11 +97,11 @@ export class SelectiveJoins {
   }
 
   isDecided(stretch: JoinStretch): boolean {
-    return isDecided(this.#draft, this.#plan, stretch)
+    return isDecided(this.#attempts, this.#plan, stretch)
   }
 
   isBeaten(node: string): boolean {
-    return isBeaten(this.#draft, this.#plan, node)
+    return isBeaten(this.#attempts, this.#plan, node)
   }
 
   #branch(stretch: JoinStretch, branch: number, ends: readonly string[]): BranchStanding {
@@ -126,7 +139,7 @@ export class SelectiveJoins {
   }
 
   #endedItems(each: string): readonly string[] {
-    this.#items ??= itemsByNode(this.#draft, this.#plan)
+    this.#items ??= itemsByNode(this.#attempts, this.#plan)
     return this.#items.get(each) ?? []
   }
 
@@ -135,20 +148,20 @@ export class SelectiveJoins {
   }
 
   /** `null` while it has a row, or has not been reached. */
-  #latest(id: string): LatestEnding | null {
-    return this.#active.has(id) ? null : latestUnder(this.#draft, this.#plan, id)
+  #latest(id: string): HowEnded | null {
+    return this.#active.has(id) ? null : latestUnder(this.#attempts, this.#plan, id)
   }
 }
 
 /** A call that may have happened is not over before somebody has settled it. */
-function isOver(ending: LatestEnding | null): boolean {
+function isOver(ending: HowEnded | null): boolean {
   if (ending === null || ending.outcome === 'unknown') return false
   return ending.state === 'failed' || ending.outcome === 'rejected'
 }
 
-function itemsByNode(draft: ChangeDraft, plan: Plan): Map<string, string[]> {
+function itemsByNode(attempts: Attempts, plan: Shape): Map<string, string[]> {
   const items = new Map<string, string[]>()
-  for (const node of draft.endedNodes()) {
+  for (const node of attempts.endedNodes()) {
     const name = currentName(plan, node)
     const each = ownerOf(name)
     if (each === null) continue
@@ -173,17 +186,26 @@ export function isEndedByJoin({ outcome, reason }: Pick<LatestEnding, 'outcome' 
   return /^join .* was decided/.test(reason ?? '')
 }
 
-/** The join has been decided: what was on the way to it and is not needed any more ends. What runs is told to stop. */
+/**
+ * The join has been decided: what was on the way to it and is not needed any more ends, with the letters of what was given up there.
+ * What runs is told to stop. Whoever decides on joins lets the workflow go on that such a letter has held.
+ */
 export function supersede(draft: ChangeDraft, plan: Plan, stretch: JoinStretch): void {
   const { join, losers } = stretch
   const isLoser = (name: string) => losers.has(ownerOf(name) ?? name)
+  const reason = `join ${join.name} was decided`
   for (const row of draft.rows()) {
     if (!isLoser(currentName(plan, row.node))) continue
     if (row.state === 'in_progress') draft.stop(row)
     else {
       const left = stopChild(draft, row, { by: null, reason: null }, plan)
-      draft.end(left, 'canceled', 'superseded', { reason: `join ${join.name} was decided` })
+      draft.end(left, 'canceled', 'superseded', { reason })
     }
+  }
+  for (const letter of draft.letters()) {
+    if (letter.kind !== 'forward' || !isLoser(currentName(plan, letter.node))) continue
+    draft.closeLetter(letter, 'discarded', { by: null, reason })
+    if (draft.workflow.blockedBy === letter.node) draft.setWorkflow({ blockedBy: null })
   }
   for (const node of plan.graph.inOrder()) {
     if (!losers.has(node.id) || latestUnder(draft, plan, node.id) !== null) continue

@@ -5,7 +5,9 @@
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import type { StandingEnd, StandingRow, WorkflowStanding } from '../store/readiness-facts.ts'
 import { isOfThisRound } from '../store/rounds.ts'
+import { failedNodes, hasFailed } from './failed-nodes.ts'
 import { isSatisfied } from './is-satisfied.ts'
+import { type Attempts, isSelective } from './joins.ts'
 import { currentName, ownerOf } from './plan.ts'
 
 export interface NodeStanding {
@@ -15,6 +17,8 @@ export interface NodeStanding {
   readonly row: StandingRow | null
   readonly latest: StandingEnd | null
   readonly openParents: readonly string[]
+  /** It has failed, and a join can do without it. */
+  readonly isSpared: boolean
 }
 
 /** Every node of the graph in order, with the items that are not done behind their node; then what the code has lost. */
@@ -26,11 +30,12 @@ export function nodeStandings(standing: WorkflowStanding, graph: Graph): NodeSta
   return [...known, ...lost].map(id => standings.of(id))
 }
 
-class Standings {
+class Standings implements Attempts<StandingEnd> {
   readonly #graph: Graph
   readonly #rows = new Map<string, StandingRow>()
   readonly #latest = new Map<string, StandingEnd>()
   readonly #items = new Map<string, string[]>()
+  readonly #spared: ReadonlySet<string>
 
   constructor({ workflow, active, latest }: WorkflowStanding, graph: Graph) {
     this.#graph = graph
@@ -46,6 +51,28 @@ class Standings {
       const each = graph.eachOf(name)
       if (each) this.#items.set(each.id, [...(this.#items.get(each.id) ?? []), name])
     }
+    this.#spared = this.#sparedNodes()
+  }
+
+  rows(): readonly StandingRow[] {
+    return [...this.#rows.values()]
+  }
+
+  /** By the name that the node has now, as everything here. */
+  latestOf(name: string): StandingEnd | null {
+    return this.#latest.get(name) ?? null
+  }
+
+  endedNodes(): ReadonlySet<string> {
+    return new Set(this.#latest.keys())
+  }
+
+  /** What has failed and is not among what the engine waits for somebody to settle. */
+  #sparedNodes(): ReadonlySet<string> {
+    const graph = this.#graph
+    if (!isSelective(graph)) return new Set()
+    const waiting = new Set(failedNodes(this, { graph, renamed: graph.renamed }))
+    return new Set([...this.#latest].flatMap(([name, end]) => (hasFailed(end) && !waiting.has(end) ? name : [])))
   }
 
   of(id: string): NodeStanding {
@@ -57,6 +84,7 @@ class Standings {
       row: this.#rows.get(id) ?? null,
       latest: this.#latest.get(id) ?? null,
       openParents: isItem ? [] : (node?.dependsOn ?? []).filter(parent => !this.#isDone(parent)),
+      isSpared: this.#spared.has(id),
     }
   }
 

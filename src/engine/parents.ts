@@ -56,7 +56,11 @@ export function namesOf({ renamed }: Pick<Plan, 'renamed'>, id: string): string[
 }
 
 /** The latest ended attempt of a node, whatever its name was then. */
-export function latestUnder(draft: ChangeDraft, plan: Pick<Plan, 'renamed'>, id: string): LatestEnding | null {
-  const all = namesOf(plan, id).map(name => draft.latestOf(name))
+export function latestUnder<Ended>(
+  attempts: { latestOf(node: string): Ended | null },
+  plan: Pick<Plan, 'renamed'>,
+  id: string,
+): Ended | null {
+  const all = namesOf(plan, id).map(name => attempts.latestOf(name))
   return all.find(ending => ending !== null) ?? null
 }

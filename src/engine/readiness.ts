@@ -129,9 +129,9 @@ class Conditions {
   }
 
   #done(): WaitReason | null {
-    const { row, latest } = this.#part
+    const { row, latest, isSpared } = this.#part
     if (row !== null || latest === null) return null
-    if (latest.outcome === 'not_taken' || latest.outcome === 'superseded') return { kind: 'left_out' }
+    if (isSpared || latest.outcome === 'not_taken' || latest.outcome === 'superseded') return { kind: 'left_out' }
     return isSatisfied(latest) ? { kind: 'done', outcome: latest.outcome } : null
   }
 

@@ -6,6 +6,7 @@ import { type FrozenGraph, freezeClassGraph, graphOfFrozen } from '../definition
 import type { Graph, GraphNode } from '../definition/graph.ts'
 import { InvalidGraphError, InvalidStateError } from '../errors.ts'
 import type { ChangeDraft, Request } from './change-draft.ts'
+import { goOnFromOvertaken } from './dead-letters.ts'
 import type { Engine } from './engine.ts'
 import { heal } from './heal.ts'
 import { currentName, type Plan } from './plan.ts'
@@ -48,7 +49,9 @@ export async function replaceGraph(engine: Engine, id: string, frozen: FrozenGra
     const { renamed } = graph
     const handlerOf = (node: GraphNode) => plan.handlerOf(node)
     const takeId = () => plan.takeId()
-    heal(draft, { graph, generation: 0, heals: true, previous, former, renamed, handlerOf, takeId })
+    const next = { graph, generation: 0, heals: true, previous, former, renamed, handlerOf, takeId }
+    heal(draft, next)
+    goOnFromOvertaken(draft, next)
   })
 }
 
@@ -77,6 +80,7 @@ export async function freezeWorkflow(engine: Engine, id: string, request: Reques
     if (draft.state !== 'ready' && !draft.isHeld) throw new InvalidStateError(id, workflow.state, 'freeze', isOver)
     // The class may have changed since the workflow was last touched: what is frozen is what it goes by from now on.
     if (plan.heals) heal(draft, plan)
+    goOnFromOvertaken(draft, plan)
     result = freezeClassGraph(plan.graph, frozenAt)
     draft.freeze(storedForm(result))
     draft.note('workflow.frozen', { ...request })

@@ -30,7 +30,7 @@ export interface LimitHolder {
 export type WaitReason =
   /** It is done and never runs again. */
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** It was left out: the workflow was past it, or has gone another way. */
+  /** It was left out: the workflow was past it, or has gone another way. Or it has failed, and a join can do without it. */
   | { readonly kind: 'left_out' }
   /** The workflow is over. */
   | { readonly kind: 'ended'; readonly state: StoredWorkflowState }

@@ -45,7 +45,19 @@ class Household extends Workflow {
   async wash(_item: string) {}
 }
 
-const workflows = [Slow, Broken, Errand, Household]
+class Payout extends Workflow {
+  static {
+    this.defaults({ retry: 5 })
+    this.step('pay', { idempotent: false })
+    this.step('tell')
+  }
+  async pay() {
+    throw new Error('declined')
+  }
+  async tell() {}
+}
+
+const workflows = [Slow, Broken, Errand, Household, Payout]
 const known = defineJob('known', { retry: 4 }, async () => {})
 
 forEachDatabase('explain', database => {
@@ -130,6 +142,21 @@ forEachDatabase('explain', database => {
     const elsewhere = under.another({ workflows: [] })
     await elsewhere.migrate()
     expect((await elsewhere.explain(wf.id)).nodes, 'where the job is not known').toMatchObject([{ attemptsLeft: null }])
+  })
+
+  it('promises no retries of what is called once', async () => {
+    const wf = await under.geneva.start(Payout)
+    expect((await wf.explain()).nodes).toMatchObject([{ attemptsLeft: 1 }, { attemptsLeft: 5 }])
+    await under.runDue({ workflowId: wf.id })
+    const { nodes, sentence } = await wf.explain()
+    expect(nodes[0]).toMatchObject({
+      attemptsLeft: 0,
+      reasons: [{ kind: 'paused' }, { kind: 'failed', why: 'not_retried' }],
+    })
+    expect(sentence).toContain('because step pay has failed at attempt 1: Error: declined')
+    const graph = under.geneva.build(w => w.node('polish', { job: known, wait: '1 hour', idempotent: false }))
+    const built = await under.geneva.startGraph(graph)
+    expect((await built.explain()).nodes).toMatchObject([{ name: 'polish', attemptsLeft: 1 }])
   })
 
   it('answers for many at once, by ids in their order or by a filter', async () => {

@@ -49,6 +49,30 @@ class Hooked extends Workflow<null, { around?: 'forgets' | 'twice' | 'swallows' 
   }
 }
 
+/** Begins with a node that does nothing itself. */
+class Guarded extends Workflow {
+  static {
+    this.beforeEach((_, step) => {
+      if (!['left', 'right', 'after'].includes(step.name)) throw new Error(`a hook for ${step.name}`)
+      calls.push(step.name)
+    })
+    this.fork('split', { one: b => b.step('left'), two: b => b.step('right') })
+    this.step('after')
+  }
+  async left() {}
+  async right() {}
+  async after() {}
+}
+
+class Saved extends Workflow {
+  static {
+    this.beforeEach((_, step) => calls.push(step.name))
+    this.savePoint('begun')
+    this.step('after')
+  }
+  async after() {}
+}
+
 class UserWorkflow extends Workflow<User> {
   static {
     this.heroes(Users)
@@ -90,7 +114,7 @@ class Premium extends UserWorkflow {
 class Untouched extends UserWorkflow {}
 
 forEachDatabase('hooks and inheritance', database => {
-  const under = useGeneva(database, { workflows: [Hooked, UserWorkflow, Premium, Untouched] })
+  const under = useGeneva(database, { workflows: [Hooked, Guarded, Saved, UserWorkflow, Premium, Untouched] })
   beforeEach(() => {
     calls.length = 0
   })
@@ -128,6 +152,18 @@ forEachDatabase('hooks and inheritance', database => {
     expect((await twice.history())[0]?.error?.message).toBe('An aroundEach hook of step only called `next` twice.')
     expect(calls.filter(call => call === 'body')).toHaveLength(1)
     expect([(await forgets.refresh()).state, (await twice.refresh()).state]).toEqual(['paused', 'paused'])
+  })
+
+  it('are not called for a fork or a save point, also where the workflow begins with it', async () => {
+    const guarded = await under.geneva.start(Guarded)
+    await under.runDue()
+    expect((await guarded.refresh()).state).toBe('finished')
+    expect(calls.toSorted()).toEqual(['after', 'left', 'right'])
+    calls.length = 0
+    const saved = await under.geneva.start(Saved)
+    await under.runDue()
+    expect((await saved.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['after'])
   })
 
   it('may swallow what the body throws', async () => {

@@ -45,6 +45,16 @@ class ByDefault extends Workflow {
   async patient() {}
 }
 
+class GivenUp extends Workflow {
+  static {
+    this.named('timed-and-given-up')
+    this.step('work', { timeout: '30ms', onException: 'dlq' })
+  }
+  async work() {
+    return slow(this.signal)
+  }
+}
+
 const hang = () => new Promise<never>(() => {})
 let hangs = true
 
@@ -112,7 +122,7 @@ const patientJob = defineJob('patient', { timeout: long }, (_args, job) => unhur
 
 forEachDatabase('a timeout', database => {
   const under = useGeneva(database, {
-    workflows: [Timed, ByDefault, Stuck, Yielding, Patient],
+    workflows: [Timed, ByDefault, GivenUp, Stuck, Yielding, Patient],
     jobs: [slowJob, patientJob],
   })
 
@@ -143,6 +153,21 @@ forEachDatabase('a timeout', database => {
     late.open()
     expect((await wf.refresh()).state).toBe('paused')
     expect((await wf.history()).at(-1)).toMatchObject({ step: 'work', outcome: 'timed_out' })
+  })
+
+  it('is told from other failures where the step is given up for it, too', async () => {
+    begin(9)
+    const wf = await under.geneva.start(GivenUp)
+    await under.runDue()
+    late.open()
+    expect((await wf.refresh()).state).toBe('dlq')
+    expect((await wf.history())[0]).toMatchObject({ step: 'work', state: 'failed', outcome: 'timed_out' })
+    const [letter] = await under.geneva.deadLetters({ workflowId: wf.id })
+    expect(letter).toMatchObject({ step: 'work', reason: 'policy', error: { className: 'StepTimeoutError' } })
+    await under.geneva.requeue(letter?.id ?? '')
+    seen.slowFor = 0
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
   })
 
   it('ends a resumable step in the transaction of an item, which is undone, and the next attempt goes on with that item', async () => {

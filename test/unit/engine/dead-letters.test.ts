@@ -154,3 +154,48 @@ it('a step that runs on in a workflow which was declared finished while paused h
   resume(wf)
   expect([...wf.rows.values()].filter(row => row.kind === 'timer')).toHaveLength(1)
 })
+
+/** Of a join that one branch is enough for, `a` has lost its worker so often that it was given up, while `b` runs. */
+function crashedInBranch(edges: Readonly<Record<string, string>>, before = (_: PlayedWorkflow) => {}): PlayedWorkflow {
+  const join = { kind: 'join', join: { rule: { atLeast: 1 }, branches: [['a'], ['b']] } } as const
+  const wf = new PlayedWorkflow(
+    graphOf({ f: '', a: 'f', b: 'f', j: 'a b', ...edges }, { f: { kind: 'fork' }, j: join }),
+  )
+  wf.complete('f')
+  wf.begin('b')
+  const running = wf.begin('a')
+  wf.rows.set(running.slot, { ...running, crashes: 3 })
+  before(wf)
+  wf.lose('a')
+  expect(wf.workflow.state).toBe('dlq')
+  return wf
+}
+
+it('a workflow is not kept by the letter of a step that a join has gone on without', () => {
+  const wf = crashedInBranch({ z: 'j' })
+  wf.complete('b')
+  expect(wf.workflow).toMatchObject({ state: 'ready', openLetters: 0, blockedBy: null })
+  expect(wf.mail).toBe('a discarded')
+  expect(wf.standing).toBe('z scheduled')
+})
+
+it('a workflow is not kept from its end by the letter of a step that its last join has gone on without', () => {
+  const wf = crashedInBranch({})
+  wf.complete('b')
+  expect(wf.workflow).toMatchObject({ state: 'finished', openLetters: 0 })
+})
+
+it('what a person had paused stays paused when a join has gone on without the letter', () => {
+  const wf = crashedInBranch({ z: 'j' }, pause)
+  wf.complete('b')
+  expect(wf.workflow).toMatchObject({ state: 'paused', pauseCause: 'request', openLetters: 0 })
+  expect(wf.standing).toBe('z paused')
+})
+
+it('a letter of another branch keeps its workflow when a join has gone on without what was given up', () => {
+  const wf = crashedInBranch({ c: 'f', z: 'j c' }, begun => begun.report(['c', givingUp]))
+  wf.complete('b')
+  expect(wf.workflow).toMatchObject({ state: 'dlq', openLetters: 1 })
+  expect(wf.mail).toBe('c open, a discarded')
+  expect(wf.standing).toBe('c paused')
+})

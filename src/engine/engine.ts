@@ -17,6 +17,7 @@ import {
   decideRequeue,
   discardLetter,
   endFromLetters,
+  goOnFromOvertaken,
   openLetter,
   type Requeue,
 } from './dead-letters.ts'
@@ -199,6 +200,7 @@ export class Engine {
       if (timer.slot === stopTimerSlot) decideStopTimer(draft, plan)
       else if (timer.slot.startsWith(waitSlotPrefix)) fireWaitTimer(draft, plan, timer)
       else if (wakes) wakeNode(draft, plan, timer.node, endedIn(timer))
+      goOnFromOvertaken(draft, plan)
     })
   }
 

@@ -11,7 +11,7 @@ export default defineConfig({
     pool: 'forks',
     // A process of its own for each of a hundred files, with the engine loaded anew, took nearly a quarter of a run.
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Long: others may use the machine as well, and a test that waits for something in vain gives up before that.
     testTimeout: 60_000,

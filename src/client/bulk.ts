@@ -150,7 +150,8 @@ export class Bulk {
     const engine = await this.#open()
     const { limit, dryRun, ...each } = options
     const act: Act = async id => {
-      for (const letter of await this.#letters(engine, id)) await requeueLetter(engine, letter.id, each)
+      const open = async () => (await this.#letters(engine, id)).map(letter => letter.id)
+      await settleEach(await open(), letter => requeueLetter(engine, letter, each), open)
     }
     return this.#run(options, act, ['input'])
   }
@@ -160,11 +161,16 @@ export class Bulk {
     const engine = await this.#open()
     const { then = 'cancel' } = options
     const act: Act = async (id, request) => {
-      for (const letter of await this.#letters(engine, id)) {
-        await engine.discard(letter.id, then, request)
-        // The others have gone with the workflow, which the letter of a compensation leaves alone.
-        if (then !== 'skip' && letter.kind !== 'compensate') return
-      }
+      const letters = await this.#letters(engine, id)
+      const open = async () => (await this.#letters(engine, id)).map(letter => letter.id)
+      // Without `skip` the others go with the workflow, which the letter of a compensation leaves alone.
+      const last = then === 'skip' ? -1 : letters.findIndex(({ kind }) => kind !== 'compensate')
+      const asked = last === -1 ? letters : letters.slice(0, last + 1)
+      await settleEach(
+        asked.map(letter => letter.id),
+        letter => engine.discard(letter, then, request),
+        open,
+      )
     }
     return this.#run(options, act, ['then'])
   }

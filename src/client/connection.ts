@@ -267,6 +267,8 @@ export class Connection {
       this.telemetry?.opened(store)
       this.#onOpen(store)
       const ticks = new Ticks(engine, this.schedules, this.maxInputBytes)
+      // What was said before holds where nothing is said now.
+      await store.limits.setAging(looks ? undefined : this.#agingRate)
       if (!looks) await this.#makeKnown(engine, ticks)
       const parts = { engine, waiters: new Waiters(engine) }
       const forHandles = () => this.#whileOpen(parts)
@@ -294,7 +296,6 @@ export class Connection {
   /** What the code of this process says holds for all processes from now on. */
   async #makeKnown(engine: Engine, ticks: Ticks): Promise<void> {
     await engine.register()
-    await engine.store.limits.setAging(this.#agingRate)
     await engine.store.limits.declare(this.#limits)
     await ticks.register()
   }

@@ -9,6 +9,7 @@ import { FreePlaces } from './each-items.ts'
 import { endIfOver } from './end-if-over.ts'
 import { failedNodes } from './failed-nodes.ts'
 import { heal, mustHeal } from './heal.ts'
+import { isSelective } from './joins.ts'
 import { currentName, type Plan } from './plan.ts'
 import { requeueCompensation } from './requeue-compensation.ts'
 import { rollbackOf } from './rollback.ts'
@@ -55,6 +56,7 @@ export function goOnFromLetters(draft: ChangeDraft, plan: Plan, request: Request
  * workflow goes on. Another letter keeps it.
  */
 export function goOnFromOvertaken(draft: ChangeDraft, plan: Plan): void {
+  forgetOvertaken(draft, plan)
   const { finishing, openLetters } = draft.workflow
   const before = draft.facts.workflow.openLetters
   if (openLetters >= before || finishing || (draft.state === 'dlq' && openLetters > 0)) return
@@ -62,6 +64,15 @@ export function goOnFromOvertaken(draft: ChangeDraft, plan: Plan): void {
   goOnFromLetters(draft, plan, request)
   endIfOver(draft, plan, request)
   pauseIfStuck(draft)
+}
+
+/** A call whose outcome is unknown has no letter, but is in the way as well, until a join goes on without it. */
+function forgetOvertaken(draft: ChangeDraft, plan: Plan): void {
+  const { blockedBy } = draft.workflow
+  if (blockedBy === null || !isSelective(plan.graph) || draft.letters().length > 0) return
+  const failed = failedNodes(draft, plan)
+  if (failed.every(({ node }) => currentName(plan, node) !== currentName(plan, blockedBy)))
+    draft.setWorkflow({ blockedBy: blockerAmong(failed) })
 }
 
 /**

@@ -193,7 +193,9 @@ export class Engine {
     }
     const wakes = timer.slot.startsWith(wakeSlotPrefix)
     const states = wakes ? [endedIn(timer).id] : []
-    await this.#changeOne(timer.workflowId, { lockRows: true, states }, (draft, plan) => {
+    // One that people have confirmed enough by now ends with its time, and what follows goes by all that was done.
+    const withLatest = timer.slot.startsWith(waitSlotPrefix)
+    await this.#changeOne(timer.workflowId, { lockRows: true, states, withLatest }, (draft, plan) => {
       if (!holds(draft.facts, timer)) return
       // First: its place may be taken by the next one.
       draft.dropTimer(timer.slot)

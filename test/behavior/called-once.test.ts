@@ -4,7 +4,14 @@ import { JobRegistry } from '../../src/definition/job-registry.ts'
 import { Registry } from '../../src/definition/registry.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { takeOver } from '../../src/engine/take-over.ts'
-import { type AnyWorkflow, type ConcreteClass, defineJob, type Geneva, Workflow } from '../../src/index.ts'
+import {
+  type AnyWorkflow,
+  type ConcreteClass,
+  type Decision,
+  defineJob,
+  type Geneva,
+  Workflow,
+} from '../../src/index.ts'
 import type { ActiveExecution } from '../../src/store/records.ts'
 import { type DatabaseName, forEachDatabaseSideBySide } from '../support/databases.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
@@ -116,6 +123,23 @@ class Sides extends Workflow<null, Place> {
   }
 }
 
+class Either extends Workflow<null, Place> {
+  static {
+    this.named('either')
+    this.fork(
+      'one',
+      { left: b => b.step('charge', { idempotent: false }), right: b => b.step('note', { wait: '1 hour' }) },
+      { join: 'any' },
+    )
+    this.human('approve')
+  }
+  charge() {
+    return sceneOf(this).pay('charge')
+  }
+  async note() {}
+  async approve(_: Decision) {}
+}
+
 class Beside extends Workflow<null, Place> {
   static {
     this.named('beside')
@@ -168,7 +192,10 @@ const afterJob = defineJob('afterJob', async ({ on }: Place) => {
 
 forEachDatabaseSideBySide('a step that is called once', database => {
   const jobs = [chargeJob, findJob, afterJob]
-  const under = useGeneva(database, { workflows: [Payment, Reconciled, Hurried, Throwing, Sides, Beside], jobs })
+  const under = useGeneva(database, {
+    workflows: [Payment, Reconciled, Hurried, Throwing, Sides, Either, Beside],
+    jobs,
+  })
 
   const input: Place = { on: database.name }
   const scene = scenes[database.name]
@@ -240,6 +267,21 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     expect((await again.refresh()).state).toBe('finished')
     expect(calls.filter(call => call === 'charge')).toHaveLength(3)
     expect((await under.geneva.doctor()).findings).toEqual([])
+  })
+
+  it('in a branch that a join goes on without holds nothing up any more', async () => {
+    const wf = await under.geneva.start(Either, { input })
+    await cutOff()
+    expect((await wf.refresh()).state).toBe('ready')
+    await under.setClock(3_600_000)
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('ready')
+    await wf.decide('approve', { decision: 'confirmed', by: 'ann' })
+    await under.runDue()
+    expect((await wf.refresh()).state).toBe('finished')
+    expect(calls).toEqual(['charge'])
+    expect((await under.geneva.doctor()).findings).toEqual([])
+    await under.setClock(0)
   })
 
   it('in a graph and was cut off as the last thing that went on pauses its workflow', async () => {

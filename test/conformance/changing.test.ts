@@ -4,7 +4,15 @@ import { decideCancel, decidePause, decideResume } from '../../src/engine/decide
 import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
-import { changeOf, makeOrder, openSameStore, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import {
+  changeOf,
+  ended,
+  makeOrder,
+  openSameStore,
+  registerWorker,
+  sampleSource,
+  startSome,
+} from '../support/open-store.ts'
 import { chain, decided, planFor } from '../unit/engine/facts.ts'
 
 const request = { by: 'ann', reason: 'because' }
@@ -52,6 +60,29 @@ forEachDatabase('changing', database => {
     await store.change(target(id), pausing)
     await store.change(target(id), facts => decided(facts, draft => decideResume(draft, request, planned)))
     expect((await store.activeExecutions(id))[0]).toEqual(before)
+  })
+
+  it.each([
+    ['and counts down', { updated: [{ node: 'last', open: 5 }], cleared: false }],
+    ['and counts no more', { updated: [], cleared: true }],
+  ])('records many rows of one worker that have ended, with their events, %s', async (_, counters) => {
+    const held = { state: 'in_progress', owner: 'worker' } as const
+    const first = Array.from({ length: 30 }, (_, index) => ({ slot: `b${index}`, node: `b${index}`, ...held }))
+    const order = await makeOrder(store, { first })
+    await store.start([order])
+    const report = (facts: WorkflowFacts) =>
+      changeOf(order.id, {
+        endings: facts.active.map(row => ended(row)),
+        removals: facts.active.map(({ slot }) => ({ slot })),
+        fanIns: { inserted: [], removed: [], ...counters },
+        events: facts.active.map(({ id }) => ({ workflowId: order.id, type: 'step.completed', executionId: id })),
+      })
+    await store.change([{ workflowId: order.id }], report, { workerId: 'worker' })
+    expect(await store.activeExecutions(order.id)).toEqual([])
+    const history = await store.history(order.id)
+    expect(history.map(({ id }) => id).toSorted()).toEqual(order.first.map(({ id }) => id).toSorted())
+    const told = (await store.events(order.id)).filter(({ type }) => type === 'step.completed')
+    expect(told).toHaveLength(30)
   })
 
   it('undoes everything when the decision throws', async () => {

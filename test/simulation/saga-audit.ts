@@ -114,6 +114,8 @@ function auditRollback(saga: EndedSaga): string[] {
 function inOrder({ graph, rows, events, calledBy }: EndedSaga): Done[] {
   const wentBack = events.some(({ type }) => type === 'workflow.went_back')
   const byId = new Map(rows.filter(({ kind }) => kind === 'forward').map(row => [row.id, row]))
+  // A branch that a join did without may have ended well all the same.
+  const isUndone = ({ id }: EndedRow) => rows.some(({ undoes }) => undoes === id)
   const done: Done[] = []
   for (const { type, executionId } of events) {
     const row = endings.includes(type) ? byId.get(executionId ?? '') : undefined
@@ -131,7 +133,7 @@ function inOrder({ graph, rows, events, calledBy }: EndedSaga): Done[] {
       first: type.slice('step.'.length),
       undos,
       isLast: later.length === 0,
-      isRepeated: wentBack ? null : later.some(standsForEarlier),
+      isRepeated: wentBack ? null : later.some(call => standsForEarlier(call) || isUndone(call)),
       steered,
     })
   }

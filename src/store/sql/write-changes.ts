@@ -94,9 +94,11 @@ const manyRows = 20
  * How what has ended is recorded, and what then is still to be removed. Where all of it goes for good, the branches of a graph for one, it is removed as
  * it is copied.
  */
-function howToCopy(context: SqlContext, { standing, removals, replacements }: Gathered, counts: boolean) {
+function howToCopy(context: SqlContext, all: Gathered, counts: boolean) {
+  const { standing, removals, replacements } = all
   const copy = { copy: counts ? copyKnown : copyHistory, removals }
-  if (context.dialect.takeDeleted === undefined) return copy
+  // What stands together with other writes in one statement cannot be one of several parts itself, unless it is the first and counted.
+  if (context.dialect.takeDeleted === undefined || (all.isPlain && !counts)) return copy
   if (replacements.length > 0 || standing.length < manyRows || removals.length < standing.length) return copy
   const placeOf = (row: { readonly workflowId: string; readonly slot: string }) => `${row.workflowId} ${row.slot}`
   const open = new Map(removals.map(removal => [placeOf(removal), removal]))

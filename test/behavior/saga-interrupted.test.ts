@@ -144,7 +144,7 @@ class Beside extends Workflow<null, Cut> {
   }
 }
 
-type Word = 'pays' | 'throws' | 'reattempts' | 'pauses' | 'cancels' | 'skips'
+type Word = 'pays' | 'throws' | 'reattempts' | 'pauses' | 'cancels' | 'skips' | 'postpones'
 
 /** What each of its calls does in turn. The money is on its way after the first one, whatever that says. */
 class Polling extends Workflow<null, Cut & { readonly says: readonly Word[]; readonly careful?: boolean }> {
@@ -162,6 +162,7 @@ class Polling extends Workflow<null, Cut & { readonly says: readonly Word[]; rea
     if (word === 'pauses') this.pause('needs review')
     if (word === 'cancels') this.cancel('declined')
     if (word === 'skips') this.skip('nothing was due')
+    if (word === 'postpones') this.postpone('1 hour')
     return 'receipt'
   }
   async careful() {
@@ -456,6 +457,7 @@ forEachDatabaseSideBySide('a saga that is canceled', database => {
     [false, ['reattempts', 'skips']],
     [false, ['reattempts', 'cancels']],
     [false, ['throws', 'cancels']],
+    [false, ['postpones']],
   ])('undoes what asked to be called again, once: %s after %s', async (undone, says) => {
     const input = { gate: gate(), says }
     const wf = await under.geneva.start(Polling, { input })

@@ -11,6 +11,7 @@ export default defineConfig({
     pool: 'forks',
     // A process of its own for each of a hundred files, with the engine loaded anew, took nearly a quarter of a run.
     isolate: false,
+    // One more than there are cores where it runs: many tests wait for clocks and processes.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Long: others may use the machine as well, and a test that waits for something in vain gives up before that.

@@ -15,10 +15,10 @@ import { planners } from '../support/planners.ts'
 import { type Recording, recordingDatabase } from '../support/recording-database.ts'
 import { quickly, useGeneva } from '../support/use-geneva.ts'
 
-const many = 300
-const few = 60
+const many = 500
+const few = 100
 /** Each of these is given up, requeued and undone, one by one. */
-const several = 150
+const several = 200
 
 let calls: (number | string)[] = []
 let onCall: (item: number) => Promise<void> | void = () => {}

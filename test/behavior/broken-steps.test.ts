@@ -1,6 +1,6 @@
 /** Whatever a step throws or returns, its end is recorded: a failure can always be written down. */
 import { expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { defineJob, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -73,6 +73,8 @@ const returned: Record<string, readonly [() => unknown, string]> = {
   'too many bytes': [() => 'x'.repeat(10_001), 'ValueTooLargeError'],
 }
 
+const quiet = defineJob('quiet', async () => {})
+
 class Breaks extends Workflow<null, { how: string; where: 'throws' | 'returns' | 'rejects' | 'cancels' }> {
   static {
     this.step('only')
@@ -102,7 +104,7 @@ const reasons: Record<string, unknown> = {
 }
 
 forEachDatabase('a step', database => {
-  const under = useGeneva(database, { workflows: [Breaks], limits: { outputBytes: 10_000 } })
+  const under = useGeneva(database, { workflows: [Breaks], jobs: [quiet], limits: { outputBytes: 10_000 } })
 
   async function runAll(where: 'throws' | 'returns' | 'rejects' | 'cancels', hows: readonly string[]) {
     under.errors.length = 0
@@ -156,8 +158,11 @@ forEachDatabase('a step', database => {
     expect((await under.geneva.list(Breaks, { at: 'after' })).items).toEqual([])
   })
 
-  it('whose input was damaged is recorded as failed, and can be resumed once it is whole', async () => {
-    const wf = await under.geneva.start(Breaks, { input: { how: 'nothing', where: 'returns' } })
+  it.each<[string, () => Promise<WorkflowHandle<any>>]>([
+    ['of a class', () => under.geneva.start(Breaks, { input: { how: 'nothing', where: 'returns' } })],
+    ['of a graph', () => under.geneva.startGraph(under.geneva.build(g => void g.node('only', { job: quiet })))],
+  ])('%s whose input was damaged is recorded as failed, and can be resumed once it is whole', async (_, start) => {
+    const wf = await start()
     const connection = await connectPlainly(database.name, under.url)
     const write = (input: string) =>
       connection.query(`update geneva_drive_workflows set input = '${input}' where id = ${wf.id}`)

@@ -3,11 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { runTransaction } from '../../src/store/sql/run-transaction.ts'
 import { raw, sql } from '../../src/store/sql/sql.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { startSome } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
-import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { explain, type Recording } from '../support/recording-database.ts'
 
 const long = 600
 const lanes = 450
@@ -19,11 +20,7 @@ forEachDatabase('rows whose priority has grown to 100', database => {
   let store: SqlStore
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planner.open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database))
     await store.limits.setAging(0.5)
     await startSome(store, long, { first: { queue: 'long', priority: 10 } })
     await startSome(store, 40, { lane: 'a key', first: { queue: 'keyed', priority: 10, lane: 'a key' } })

@@ -4,12 +4,13 @@ import { LaneLooks } from '../../src/store/lane-looks.ts'
 import type { LimitDeclaration, StoredLimits } from '../../src/store/limit-store.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw } from '../../src/store/sql/sql.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import type { ClaimLimits, ClaimRequest } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { finishedChange, registerWorker, startSome } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
-import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { explain, type Recording } from '../support/recording-database.ts'
 
 const none: StoredLimits = { concurrency: null, rate: null }
 const large = 3000
@@ -44,11 +45,7 @@ forEachDatabase('a claim under limits', database => {
   }
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planner.open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database))
     await registerWorker(store, 'w')
     await store.limits.declare([
       declared('queue', 'narrow', { limits: { concurrency: 5, rate: null } }),

@@ -5,11 +5,12 @@ import type { ExecutionFilter } from '../../src/store/execution-filter.ts'
 import type { ExecutionState } from '../../src/store/records.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw } from '../../src/store/sql/sql.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { finishedChange, makeOrder } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
-import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { explain, type Recording } from '../support/recording-database.ts'
 
 const size = 6000
 const bounds = { limit: 11, window: 300 }
@@ -22,11 +23,7 @@ forEachDatabase('lists of executions', database => {
   const ids: string[] = []
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planner.open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database))
     const orders = []
     for (let i = 0; i < size; i++) {
       const type = i % 2 ? 'Odd' : 'Even'

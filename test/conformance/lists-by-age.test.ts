@@ -4,11 +4,12 @@ import type { ViewOptions } from '../../src/client/views/view-options.ts'
 import { countWorkflows, listSummaries } from '../../src/client/views/workflow-summary.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw } from '../../src/store/sql/sql.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { makeOrder } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
-import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { explain, type Recording } from '../support/recording-database.ts'
 
 const dayMs = 86_400_000
 /** So many a day: enough for a search among the ids. */
@@ -24,11 +25,7 @@ forEachDatabase('lists by age', database => {
   const started = new Map<string, number>()
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planner.open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database))
     for (const day of days) {
       store.setClockOffset(-day * dayMs)
       const orders = []

@@ -6,14 +6,15 @@ import { beginning } from '../../src/store/sql/claim-floors.ts'
 import { SqlContext } from '../../src/store/sql/context.ts'
 import type { Database, KeyType } from '../../src/store/sql/dialect.ts'
 import { raw, type Sql } from '../../src/store/sql/sql.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { tables } from '../../src/store/sql/tables.ts'
 import { probe } from '../../src/store/sql/take-claimed.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { changeOf, closerLookOf, ended, finishedChange, makeOrder } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
-import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { explain, type Recording } from '../support/recording-database.ts'
 import { decided } from '../unit/engine/facts.ts'
 
 const others = 4000
@@ -56,11 +57,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
   }
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planner.open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, { keyType })
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database, { keyType }))
     const orders: StartOrder[] = []
     for (let i = 0; i < others; i++) orders.push(await order(i % 2 ? 'Other' : 'Mine', `u${i}`, i % 2 ? 0 : 86_400_000))
     for (let i = 0; i < mine; i++) orders.push(await order('Mine', `m${i}`, 0))

@@ -6,12 +6,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { decidePause } from '../../src/engine/decide-request.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
 import { raw } from '../../src/store/sql/sql.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { changeOf, finishedChange, makeOrder, registerWorker } from '../support/open-store.ts'
 import { planners } from '../support/planners.ts'
-import { explain, type Recording, recordingDatabase } from '../support/recording-database.ts'
+import { explain, type Recording } from '../support/recording-database.ts'
 import { decided } from '../unit/engine/facts.ts'
 
 const many = 5000
@@ -24,11 +25,7 @@ forEachDatabase('reading readiness', database => {
   let ids: string[]
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planner.open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database))
     await registerWorker(store, 'w1')
     const orders: StartOrder[] = []
     for (let i = 0; i < many; i++) orders.push(await makeOrder(store))

@@ -1,11 +1,11 @@
 /** Who does not trace and does not listen pays nothing: no statement and no column more than there must be. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../src/store/sql/dialect.ts'
-import { SqlStore } from '../../src/store/sql/sql-store.ts'
+import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { finishedChange, makeOrder } from '../support/open-store.ts'
-import { planners } from '../support/planners.ts'
-import { type Recording, recordingDatabase } from '../support/recording-database.ts'
+import type { Recording } from '../support/recording-database.ts'
 
 forEachDatabase('without telemetry', database => {
   let real: Database
@@ -13,11 +13,7 @@ forEachDatabase('without telemetry', database => {
   let store: SqlStore
 
   beforeAll(async () => {
-    const { url } = await database.isolated()
-    real = await planners[database.name].open(url)
-    recording = recordingDatabase(real)
-    store = new SqlStore(recording.database, {})
-    await store.migrate()
+    ;({ real, recording, store } = await openRecorded(database))
   })
   afterAll(() => real.close())
 

@@ -59,10 +59,11 @@ function guardedWrites(open: readonly Guard[], step: Sql): Sql {
   const guards = counted === null ? open : [...open, { select: firstWritten, count: counted.count }]
   const guard = guardStatement(guards, open.length === 0 ? one : transactionTime)
   if (counted === null) return remembered.statement(oneStatement, [...statements, guard], (...all) => oneStatement(all))
-  if (counted.taker !== null)
-    return remembered.statement(Together, [counted, counted.taker, ...others, guard], (...all) => oneStatement(all))
-  return remembered.statement(Counted, [...statements, guard], (...all) =>
-    oneStatement(all.map((each, index) => (index === 0 ? sql`${each} returning 1` : each))),
+  // What another write goes by is returned in any case.
+  const { taker } = counted
+  const rest = taker === null ? [...others, guard] : [taker, ...others, guard]
+  return remembered.statement(taker === null ? Counted : Together, [counted, ...rest], (write, ...behind) =>
+    oneStatement([taker === null ? sql`${write} returning 1` : write, ...behind]),
   )
 }
 

@@ -80,7 +80,9 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
       theirs: peers.map(({ system, database }) => line(fan, database, system)),
       atMost: 1,
     },
-    ...all.map(on => ({ ours: line('10,000 wide: a node', on), theirs: [line(`${fan}: a node`, on)], atMost: 2 })),
+    ...['10,000 wide', '10,000 wide, as many places'].flatMap(wide =>
+      all.map(on => ({ ours: line(`${wide}: a node`, on), theirs: [line(`${fan}: a node`, on)], atMost: 2 })),
+    ),
   ],
   cost: alone('one at a time: commits, whole workflow', all, { atMost: 7 }),
   growth: [

@@ -33,10 +33,10 @@ async function runClass(geneva: Geneva, width: number): Promise<void> {
 }
 
 /** As many as there are branches in the usual case, so that none of those has to be looked for. */
-const workerOptions = { concurrency: 1_000 } as const
+const usualPlaces = 1_000
 
 const tiny = 20
-/** Of a round before the clock starts. */
+/** Of a round of a peer before the clock starts; ours is as wide as the one that is measured. */
 const warmUpWidth: Readonly<Record<Size, number>> = { full: 1_000, tiny: 5 }
 
 /** One that takes less than a tenth of a second is at the mercy of a collection of garbage: the middle one of several counts. */
@@ -52,7 +52,7 @@ async function medianOf(count: number, work: () => Promise<unknown>): Promise<nu
   return times.toSorted((a, b) => a - b)[Math.floor(count / 2)] ?? 0
 }
 
-function fanned(name: string, width: number, run: Run): Case {
+function fanned(name: string, width: number, run: Run, places = usualPlaces): Case {
   return {
     name,
     measure: (database, size) =>
@@ -60,9 +60,9 @@ function fanned(name: string, width: number, run: Run): Case {
         const geneva = new Geneva({ database: place.options, jobs: [idle], workflows: [FanOut] })
         try {
           await geneva.migrate()
-          await geneva.startWorker(workerOptions)
-          await warmUp(() => run(geneva, warmUpWidth[size]), size)
+          await geneva.startWorker({ concurrency: places })
           const nodes = size === 'full' ? width : tiny
+          await warmUp(() => run(geneva, nodes), size)
           const ms = await medianOf(fansOf(nodes), () => run(geneva, nodes))
           const both: Measurement[] = [
             { value: ms, unit: 'ms' },
@@ -83,6 +83,7 @@ export const workload: Workload = {
   cases: [
     fanned(usual, 1_000, runGraph),
     fanned('10,000 wide', 10_000, runGraph),
+    fanned('10,000 wide, as many places', 10_000, runGraph, 10_000),
     fanned('1,000 wide, each of a class', 1_000, runClass),
   ],
   peers: peerCases('fan', usual, {

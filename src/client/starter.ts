@@ -16,7 +16,9 @@ import { startClaimed } from './start-claimed.ts'
 type What = { readonly hero?: unknown; readonly input?: unknown }
 
 const maxMany = 10_000
-const maxGroup = 500
+const maxGroup = 250
+/** Then another group goes out beside the first, so that neither side waits for the other. */
+const crowd = 100
 /** Well below what servers accept in one packet. */
 const maxBytes = 4 * 1024 * 1024
 
@@ -31,6 +33,7 @@ export class Starter {
     this.#batcher = new Batcher({
       write: (orders, repeated) => startClaimed(engine, orders, { repeated }),
       maxGroup,
+      crowd,
       sizeOf: order => order.input?.length ?? 0,
       maxBytes,
     })

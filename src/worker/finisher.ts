@@ -20,9 +20,9 @@ interface Item {
 /** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
 const maxGroup = 250
 const maxItems = 1000
-/** Then up to three groups take turns: what one has recorded goes on while the database is busy with another, or waits for its disk. */
+/** Then up to four groups take turns: what one has recorded goes on while the database is busy with another, or waits for its disk. */
 const crowd = 100
-const mostWrites = 3
+const mostWrites = 4
 /** Well below what servers accept in one packet. */
 const maxBytes = 4 * 1024 * 1024
 const longestPauseMs = 5000

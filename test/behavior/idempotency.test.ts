@@ -119,6 +119,18 @@ forEachDatabase('a start with an idempotency key', database => {
     await connection.close()
   })
 
+  it('holds for many keys that are asked for from both ends at once', async () => {
+    const heroes = Array.from({ length: 200 }, (_, index) => ({ id: 5000 + index }))
+    const started = await Promise.all(
+      [...heroes, ...heroes.toReversed()].map(one =>
+        under.geneva.start(Invoice, { hero: one, input: { currency: 'EUR' } }, { idempotencyKey: `both-${one.id}` }),
+      ),
+    )
+    const ids = started.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(200)
+    expect(ids.slice(200)).toEqual(ids.slice(0, 200).toReversed())
+  })
+
   it.each([
     { idempotencyKey: '' },
     { idempotencyKey: 'x'.repeat(192) },

@@ -118,16 +118,17 @@ forEachDatabase('assumed changes', database => {
     expect(await write(facts, revision)).not.toBeNull()
   })
 
-  it('wait for whoever holds the workflow, and then see what it has become', async () => {
-    const [facts] = await claim()
+  it.each([1, 3])('wait for whoever holds one of %i workflows, and then see what it has become', async count => {
+    const all = await claim(count)
+    const facts = all[Math.floor(count / 2)]
     if (facts === undefined) throw new Error('nothing was claimed')
     let late: Promise<number | null> | null = null
     await other.change([{ workflowId: facts.workflow.id }], found => {
-      late = write([facts])
+      late = write(all)
       return changeOf(facts.workflow.id, { update: { ...finishedChange(found).update, state: 'paused' } as never })
     })
     expect(await late).toBeNull()
-    await expectUntouched([facts])
+    await expectUntouched(all)
   })
 
   /** In a file nobody can hold one row only. */

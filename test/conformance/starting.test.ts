@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Store, TransactionHandle } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
+import { openRecorded } from '../support/open-recorded.ts'
 import { finishedChange, makeOrder, openTestStore } from '../support/open-store.ts'
 import { gate } from '../support/wait-for.ts'
 
@@ -22,6 +23,25 @@ forEachDatabase('starting', database => {
       expect(await store.activeExecutions(order.id)).toHaveLength(1)
       expect(await store.events(order.id)).toHaveLength(2)
     }
+  })
+
+  it('with keys is written in the order of the keys, so that nobody waits for another in a circle', async () => {
+    const { recording, store: recorded } = await openRecorded(database)
+    const keys = ['k3', 'k1', 'k2']
+    const orders = await Promise.all(keys.map(idempotencyKey => makeOrder(recorded, { idempotencyKey })))
+    const heroes = await Promise.all(
+      ['h2', 'h1'].map(idText => makeOrder(recorded, { hero: { type: 'Hero', idText, idKind: 'string' } })),
+    )
+    recording.take()
+    const results = await recorded.start([...orders, ...heroes])
+    expect(results.map(({ workflow }) => workflow.id)).toEqual([...orders, ...heroes].map(({ id }) => id))
+    const insert = recording.take().find(({ parts }) => /insert.* into `?geneva_drive_workflows/.test(parts.join('?')))
+    const written = JSON.stringify(insert?.values)
+    const places = ['k1', 'k2', 'k3'].map(key => written.indexOf(key))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(places[0]).toBeGreaterThan(0)
+    expect(written.indexOf('h1')).toBeLessThan(written.indexOf('h2'))
+    await recorded.close()
   })
 
   it('the same orders again after the workflow has ended gives it no new first step', async () => {

@@ -7,10 +7,17 @@ import { factsOfClaim } from '../../src/engine/assume.ts'
 import { openPostgres } from '../../src/store/postgres/postgres-database.ts'
 import { postgresDialect } from '../../src/store/postgres/postgres-dialect.ts'
 import type { Database } from '../../src/store/sql/dialect.ts'
-import { raw, render } from '../../src/store/sql/sql.ts'
+import { raw, render, Sql } from '../../src/store/sql/sql.ts'
 import { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { databases } from '../support/databases.ts'
-import { factsOf, finishedChange, registerWorker, sampleSource, startSome } from '../support/open-store.ts'
+import {
+  factsOf,
+  finishedChange,
+  handedOverChange,
+  registerWorker,
+  sampleSource,
+  startSome,
+} from '../support/open-store.ts'
 import { type Recording, recordingDatabase } from '../support/recording-database.ts'
 
 /** Nodes of a plan that do not look up rows of a table by the first column of its key. */
@@ -40,15 +47,30 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
   })
   afterAll(() => store.close())
 
+  /** What the steps come to: all workflows end with them, or two of three go on. */
+  type Outcome = 'end' | 'go on'
+
   /** The texts of the statements with which that many finished steps are reported. */
-  async function report(count: number): Promise<string[]> {
+  async function report(count: number, outcome: Outcome = 'end'): Promise<string[]> {
+    const statements = await reportStatements(count, outcome)
+    return statements.map(statement => render(statement, postgresDialect.placeholder).text)
+  }
+
+  async function reportStatements(count: number, outcome: Outcome): Promise<Sql[]> {
     await startSome(store, count)
     const claimed = await store.claim({ workerId: 'w1', sources: [sampleSource], limit: count })
     const facts = claimed.map(factsOfClaim)
+    const changes = await Promise.all(
+      facts.map((fact, index) =>
+        outcome === 'end' || index % 3 === 2 ? finishedChange(fact) : handedOverChange(store, fact),
+      ),
+    )
     recording.take()
-    const now = await store.changeAssumed(facts, facts.map(finishedChange), { workerId: 'w1', revision: null })
+    const now = await store.changeAssumed(facts, changes, { workerId: 'w1', revision: null })
     expect(now).not.toBeNull()
-    return recording.take().map(statement => render(statement, postgresDialect.placeholder).text)
+    const statements = recording.take()
+    await real.query(raw('delete from geneva_drive_active_executions'))
+    return statements
   }
 
   async function genericPlan(text: string): Promise<string> {
@@ -56,17 +78,38 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
     return rows.map(row => Object.values(row)[0]).join('\n')
   }
 
-  it.each([1, 2, 400])('find each of %i rows by its key before the server has taken stock', async count => {
-    await report(20)
-    const texts = (await report(count)).filter(namesRows)
+  it.each<Outcome>(['end', 'go on'])(
+    'find each of many rows by its key, also where they are planned for by their values: they %s',
+    async outcome => {
+      // As they are behind a pooler, and on the way to a plan that is kept.
+      for (const { parts, values } of await reportStatements(400, outcome)) {
+        const rows = await real.query(new Sql([`explain ${parts[0]}`, ...parts.slice(1)], values))
+        const plan = rows.map(row => Object.values(row)[0]).join('\n')
+        expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/)
+        if (/unnest/.test(parts.join('')) && /Scan using/.test(plan))
+          expect(wholeScans(plan).filter(node => !/workers|limits/.test(node))).toEqual([])
+      }
+    },
+  )
+
+  // The workflows twice, twice the rows that are reported, or once where many go, and the worker.
+  it.each<[number, Outcome, number]>([
+    [1, 'end', 5],
+    [2, 'end', 5],
+    [400, 'end', 4],
+    [1, 'go on', 4],
+    [400, 'go on', 5],
+  ])('find each of %i rows by its key before the server has taken stock: they %s', async (count, outcome, looks) => {
+    await report(20, outcome)
+    const texts = (await report(count, outcome)).filter(namesRows)
     const plans = await Promise.all(texts.map(genericPlan))
-    // The workflows twice, twice the rows that are reported, or once where many go, and the worker.
-    expect(plans.flatMap(plan => plan.match(/Index Cond/g) ?? []).length).toBe(count === 400 ? 4 : 5)
+    expect(plans.flatMap(plan => plan.match(/Index Cond/g) ?? []).length).toBe(looks)
     for (const plan of plans) expect(plan).not.toMatch(/Seq Scan|Hash Join|Merge Join|Join Filter/)
   })
 
   it('find each row by its key, also when stock was taken while nothing stood there', async () => {
-    const texts = [...(await report(400)), ...(await report(1))].filter(namesRows)
+    const reports = [await report(400), await report(1), await report(400, 'go on'), await report(1, 'go on')]
+    const texts = reports.flat().filter(namesRows)
     // Then a planner believes in a table of pages without rows, and would as soon go through all of it as look up one.
     await real.query(raw('vacuum (analyze, truncate off) geneva_drive_active_executions'))
     const [size] = await real.query(
@@ -111,6 +154,28 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
       expect(plan).toMatch(/Index Scan using geneva_drive_active_claimable/)
       expect(plan).not.toMatch(/Sort|Bitmap/)
     }
+  })
+
+  it('are planned once, and whoever looks around is planned for by what is asked', async () => {
+    const texts = await report(40)
+    for (let i = 0; i < 3; i++) await report(40)
+    const [id = ''] = await startSome(store, 1)
+    await store.findWorkflow(id)
+    const rows = await real.query(
+      raw('select statement, generic_plans as kept, custom_plans as made from pg_prepared_statements'),
+    )
+    const plans = new Map(rows.map(row => [row.statement, { kept: Number(row.kept), made: Number(row.made) }]))
+    for (const text of texts) {
+      expect(plans.get(text)?.made).toBe(0)
+      expect(plans.get(text)?.kept).toBeGreaterThanOrEqual(4)
+    }
+    const looks = rows.filter(row => /^select .*from geneva_drive_workflows w/s.test(String(row.statement)))
+    expect(looks.some(row => Number(row.made) > 0)).toBe(true)
+    const mode = `select current_setting('plan_cache_mode') as mode`
+    await report(2)
+    expect(await real.userTransaction(({ transaction }) => transaction.query(mode))).toEqual([{ mode: 'auto' }])
+    await report(2)
+    expect(await real.query(raw(mode))).toEqual([{ mode: 'auto' }])
   })
 
   it('leave the application its own settings in its own transactions', async () => {

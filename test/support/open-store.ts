@@ -131,6 +131,30 @@ export function finishedChange({ workflow, active }: WorkflowFacts): WorkflowCha
   })
 }
 
+/** As if its one row had completed and a step `two` begun in its place. */
+export async function handedOverChange(
+  store: Store,
+  { workflow, active }: Pick<WorkflowFacts, 'workflow' | 'active'>,
+  output: string | null = null,
+): Promise<WorkflowChange> {
+  const [row] = active
+  const [id = ''] = await store.takeIds(1)
+  if (row === undefined) throw new Error(`There is no row of workflow ${workflow.id}.`)
+  const next: NewExecution = {
+    ...row,
+    id,
+    node: 'two',
+    ordinal: 2,
+    due: { inMs: 0 },
+    state: 'in_progress',
+    fence: row.fence + 1,
+    input: '{"of":"two"}',
+    ancestry: { hash: 'next', parents: [row.id] },
+  }
+  const event = { workflowId: workflow.id, type: 'step.completed', executionId: row.id, node: row.node } as const
+  return changeOf(workflow.id, { endings: [ended(row, { output })], replacements: [next], events: [event] })
+}
+
 /** The end of a row, one that completed where nothing else is said. */
 export function ended(execution: ActiveExecution, more: Partial<Ending> = {}): Ending {
   return { execution, state: 'completed', outcome: 'success', error: null, reason: null, output: null, ...more }

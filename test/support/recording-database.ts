@@ -38,7 +38,7 @@ export function recordingDatabase(inner: Database): Recording {
       real.commitIf(now => {
         const all = steps(now)
         // What is sent to PostgreSQL is put together of them.
-        const sent = inner.dialect === postgresDialect ? guardedStatements(all).statements : all
+        const sent = inner.dialect.placeholder === postgresDialect.placeholder ? guardedStatements(all).statements : all
         for (const step of sent) note(step instanceof Sql ? step : step.select)
         return all
       }),

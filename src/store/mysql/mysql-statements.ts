@@ -101,7 +101,8 @@ export const mysqlStatements: StatementDialect = {
   keyedJoin: raw('straight_join'),
   byKey,
   lock: raw(' for update'),
-  lockJoined: raw(' for update'),
+  lockNamed: (table, rows, further) =>
+    sql`select w.id from ${rows} straight_join ${table} w${byKey} on w.id = r.id and ${further} order by w.id for update`,
   lockShared: raw(' lock in share mode'),
   lockSkipping: raw(' for update skip locked'),
   leapsInIndex: true,

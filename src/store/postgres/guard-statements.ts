@@ -10,7 +10,7 @@ import { oneStatement } from './one-statement.ts'
 
 /**
  * The same throughout a transaction: that of its beginning. Not `extract`, which counts in decimals and costs five times as
- * much for every row it stands in; as a double it is exact to the microsecond until 2106.
+ * much; as a double it is exact to the microsecond until 2106.
  */
 export const transactionTime: Sql = raw("(date_part('epoch', transaction_timestamp()) * 1000000)::bigint")
 
@@ -51,23 +51,31 @@ export function guardedStatements(steps: readonly (Sql | Guard)[]): Guarded {
 /** The last guards, and those of the writes themselves, are asked by the statement that they end with. */
 function guardedWrites(open: readonly Guard[], step: Sql): Sql {
   const statements = step instanceof Together ? step.statements : [step]
-  const [first, ...others] = statements
-  const counted = first instanceof Counted ? first : null
-  if (others.some(other => other instanceof Counted))
-    throw new InvariantError('Only the first of several writes is counted.')
-  if (counted === null && (open.length === 0 || !(step instanceof Together))) return step
-  const guards = counted === null ? open : [...open, { select: firstWritten, count: counted.count }]
+  const counted = statements.filter(statement => statement instanceof Counted)
+  const others = statements.slice(counted.length)
+  if (counted.length > written.length || others.some(other => other instanceof Counted))
+    throw new InvariantError('Only the first writes of several are counted.')
+  if (counted.length === 0 && (open.length === 0 || !(step instanceof Together))) return step
+  const guards = [...open, ...counted.map(({ count }, place) => ({ select: written[place] ?? one, count }))]
   const guard = guardStatement(guards, open.length === 0 ? one : transactionTime)
-  if (counted === null) return remembered.statement(oneStatement, [...statements, guard], (...all) => oneStatement(all))
+  const takers = counted.flatMap(({ taker }) => taker ?? [])
   // What another write goes by is returned in any case.
-  const { taker } = counted
-  const rest = taker === null ? [...others, guard] : [taker, ...others, guard]
-  return remembered.statement(taker === null ? Counted : Together, [counted, ...rest], (write, ...behind) =>
-    oneStatement([taker === null ? sql`${write} returning 1` : write, ...behind]),
+  const returns = counted.map(({ taker }) => (taker === null ? '1' : '')).join(' ')
+  return remembered.statement(shapeOf(returns), [...counted, ...takers, ...others, guard], (...all) =>
+    oneStatement(all.map((part, place) => (counted[place]?.taker === null ? sql`${part} returning 1` : part))),
   )
 }
 
-const firstWritten = raw('select 1 from s0')
+const written = [raw('select 1 from s0'), raw('select 1 from s1')]
+
+const shapes = new Map<string, object>()
+
+/** Tells statements apart that are made of the same parts in another way. */
+function shapeOf(returns: string): object {
+  const shape = shapes.get(returns) ?? { returns }
+  shapes.set(returns, shape)
+  return shape
+}
 
 const one = raw('1')
 const selectTime = sql`select ${transactionTime} as now`

@@ -8,6 +8,7 @@ import type { Hints } from '../hints.ts'
 import type { PoolUse } from '../housekeeping-store.ts'
 import {
   type Database,
+  type Dialect,
   type Executor,
   type OpenUserTransaction,
   type Row,
@@ -88,7 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const database = new PostgresDatabase(pool, names, options.notify ? connect : null)
   try {
     if (options.preparedStatements) await setUpSessions(pool, connect)
-    await checkVersion(database)
+    database.dialect = dialectOf(await readVersion(database))
   } catch (error) {
     await pool.end()
     throw error
@@ -109,16 +110,25 @@ async function setUpSessions(pool: pg.Pool, connect: () => pg.Client): Promise<v
   }
 }
 
-async function checkVersion(database: Database): Promise<void> {
+async function readVersion(database: Database): Promise<number> {
   const rows = await database.query(raw(`select current_setting('server_version_num') as version`))
   const version = Number(rows[0]?.version)
   if (version < oldestVersion) {
     throw new UnsupportedDatabaseError(`PostgreSQL 13 or newer is needed; this server reports ${version}.`)
   }
+  return version
+}
+
+/** An update tells what was there before. */
+const returnsOldFrom = 180000
+
+function dialectOf(version: number): Dialect {
+  return version < returnsOldFrom ? postgresDialect : { ...postgresDialect, returnsOld: true }
 }
 
 class PostgresDatabase implements Database {
-  readonly dialect = postgresDialect
+  /** Of the oldest server, until it is known which this one is. */
+  dialect: Dialect = postgresDialect
   readonly pipelines = false
   readonly #pool: pg.Pool
   readonly #names: StatementNames | null

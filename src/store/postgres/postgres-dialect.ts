@@ -97,6 +97,7 @@ export const postgresDialect: Dialect = {
   },
   sameKey,
 
+  countOnce: value => sql`(select ${value})`,
   together: oneStatement,
   countsWrites: true,
   takeDeleted: (deletion, taker) => oneStatement([deletion, taker]),
@@ -105,7 +106,9 @@ export const postgresDialect: Dialect = {
 
   byKey: raw(''),
   lock: raw(' for no key update'),
-  lockJoined: raw(' for no key update of w'),
+  // A plain join may be turned round on a young table, which is believed to be small: every row of it would be compared with the whole set.
+  lockNamed: (table, rows, further) => sql`select w.id from (select * from ${rows} order by id) r
+    cross join lateral (select w.id from ${table} w where w.id = r.id and ${further} for no key update) w`,
   // Lets the heartbeat of the same row pass, but not its burial, which locks it for update.
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),

@@ -7,6 +7,7 @@ import { raw, render, type Sql } from '../sql/sql.ts'
 import { type BatchAnswer, type PreparedStatement, sendBatch, type Wire } from './batch-query.ts'
 import { guardedStatements, isBrokenGuard, transactionTime } from './guard-statements.ts'
 import { plansAreOld } from './old-plans.ts'
+import { setPlanMode } from './plan-mode.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 import { setForTransaction } from './session-settings.ts'
 
@@ -65,11 +66,18 @@ export class PostgresSession implements Executor {
   }
 
   async query(statement: Sql): Promise<Row[]> {
+    this.plan('each')
     return (await this.send(statement)).rows
   }
 
   async run(statement: Sql): Promise<number> {
+    this.plan('each')
     return (await this.send(statement)).rowCount ?? 0
+  }
+
+  /** Never in a transaction that may be undone, and the setting with it. */
+  plan(mode: 'kept' | 'each'): void {
+    if (this.#names !== null) setPlanMode(this.#client, mode)
   }
 
   send(statement: Sql): Promise<pg.QueryResult> {
@@ -145,6 +153,7 @@ export class PostgresTransaction implements Transaction {
     const { statements, reads } = guardedStatements(steps(transactionTime))
     if (this.#open !== null) throw new InvariantError('Something came before a transaction that is sent as one.')
     this.#session.renewPlans()
+    this.#session.plan('kept')
     this.#open = Promise.resolve()
     this.#ended = true
     const together = this.#session.sendTogether(statements, reads)
@@ -176,7 +185,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   async undo(): Promise<void> {
-    if (this.#open !== null) await this.#session.run(raw('rollback')).catch(() => {})
+    if (this.#open !== null) await this.#session.send(raw('rollback')).catch(() => {})
   }
 
   /** Sent with the first statement. If it fails, so does that statement. */

@@ -13,7 +13,7 @@ import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
 import { selectFanIns } from './fan-ins.ts'
 import { type Columns, maxRows, rowSet } from './row-set.ts'
-import { type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
 import { stillHeld } from './write-records.ts'
@@ -84,9 +84,7 @@ function lockVersions(context: SqlContext, facts: readonly AssumedFacts[]): Sql 
   return context.statement(
     lockVersions,
     [context.rows('r', rowSet(versionColumns, facts))],
-    ({ dialect, tables }, known) => sql`select w.id from ${known}
-      ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on ${dialect.sameKey('w.id', 'r.id')} and w.version = r.version
-      order by w.id${dialect.lockJoined}`,
+    ({ dialect, tables }, known) => dialect.lockNamed(tables.workflows, known, raw('w.version = r.version')),
   )
 }
 

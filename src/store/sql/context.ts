@@ -32,6 +32,11 @@ export class SqlContext {
     this.sameRow = sameRow
   }
 
+  /** Whether what is written is about many: then a statement may take longer to begin if each row costs less. */
+  get asSets(): boolean {
+    return this.#asSets
+  }
+
   get dialect(): Dialect {
     return this.database.dialect
   }
@@ -61,7 +66,11 @@ export class SqlContext {
    * statement of many sets; if each of them had forms for few rows, it would have more texts than a connection prepares.
    */
   at(now: Sql, { asSets }: { readonly asSets: boolean }): SqlContext {
-    const context = this.#pinned(this.#moved(now))
+    const { countOnce } = this.dialect
+    const time = this.#moved(now)
+    // A bound value costs nothing.
+    const once = asSets && countOnce !== undefined && time.values.length === 0
+    const context = this.#pinned(once ? this.#remembered.statement(countOnce, [time], countOnce) : time)
     context.#asSets = asSets
     return context
   }

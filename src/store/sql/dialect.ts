@@ -95,6 +95,10 @@ export interface StatementDialect {
   readonly countsWrites?: true
   /** One statement of a delete and a write that goes by what it returns, which it knows as `s0`. */
   takeDeleted?(deletion: Sql, taker: Sql): Sql
+  /** Whether a counted update may return the rows as they were, by the name `old`. */
+  readonly returnsOld?: boolean
+  /** What is the same for all rows, in a form that is counted once for a statement and not for each of them; missing where that is so anyway. */
+  countOnce?(value: Sql): Sql
   /** One statement that does what all of them do, each going by what was there before; missing where there is none such. */
   together?(statements: readonly Sql[]): Sql
 
@@ -112,8 +116,8 @@ export interface StatementDialect {
   readonly byKey: Sql
   /** Appended to a select: locks its rows against change, waiting. */
   readonly lock: Sql
-  /** The same for the rows of alias `w` alone, where they are joined with a set. */
-  readonly lockJoined: Sql
+  /** Selects the ids of the rows `w` of a table that the rows `r` of a set name by theirs; locks each, waiting, in the order of the ids. */
+  lockNamed(table: Sql, rows: Sql, further: Sql): Sql
   /** Appended to a select: keeps its rows from being locked by `lockSkipping`, letting others do the same. */
   readonly lockShared: Sql
   /** Appended to a select on alias `a`: locks what can be locked at once and leaves the rest out. */

@@ -72,6 +72,49 @@ class ItemSet<Item> implements RowSet {
   }
 }
 
+/** Sets of rows that are put together of two items each. A column is named in one of them alone. */
+export function sideBySide<Left, Right>(
+  left: Columns<Left>,
+  right: Columns<Right>,
+): (lefts: readonly Left[], rights: readonly Right[]) => RowSet {
+  const columns = { ...knownOf(left).columns, ...knownOf(right).columns }
+  return (lefts, rights) => new PairedSet(columns, rowSet(left, lefts), rowSet(right, rights))
+}
+
+class PairedSet implements RowSet {
+  readonly columns: RowSet['columns']
+  readonly alike: readonly (Alike | null)[]
+  readonly #left: RowSet
+  readonly #right: RowSet
+  /** Where the columns of the right one begin. */
+  readonly #middle: number
+
+  constructor(columns: RowSet['columns'], left: RowSet, right: RowSet) {
+    this.columns = columns
+    this.alike = [...(left.alike ?? []), ...(right.alike ?? [])]
+    this.#left = left
+    this.#right = right
+    this.#middle = left.alike?.length ?? 0
+  }
+
+  get rows(): Value[][] {
+    const rights = this.#right.rows
+    return this.#left.rows.map((row, index) => [...row, ...(rights[index] ?? [])])
+  }
+
+  get size(): number {
+    return this.#left.size ?? 0
+  }
+
+  column(index: number): readonly Value[] {
+    return index < this.#middle ? columnOf(this.#left, index) : columnOf(this.#right, index - this.#middle)
+  }
+
+  only(index: number): Value | undefined {
+    return index < this.#middle ? this.#left.only?.(index) : this.#right.only?.(index - this.#middle)
+  }
+}
+
 export function columnOf(set: RowSet, index: number): readonly Value[] {
   return set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
 }

@@ -18,7 +18,7 @@ export class Sql {
 /** A write that must be about so many rows; else nothing of its transaction is committed. */
 export class Counted extends Sql {
   readonly count: number
-  /** A write that goes by what this one returns, which it knows as `s0`. */
+  /** A write that goes by what this one returns, which it knows by its place: `s0`, or `s1`. */
   readonly taker: Sql | null
   constructor({ parts, values }: Sql, count: number, taker: Sql | null = null) {
     super(parts, values)

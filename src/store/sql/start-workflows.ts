@@ -15,6 +15,7 @@ import { type Executor, type Row, runAll } from './dialect.ts'
 import { withEvents } from './event-turns.ts'
 import { insertFanIns } from './fan-ins.ts'
 import { insertGraphs } from './frozen-graphs.ts'
+import { inOrderOfKeys } from './order-of-keys.ts'
 import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -271,7 +272,7 @@ function insertWorkflows(context: SqlContext, orders: readonly StartOrder[]): Sq
   const columns = orders.some(order => order.trace) ? tracedColumnsOf : workflowColumnsOf
   const isLimited = orders.some(order => order.deadline !== null)
   const all = isLimited ? { ...columns, ...dueColumnsOf<StartOrder>(order => order.deadline) } : columns
-  const rows = context.rows('r', rowSet(all, orders))
+  const rows = context.rows('r', rowSet(all, inOrderOfKeys(orders)))
   if (isLimited) return writeWorkflows(context, rows, { names: Object.keys(columns), isLimited })
   return context.statement(columns, [rows], (at, given) =>
     writeWorkflows(at, given, { names: Object.keys(columns), isLimited }),

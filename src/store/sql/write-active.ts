@@ -15,7 +15,7 @@ const isOld = raw('r.delay is null')
 
 type Key = { readonly workflowId: string; readonly slot: string }
 
-const keyColumns: Columns<Key> = {
+export const keyColumns: Columns<Key> = {
   workflow_id: ['id', key => key.workflowId],
   slot: ['text', key => key.slot, 'slot'],
 }
@@ -63,7 +63,7 @@ export function dueColumnsOf<Item>(read: (item: Item) => Due | null): Columns<It
 const dueColumns = dueColumnsOf<{ readonly due: Due | null }>(item => item.due)
 
 /** Made once: what is known of a set goes by the columns. */
-const newColumns: Columns<NewExecution> = {
+export const newColumns: Columns<NewExecution> = {
   ...copiedColumns,
   ...dueColumns,
   known_start: ['int', row => row.startedAt ?? null, 'course'],
@@ -95,10 +95,13 @@ function computed(context: SqlContext): readonly (readonly [string, Sql])[] {
 }
 
 export function replaceActive(context: SqlContext, executions: readonly NewExecution[]): Sql {
-  return context.statement(replaceActive, [newRows(context, executions)], (at, rows) => {
-    const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(at)]
-    return at.dialect.updateFrom(at.tables.active, rows, at.sameRow, assignments)
-  })
+  return context.statement(replaceActive, [newRows(context, executions)], (at, rows) => writeOver(at, rows, at.sameRow))
+}
+
+/** Makes another row of one: the rows `r` of the set have `newColumns` at least. */
+export function writeOver(context: SqlContext, rows: Sql, on: Sql): Sql {
+  const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(context)]
+  return context.dialect.updateFrom(context.tables.active, rows, on, assignments)
 }
 
 export function insertActive(context: SqlContext, executions: readonly NewExecution[], filter: Sql | null = null): Sql {

@@ -12,6 +12,7 @@ import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './fan-ins
 import { replaceGraphs } from './frozen-graphs.ts'
 import { type Gathered, gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
+import { type Handover, handOver, moveKnown, moveToHistory } from './move-endings.ts'
 import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
@@ -24,8 +25,7 @@ import {
   insertEvents,
   insertHistory,
   moveHistory,
-  moveKnown,
-  moveToHistory,
+  type StandingEnding,
 } from './write-records.ts'
 
 export interface RowsAtHand {
@@ -41,14 +41,14 @@ export function changeStatements(
   { standing, counts = false }: RowsAtHand,
 ): readonly Sql[] {
   const all = gatherChanges(changes, standing)
-  const { copy, removals } = howToCopy(context, all, counts)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     inPieces(context, items, statement)
+  const { copies, removals, replacements } = recordEnds(context, all, counts)
   if (all.isPlain) {
     const plain = [
-      ...write(all.standing, copy),
+      ...copies,
       ...write(removals, deleteActive),
-      ...write(all.replacements, replaceActive),
+      ...write(replacements, replaceActive),
       ...write(all.fanIns.updated, updateFanIns),
       ...write(all.updates, updateWorkflows),
     ]
@@ -60,13 +60,13 @@ export function changeStatements(
   }
   return [
     // What has ended is recorded before its row is given to another.
-    ...write(all.standing, copy),
+    ...copies,
     ...write(all.endings, insertHistory),
     ...write(all.undone, moveHistory),
     ...write(all.dropped, deleteHistory),
     ...write(removals, deleteActive),
     ...write(all.stops, stopActive),
-    ...write(all.replacements, replaceActive),
+    ...write(replacements, replaceActive),
     ...write(all.insertions, insertActive),
     ...write(all.moves, moveActive),
     ...write(all.fanIns.removed, deleteFanIns),
@@ -90,20 +90,75 @@ export function changeStatements(
 /** From how many on it is worth a statement of its own. */
 const manyRows = 20
 
-/**
- * How what has ended is recorded, and what then is still to be removed. Where all of it goes for good, the branches of a graph for one, it is removed as
- * it is copied.
- */
-function howToCopy(context: SqlContext, all: Gathered, counts: boolean) {
+/** How what has ended is recorded, and what is still to be done about the rows then. */
+interface EndsRecorded {
+  readonly copies: readonly Sql[]
+  readonly removals: Gathered['removals']
+  readonly replacements: Gathered['replacements']
+}
+
+/** Where all of it goes for good, the branches of a graph for one, or is given to what follows, that is done as it is copied. */
+function recordEnds(context: SqlContext, all: Gathered, counts: boolean): EndsRecorded {
+  return (
+    handAllOver(context, all, counts) ??
+    moveAll(context, all, counts) ?? {
+      copies: inPieces(context, all.standing, counts ? copyKnown : copyHistory),
+      removals: all.removals,
+      replacements: all.replacements,
+    }
+  )
+}
+
+function moveAll(context: SqlContext, all: Gathered, counts: boolean): EndsRecorded | null {
   const { standing, removals, replacements } = all
-  const copy = { copy: counts ? copyKnown : copyHistory, removals }
   // What stands together with other writes in one statement cannot be one of several parts itself, unless it is the first and counted.
-  if (context.dialect.takeDeleted === undefined || (all.isPlain && !counts)) return copy
-  if (replacements.length > 0 || standing.length < manyRows || removals.length < standing.length) return copy
-  const placeOf = (row: { readonly workflowId: string; readonly slot: string }) => `${row.workflowId} ${row.slot}`
-  const open = new Map(removals.map(removal => [placeOf(removal), removal]))
-  for (const { row } of standing) if (!open.delete(placeOf(row))) return copy
-  return { copy: counts ? moveKnown : moveToHistory, removals: [...open.values()] }
+  if (context.dialect.takeDeleted === undefined || (all.isPlain && !counts)) return null
+  if (replacements.length > 0 || standing.length < manyRows || removals.length < standing.length) return null
+  const open = byPlace(removals)
+  for (const { row } of standing) if (!open.delete(placeOf(row))) return null
+  return {
+    copies: inPieces(context, standing, counts ? moveKnown : moveToHistory),
+    removals: [...open.values()],
+    replacements,
+  }
+}
+
+/** Of what is counted, all rows that end must be given to something or go. One that comes alone is sooner copied and then written over. */
+function handAllOver(context: SqlContext, all: Gathered, counts: boolean): EndsRecorded | null {
+  const { standing, removals, replacements } = all
+  if (context.dialect.returnsOld !== true || !context.asSets || !counts) return null
+  if (!all.isPlain || replacements.length === 0) return null
+  const next = byPlace(replacements)
+  const open = byPlace(removals)
+  const handovers: Handover[] = []
+  const gone: StandingEnding[] = []
+  for (const { ending, row } of standing) {
+    const place = placeOf(row)
+    const follower = next.get(place)
+    if (follower !== undefined) {
+      next.delete(place)
+      handovers.push({ ending, row, next: follower })
+    } else if (open.delete(place)) gone.push({ ending, row })
+    else return null
+  }
+  if (next.size > 0) return null
+  const moved = gone.length === 0 ? [] : [moveKnown(context, gone, 1)]
+  return { copies: [handOver(context, handovers), ...moved], removals: [...open.values()], replacements: [] }
+}
+
+interface Placed {
+  readonly workflowId: string
+  readonly slot: string
+}
+
+function placeOf({ workflowId, slot }: Placed): string {
+  return slot === '' ? workflowId : `${workflowId} ${slot}`
+}
+
+function byPlace<Row extends Placed>(rows: readonly Row[]): Map<string, Row> {
+  const found = new Map<string, Row>()
+  for (const row of rows) found.set(placeOf(row), row)
+  return found
 }
 
 const updateColumns: Columns<OneUpdate> = {

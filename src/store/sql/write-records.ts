@@ -2,7 +2,6 @@
  * Writes history: ended executions, which only a rollback touches again, and events, which nothing does. Only old attempts
  * of a step that repeats itself go.
  */
-import { invariant } from '../../primitives/invariant.ts'
 import type { Ending, NewEvent, WorkflowChange } from '../change.ts'
 import type { ActiveExecution } from '../records.ts'
 import type { SqlContext } from './context.ts'
@@ -53,7 +52,7 @@ export interface StandingEnding {
 }
 
 /** Only what is new about a row that stands there. */
-const endColumns: Columns<StandingEnding> = {
+export const endColumns: Columns<StandingEnding> = {
   workflow_id: ['id', ({ row }) => row.workflowId],
   slot: ['text', ({ row }) => row.slot, 'slot'],
   state: ['text', ({ ending }) => ending.state, 'course'],
@@ -65,8 +64,8 @@ const endColumns: Columns<StandingEnding> = {
   output: ['json', ({ ending }) => ending.output],
 }
 
-const historyNames = Object.keys(historyColumns)
-const copiedNames = raw(historyNames.join(', '))
+export const historyNames = Object.keys(historyColumns)
+export const copiedNames = raw(historyNames.join(', '))
 const copiedValues = raw(
   historyNames.map(name => `${name in endColumns && name !== 'workflow_id' ? 'r' : 'a'}.${name}`).join(', '),
 )
@@ -82,7 +81,7 @@ function copyRows({ tables, dialect, now, sameRow }: SqlContext, rows: Sql): Sql
     ${dialect.keyedJoin} ${tables.active} a on ${sameRow}`
 }
 
-const knownColumns: Columns<StandingEnding> = {
+export const knownColumns: Columns<StandingEnding> = {
   ...endColumns,
   known_id: ['id', ({ row }) => row.id],
   known_fence: ['int', ({ row }) => row.fence],
@@ -96,36 +95,6 @@ export function copyKnown(context: SqlContext, endings: readonly StandingEnding[
     (at, rows) => sql`${copyRows(at, rows)} where ${stillHeld('r.known_id', 'r.known_fence')}`,
   )
   return new Counted(statement, endings.length)
-}
-
-/** As what a delete of the rows returns. */
-const returned = raw(
-  historyNames.map(name => `${name in endColumns && name !== 'workflow_id' ? 'r' : 'a'}.${name} as ${name}`).join(', '),
-)
-
-/** Rows that go as they are copied, so that each is looked up once. Not every database can do that. */
-export function moveToHistory(context: SqlContext, endings: readonly StandingEnding[]): Sql {
-  return context.statement(moveToHistory, [context.rows('r', rowSet(endColumns, endings))], (at, rows) => {
-    const { takeDeleted } = at.dialect
-    invariant(takeDeleted !== undefined, 'What is deleted cannot be taken by another write here.')
-    return takeDeleted(deleteReturning(at, rows, raw('')), insertReturned(at))
-  })
-}
-
-/** The same of rows that nobody has looked at: all of them must stand as they are known. */
-export function moveKnown(context: SqlContext, endings: readonly StandingEnding[]): Counted {
-  const statement = context.statement(moveKnown, [context.rows('r', rowSet(knownColumns, endings))], (at, rows) =>
-    deleteReturning(at, rows, sql` and ${stillHeld('r.known_id', 'r.known_fence')}`),
-  )
-  return new Counted(statement, endings.length, context.statement(insertReturned, [], insertReturned))
-}
-
-function deleteReturning({ tables, sameRow }: SqlContext, rows: Sql, further: Sql): Sql {
-  return sql`delete from ${tables.active} as a using ${rows} where ${sameRow}${further} returning ${returned}`
-}
-
-function insertReturned({ tables, now }: SqlContext): Sql {
-  return sql`insert into ${tables.history} (${copiedNames}, ended_at) select ${copiedNames}, ${now} from s0`
 }
 
 /**

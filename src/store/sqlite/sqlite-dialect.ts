@@ -112,7 +112,8 @@ export const sqliteDialect: Dialect = {
 
   byKey: raw(''),
   lock: raw(''),
-  lockJoined: raw(''),
+  lockNamed: (table, rows, further) =>
+    sql`select w.id from ${rows} cross join ${table} w on w.id = r.id and ${further} order by w.id`,
   lockShared: raw(''),
   lockSkipping: raw(''),
   freshRead: raw(''),

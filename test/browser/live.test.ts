@@ -113,7 +113,8 @@ describe('the keyboard', () => {
     await go('')
     await page.keyboard.press('g')
     await page.keyboard.press('w')
-    await page.getByRole('heading', { name: 'Workflows' }).waitFor()
+    // Not those of the overview, which is left by this.
+    await page.getByRole('heading', { name: 'Workflows', exact: true }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type(id)
     await page.keyboard.press('Enter')
@@ -134,6 +135,16 @@ describe('the keyboard', () => {
     await go('queues')
     await page.getByRole('link', { name: 'Workers' }).click()
     await page.locator('h1:focus', { hasText: 'Workers' }).waitFor()
+  })
+
+  it('stays in the search of somebody who types while a page is entered', async () => {
+    await go('queues')
+    await page.locator('h1', { hasText: 'Queues' }).waitFor()
+    await page.evaluate(`document.querySelector('[type=search]').focus(); location.hash = '#/workers'`)
+    await page.locator('h1', { hasText: 'Workers' }).waitFor()
+    await page.keyboard.type('4711')
+    expect(await page.locator('[type=search]').inputValue()).toBe('4711')
+    await page.locator('[type=search]').fill('')
   })
 })
 

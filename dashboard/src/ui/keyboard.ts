@@ -35,7 +35,11 @@ export function usePageKeys(act: { readonly search: () => void; readonly help: (
 
 /** A letter that belongs to a field, to a dialog, or to the browser. */
 export function isTyping(event: KeyboardEvent): boolean {
-  const target = event.target as HTMLElement
-  const isField = target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null
-  return isField || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null
+  const isForBrowser = event.ctrlKey || event.metaKey || event.altKey
+  return isField(event.target as Element) || isForBrowser || document.querySelector('dialog[open]') !== null
+}
+
+/** Letters that are pressed there are text. */
+export function isField(element: Element | null): boolean {
+  return !!element?.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')
 }

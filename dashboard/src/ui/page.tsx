@@ -1,5 +1,9 @@
-/** The frame of a page: its heading, which gets the focus when the page is entered, and what can be done there. */
+/**
+ * The frame of a page: its heading, which gets the focus when the page is entered, and what can be done there. Whoever types by then, into
+ * the search for one, keeps it.
+ */
 import { type ReactNode, useEffect, useRef } from 'react'
+import { isField } from './keyboard.ts'
 
 interface Props {
   readonly title: string
@@ -19,7 +23,7 @@ export function Page({ title, heading, lead, actions, children }: Props) {
     document.title = `${title} · Geneva Drive`
   }, [title])
   useEffect(() => {
-    if (entered) ref.current?.focus({ preventScroll: true })
+    if (entered && !isField(document.activeElement)) ref.current?.focus({ preventScroll: true })
     entered = true
     scrollTo(0, 0)
   }, [])

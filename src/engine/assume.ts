@@ -1,11 +1,13 @@
 /**
  * Reports that need no look before they are decided on: steps have simply completed, and their worker knows the workflow and
  * the rows since it claimed them. Whatever else is the case has changed the workflow's version or a row. In a graph what other
- * branches have counted down is not known, so the reports must be about all parents of whatever comes after them.
+ * branches have counted down is not known, so the reports must be about all parents of whatever comes after them; or this process has lately
+ * seen how many are open: more than these, so that nothing begins, or none but these, and it has recorded all the others itself.
  */
 import type { Graph } from '../definition/graph.ts'
 import type { AssumedFacts } from '../store/change.ts'
 import type { ClaimedExecution, WorkflowRecord } from '../store/records.ts'
+import { type Arrivals, noArrivals } from './arrivals.ts'
 import type { Course } from './courses.ts'
 import type { FinishRequest } from './finish-request.ts'
 import { isSelective } from './joins.ts'
@@ -13,21 +15,34 @@ import { isPassive } from './pass-node.ts'
 import { currentName, endNode } from './plan.ts'
 
 /** The facts of reports on one workflow, if they can be taken as known. */
-export function assumedFacts(course: Course, requests: readonly FinishRequest[]): AssumedFacts | null {
+export function assumedFacts(
+  course: Course,
+  requests: readonly FinishRequest[],
+  recent: Arrivals,
+): AssumedFacts | null {
   const [first, ...others] = requests
   if (first === undefined || !mayBeKnown(course, first.claimed.workflow)) return null
   if (course.graph.isChain) return others.length === 0 && isSimple(course, first) ? factsOfClaim(first.claimed) : null
   const { version } = first.claimed.workflow
   const isLike = (request: FinishRequest) => isSimple(course, request) && request.claimed.workflow.version === version
   if (!requests.every(isLike)) return null
-  const uncounted = countersOf(
+  const arrivals = recent.version === version ? recent : noArrivals
+  const counters = countersOf(
     course.graph,
     requests.map(({ claimed }) => currentName(course.graph, claimed.execution.node)),
+    arrivals,
   )
-  if (uncounted === null) return null
-  const active = requests.map(({ claimed }) => claimed.execution)
-  // Other branches may go on beside these.
-  return { ...factsOfClaim(first.claimed), active, complete: false, othersGoOn: null, uncounted }
+  if (counters === null) return null
+  return {
+    ...factsOfClaim(first.claimed),
+    active: requests.map(({ claimed }) => claimed.execution),
+    // Other branches may go on beside these.
+    complete: false,
+    othersGoOn: null,
+    fanIns: arrivals.open,
+    parents: arrivals.ended,
+    ...counters,
+  }
 }
 
 /** Nothing is asked of it. A graph that was gone back in may have counters from before. */
@@ -55,28 +70,42 @@ function goesItsWay(workflow: WorkflowRecord): boolean {
 }
 
 /**
- * Counters that the ends of these nodes count down from the beginning to zero, so that none of them can be there; `null` where
- * a node behind them also waits for others, or for a condition.
+ * Counters that the ends of these nodes count down, from the beginning, so that none of them can be there, or from where they were
+ * seen. `null` where it is not known what begins by that, or what it comes after, and where a condition decides.
  */
-function countersOf(graph: Graph, nodes: readonly string[]): readonly string[] | null {
+function countersOf(
+  graph: Graph,
+  nodes: readonly string[],
+  arrivals: Arrivals,
+): Pick<AssumedFacts, 'uncounted' | 'counted'> | null {
   const open = new Map<string, number>()
   const countDown = (id: string, parents: number) => {
-    const left = (open.get(id) ?? parents) - 1
+    const left = (open.get(id) ?? arrivals.open.get(id) ?? parents) - 1
     open.set(id, left)
     return left === 0
   }
-  const ended = [...nodes]
+  const ended = new Set(nodes)
   // Grows while it is walked: what does nothing itself has ended as well.
   for (const id of ended) {
     if (graph.isLeaf(id) && graph.leaves.length > 1) countDown(endNode, graph.leaves.length)
     for (const child of graph.childrenOf(id)) {
       if (child.guard !== undefined) return null
       const isDue = child.dependsOn.length <= 1 || countDown(child.id, child.dependsOn.length)
-      if (isDue && isPassive(child)) ended.push(child.id)
+      if (isDue && isPassive(child)) ended.add(child.id)
     }
   }
-  for (const left of open.values()) if (left !== 0) return null
-  return [...open.keys()]
+  const isKnown = (id: string) => ended.has(id) || arrivals.ended.has(id)
+  const uncounted: string[] = []
+  const counted: AssumedFacts['counted'][number][] = []
+  for (const [node, left] of open) {
+    const before = arrivals.open.get(node)
+    const leaves = left > 0 ? 'some' : 'none'
+    if (left < 0 || (before === undefined && left > 0 && !arrivals.fresh.has(node))) return null
+    if (before === undefined) uncounted.push(node)
+    else if (left === 0 && graph.find(node)?.dependsOn.every(isKnown) === false) return null
+    else counted.push({ node, by: before - left, leaves })
+  }
+  return { uncounted, counted }
 }
 
 const none = { map: new Map<string, never>(), list: [] as never[] }
@@ -100,5 +129,6 @@ export function factsOfClaim({ workflow, execution }: ClaimedExecution): Assumed
     fanIns: none.map,
     endedBy: none.map,
     uncounted: none.list,
+    counted: none.list,
   }
 }

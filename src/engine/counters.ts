@@ -32,7 +32,11 @@ export class Counters {
   build(isOver: boolean): WorkflowChange['fanIns'] {
     if (this.#set === null && !isOver) return unchanged
     const isStored = (node: string) => this.#stored.has(node)
-    const entries = [...(this.#set ?? [])].map(([node, open]) => ({ node, open }))
+    const entries = [...(this.#set ?? [])].map(([node, open]) => ({
+      node,
+      open,
+      by: (this.#stored.get(node) ?? open) - open,
+    }))
     return {
       inserted: isOver ? [] : entries.filter(({ node, open }) => open > 0 && !isStored(node)),
       updated: isOver ? [] : entries.filter(({ node, open }) => open > 0 && isStored(node)),

@@ -9,6 +9,7 @@ import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../er
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
 import type { ChangeTarget, CloserLook, OpenApplicationTransaction, Store } from '../store/store.ts'
+import { RecentArrivals } from './arrivals.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
 import { type Course, Courses, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
@@ -64,6 +65,7 @@ export class Engine {
   readonly ids: IdReserve
   /** Tells whoever waits in this process that a workflow has ended. */
   readonly ends = new EndWatch()
+  readonly arrivals = new RecentArrivals()
   /** Room in the workers of this process. */
   readonly openings = new Openings()
   /** `null` while nobody traces. */

@@ -5,8 +5,10 @@
 import type { AssumedFacts, NewExecution, WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
 import type { EndOfWorkflow, Store } from '../store/store.ts'
+import type { Decided } from './arrivals.ts'
 import { assumedFacts } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
+import { claimedNext } from './claimed-next.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideFinish } from './decide-finish.ts'
 import { type Engine, holds, isSameClaim } from './engine.ts'
@@ -29,7 +31,7 @@ export async function finishSteps(
   for (let round = 0; open.size > 0 && round < maxRounds; round++) {
     const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
     const { store } = engine
-    const call = { engine, workerId, open, courses, results, store }
+    const call = { engine, workerId, open, courses, results, versions: new Map(), store }
     const moved = await finishGroups(call)
     open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
@@ -52,7 +54,7 @@ export async function finishInside(
   for (let round = 0; workflow !== undefined && round < maxRounds; round++) {
     const open = new Map([[workflow.id, { workflow, requests: [request] }]])
     const courses = await engine.courses.of([workflow])
-    const finished = await finishLooking({ engine, workerId, open, courses, results, store })
+    const finished = await finishLooking({ engine, workerId, open, courses, results, versions: new Map(), store })
     changes.push(...finished.changes)
     workflow = finished.moved[0]
   }
@@ -117,6 +119,8 @@ interface FinishCall {
   readonly open: ReadonlyMap<string, Group>
   readonly courses: ReadonlyMap<string, Course>
   readonly results: Map<FinishRequest, FinishResult>
+  /** Of each workflow, once what was decided is written. */
+  readonly versions: Map<string, number>
   /** Where the change is made. */
   readonly store: Pick<Store, 'change'>
 }
@@ -129,6 +133,7 @@ async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
   if (done.size === call.open.size) return []
   const open = new Map([...call.open].filter(([id]) => !done.has(id)))
   const { moved, changes } = await withEnoughIds(ids, () => finishLooking({ ...call, open }))
+  for (const decided of decidedIn(call, changes)) call.engine.arrivals.note(decided)
   call.engine.ends.noteAll(changes)
   return moved
 }
@@ -141,8 +146,10 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   const changes: WorkflowChange[] = []
   for (const group of revision === undefined ? [] : open.values()) {
     const course = courses.get(group.workflow.id)
-    const assumed = course && assumedFacts(course, group.requests)
-    if (!course || !assumed) continue
+    if (!course) continue
+    const known = assumedFacts(course, group.requests, engine.arrivals.of(group.workflow.id))
+    const assumed = known ?? (await knownLater(engine, course, group))
+    if (!assumed) continue
     const change = decideGroup(call, assumed, { group, course, revision: revision ?? 0 })
     // Its timer stands in a row that nobody has looked at.
     if (change === null || (assumed.workflow.deadlineAt !== null && change.update !== null)) {
@@ -153,7 +160,9 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
     changes.push(change)
   }
   if (changes.length === 0) return new Set()
-  const now = await engine.store.changeAssumed(facts, changes, { workerId, revision: revision ?? null })
+  const now = await engine.arrivals.during(decidedIn(call, changes), () =>
+    engine.store.changeAssumed(facts, changes, { workerId, revision: revision ?? null }),
+  )
   if (now === null) {
     for (const group of open.values()) forget(results, group)
     return new Set()
@@ -172,14 +181,35 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   return done
 }
 
+/** Once what is under way has been recorded, more may be known. It holds the lock of the workflow in any case. */
+async function knownLater(
+  { arrivals }: Engine,
+  course: Course,
+  { workflow, requests }: Group,
+): Promise<AssumedFacts | null> {
+  const settled = arrivals.settled(workflow.id)
+  if (settled === null) return null
+  await settled
+  return assumedFacts(course, requests, arrivals.of(workflow.id))
+}
+
+/** What others on the way to the same fan-ins may go by. */
+function decidedIn({ courses, versions }: FinishCall, changes: readonly WorkflowChange[]): Decided[] {
+  return changes.flatMap(change => {
+    const graph = courses.get(change.workflowId)?.graph
+    const version = versions.get(change.workflowId)
+    return graph === undefined || graph.isChain || version === undefined ? [] : { change, graph, version }
+  })
+}
+
 /** Nothing was written: if the workflow is gone, nobody decides on them again. */
 function forget(results: FinishCall['results'], { requests }: Group): void {
   for (const request of requests) results.delete(request)
 }
 
 /**
- * What is known of the workflows that have ended by one step. It is the last of all, unless a way that was not taken has kept it from
- * coming after others: then whoever asks has to read which one is.
+ * What is known of the workflows that have ended by one step. It is the last of all, unless it is one of several that nothing follows, or a way that
+ * was not taken has kept it from coming after others: then whoever asks has to read which one is.
  */
 function endsIn(
   facts: readonly WorkflowFacts[],
@@ -191,7 +221,8 @@ function endsIn(
     const { workflowId, update, endings, continuation } = change
     const known = facts[index]
     if (known?.active.length !== 1 || update?.state !== 'finished' || continuation !== null) return
-    if (courses.get(workflowId)?.graph.hasConditions !== false) return
+    const graph = courses.get(workflowId)?.graph
+    if (graph?.hasConditions !== false || graph.leaves.length > 1) return
     const last = endings.find(({ execution }) => execution.id === known.active[0]?.id)
     const workflow = { ...workflowAfter(known.workflow, change), endedAt: now }
     ends.set(workflowId, { workflow, output: last?.output ?? null })
@@ -253,7 +284,7 @@ function decideGroup(
   facts: WorkflowFacts,
   { group, course, revision }: Decision,
 ): WorkflowChange | null {
-  const { workerId, results } = call
+  const { workerId, results, versions } = call
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const heals = needsHealing(course, group.requests)
   const rowWith = finderOf(facts.active)
@@ -278,6 +309,7 @@ function decideGroup(
   if (decided.length === 0) return null
   const change = draft.build()
   const workflow = workflowAfter(facts.workflow, change)
+  versions.set(workflow.id, workflow.version)
   for (const { request, begun } of decided) {
     const [next, ...also] = begun.map(row => claimedNext(request, workflow, row, facts.now ?? 0))
     results.set(request, { kind: 'recorded', next: next ?? null, also })
@@ -345,48 +377,6 @@ function hasMoved(row: ActiveExecution | undefined, { claimed, report }: FinishR
   if (report.kind !== 'postpone' && report.kind !== 'suspend') return false
   const { fence, dueAt, crashes } = claimed.execution
   return row !== undefined && row.fence > fence && row.dueAt !== dueAt && row.crashes <= crashes
-}
-
-function claimedNext(
-  { claimed }: FinishRequest,
-  workflow: WorkflowRecord,
-  next: NewExecution,
-  now: number,
-): ClaimedExecution {
-  const dueAt = 'at' in next.due ? next.due.at : now + Math.ceil(next.due.inMs * 1000)
-  return { ...claimed, workflow, execution: startedRow(next, now, dueAt) }
-}
-
-/** The row as it will stand there, begun at that time. Named one by one: every step comes through here. */
-function startedRow(row: NewExecution, now: number, dueAt: number): ActiveExecution {
-  return {
-    workflowId: row.workflowId,
-    slot: row.slot,
-    id: row.id,
-    node: row.node,
-    nodeName: row.nodeName ?? null,
-    kind: row.kind,
-    attempt: row.attempt,
-    ordinal: row.ordinal,
-    state: row.state,
-    queue: row.queue,
-    handler: row.handler,
-    lane: row.lane ?? '',
-    generation: row.generation,
-    priority: row.priority,
-    owner: row.owner,
-    fence: row.fence,
-    failures: row.failures,
-    crashes: row.crashes,
-    progress: row.progress,
-    input: row.input,
-    ancestry: row.ancestry,
-    heldFrom: null,
-    startMark: false,
-    createdAt: now,
-    dueAt,
-    startedAt: now,
-  }
 }
 
 /** Most workflows have one row only. */

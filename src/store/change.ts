@@ -115,6 +115,12 @@ export interface FanIn {
   readonly open: number
 }
 
+/** By how many it has fewer open parents than before. Written as the difference, which holds whatever others have counted before it. */
+export interface CountedDown {
+  readonly node: string
+  readonly by: number
+}
+
 export type NewLetter = Pick<
   LetterRecord,
   'id' | 'executionId' | 'node' | 'nodeName' | 'kind' | 'attempt' | 'reason' | 'error'
@@ -183,7 +189,7 @@ export interface WorkflowChange {
   /** Counters by what becomes of their rows. The lock on the workflow makes sure of what is there. */
   readonly fanIns: {
     readonly inserted: readonly FanIn[]
-    readonly updated: readonly FanIn[]
+    readonly updated: readonly (FanIn & CountedDown)[]
     readonly removed: readonly { readonly node: string }[]
     /** The workflow has ended, and none is needed any more. */
     readonly cleared: boolean
@@ -245,6 +251,8 @@ export interface WorkflowFacts {
 export interface AssumedFacts extends WorkflowFacts {
   /** Nodes none of whose parents has been counted down, so that none of them has a counter. */
   readonly uncounted: readonly string[]
+  /** Counters that were begun before, as `fanIns` has them, and what is counted down of each. */
+  readonly counted: readonly (CountedDown & { readonly leaves: 'some' | 'none' })[]
 }
 
 export type StartResult =

@@ -1,7 +1,7 @@
 /** What an idle workflow costs its database, counted at the driver. */
 import pg from 'pg'
 import { expect, it, vi } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { defineJob, Workflow } from '../../src/index.ts'
 import { databases } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -31,12 +31,18 @@ class Diamond extends Workflow {
   }
 }
 
+const idle = defineJob('idle', async () => {})
+
 /** Whoever reads first and writes then begins to look at the rows of the workflow. */
 const looks = (text: string) => /^select w\.id as w_id.* for no key update$/s.test(text)
 
 // Where the driver is asked for each statement in turn; what is sent is the same on all three.
 for (const database of databases.filter(({ name }) => name === 'postgres')) {
-  const under = useGeneva(database, { workflows: [Five, Diamond], worker: { poll: 60_000 } })
+  const under = useGeneva(database, {
+    workflows: [Five, Diamond],
+    jobs: [idle],
+    worker: { poll: 60_000, concurrency: 40 },
+  })
 
   it('an idle workflow of five steps takes at most seven commits, and one round trip for each step', async () => {
     // Names of statements and ids are at hand after the first.
@@ -72,7 +78,8 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
     expect(texts.filter(looks)).toEqual([])
   })
 
-  it('branches that end together are reported together, and nobody looks at what their worker knows', async () => {
+  /** All that goes out while something happens. */
+  async function sentWhile(happens: () => Promise<void>): Promise<string[]> {
     const texts: string[] = []
     const real = pg.Client.prototype.query
     const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
@@ -83,12 +90,40 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
       texts.push(...(typeof given === 'string' ? given : given.text).split(';\n'))
       return Reflect.apply(real, this, args)
     } as never)
-    const workflow = await under.geneva.start(Diamond)
-    expect(await workflow.waitUntilFinished()).toBe('done')
-    spy.mockRestore()
+    await happens().finally(() => spy.mockRestore())
+    return texts
+  }
+
+  it('branches that end together are reported together, and nobody looks at what their worker knows', async () => {
+    let id = ''
+    const texts = await sentWhile(async () => {
+      const workflow = await under.geneva.start(Diamond)
+      id = workflow.id
+      expect(await workflow.waitUntilFinished()).toBe('done')
+    })
     expect(texts.filter(looks)).toEqual([])
     // One report for each of `first`, both branches, and `last`.
     expect(texts.filter(text => /insert into geneva_drive_step_executions/.test(text))).toHaveLength(3)
-    expect(await workflow.verifyHistory()).toBeNull()
+    expect(await (await under.geneva.find(id))?.verifyHistory()).toBeNull()
+  })
+
+  it('branches that are reported in parts are counted, and nobody looks at what this process has recorded of them', async () => {
+    const graph = under.geneva.build(flow => {
+      const first = flow.node('first', { job: idle })
+      const all = flow.fanOut(Array(200).fill(null), { name: (_, n) => `b${n}`, job: idle, dependsOn: first })
+      flow.node('last', { job: idle, dependsOn: all })
+    })
+    let id = ''
+    const texts = await sentWhile(async () => {
+      const workflow = await under.geneva.startGraph(graph)
+      id = workflow.id
+      await workflow.waitUntilFinished()
+    })
+    const workflow = await under.geneva.find(id)
+    expect(texts.filter(looks)).toEqual([])
+    // Most branches had to stand in line for one of the places.
+    expect((await workflow?.events())?.filter(({ type }) => type === 'step.scheduled').length).toBeGreaterThan(100)
+    expect(texts.filter(text => /update geneva_drive_fan_ins/.test(text)).length).toBeGreaterThan(2)
+    expect(await workflow?.verifyHistory()).toBeNull()
   })
 }

@@ -1,13 +1,14 @@
 /** Changes that are decided on without a look: written if everything is as the worker knows it, and not at all otherwise. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { factsOfClaim } from '../../src/engine/assume.ts'
-import type { AssumedFacts } from '../../src/store/change.ts'
+import type { AssumedFacts, WorkflowChange } from '../../src/store/change.ts'
 import type { ClaimedExecution } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import {
   changeOf,
+  factsOf,
   finishedChange,
   openSameStore,
   registerWorker,
@@ -109,6 +110,81 @@ forEachDatabase('assumed changes', database => {
     expect(await write(facts)).toBeNull()
     await expectUntouched(facts)
     expect(await write(facts.slice(1))).not.toBeNull()
+  })
+
+  describe('that count down', () => {
+    const down = (leaves: 'some' | 'none') => [{ node: 'join', by: 3, leaves }]
+    const fanIns = (more: Partial<WorkflowChange['fanIns']>) => ({
+      inserted: [],
+      updated: [],
+      removed: [],
+      cleared: false,
+      ...more,
+    })
+    const open = async (workflowId: string) =>
+      (await factsOf(other, { workflowId, withLatest: true })).fanIns.get('join')
+
+    /** Claimed, with a counter that somebody else has written. */
+    async function claimCounted(count: number): Promise<AssumedFacts[]> {
+      const facts = await claim(2)
+      for (const { workflow } of facts) {
+        await other.change([{ workflowId: workflow.id }], ({ workflow: { id } }) =>
+          changeOf(id, { fanIns: fanIns({ inserted: [{ node: 'join', open: count }] }) }),
+        )
+      }
+      return facts.map(fact => ({ ...fact, complete: false, counted: down('some'), fanIns: new Map([['join', 900]]) }))
+    }
+
+    const report = ({ workflow, active }: AssumedFacts) => {
+      const { endings, removals, events } = finishedChange({ workflow, active } as AssumedFacts)
+      const updated = [{ node: 'join', open: 897, by: 3 }]
+      return changeOf(workflow.id, { endings, removals, events, fanIns: fanIns({ updated }) })
+    }
+    const count = (facts: readonly AssumedFacts[]) =>
+      store.changeAssumed(facts, facts.map(report), { workerId: worker, revision: null })
+
+    it('take what they have counted from what is there, whatever others have counted meanwhile', async () => {
+      const facts = await claimCounted(7)
+      expect(await count(facts)).not.toBeNull()
+      for (const { workflow, active } of facts) {
+        expect(await open(workflow.id)).toBe(4)
+        expect((await store.history(workflow.id)).map(({ id }) => id)).toEqual([active[0]?.id])
+        expect(await store.activeExecutions(workflow.id)).toEqual([])
+      }
+    })
+
+    it.each([
+      ['these were the last', 3],
+      ['fewer were open', 2],
+    ])('write nothing where %s, which somebody has to look at', async (_, left) => {
+      const facts = await claimCounted(left)
+      expect(await count(facts)).toBeNull()
+      await expectUntouched(facts)
+      expect(await open(facts[0]?.workflow.id ?? '')).toBe(left)
+    })
+
+    it.each([
+      [2, false],
+      [3, true],
+      [4, false],
+    ])('as the last of %i are written only where they are: %s', async (left, isRight) => {
+      const facts = (await claimCounted(left)).map(fact => ({ ...fact, counted: down('none') }))
+      const changes = facts.map(fact => ({ ...report(fact), fanIns: fanIns({ removed: [{ node: 'join' }] }) }))
+      const now = await store.changeAssumed(facts, changes, { workerId: worker, revision: null })
+      expect(now !== null).toBe(isRight)
+      if (!isRight) await expectUntouched(facts)
+      for (const { workflow } of facts) expect(await open(workflow.id)).toBe(isRight ? undefined : left)
+    })
+
+    it('write nothing where one of the counters is gone', async () => {
+      const facts = await claimCounted(7)
+      await other.change([{ workflowId: facts[1]?.workflow.id ?? '' }], ({ workflow: { id } }) =>
+        changeOf(id, { fanIns: fanIns({ removed: [{ node: 'join' }] }) }),
+      )
+      expect(await count(facts)).toBeNull()
+      await expectUntouched(facts)
+      expect(await open(facts[0]?.workflow.id ?? '')).toBe(7)
+    })
   })
 
   it('write nothing where a step would begin by limits that have changed', async () => {

@@ -63,7 +63,7 @@ forEachDatabase('changing', database => {
   })
 
   it.each([
-    ['and counts down', { updated: [{ node: 'last', open: 5 }], cleared: false }],
+    ['and counts down', { updated: [{ node: 'last', open: 5, by: 30 }], cleared: false }],
     ['and counts no more', { updated: [], cleared: true }],
   ])('records many rows of one worker that have ended, with their events, %s', async (_, counters) => {
     const held = { state: 'in_progress', owner: 'worker' } as const

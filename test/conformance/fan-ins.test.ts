@@ -37,7 +37,7 @@ forEachDatabase('fan-ins', database => {
     expect(await counters(workflowId)).toEqual({ a: 2, b: 3, c: 4 })
     await write(workflowId, {
       inserted: [{ node: endNode, open: 5 }],
-      updated: [{ node: 'b', open: 1 }],
+      updated: [{ node: 'b', open: 1, by: 2 }],
       removed: [{ node: 'a' }],
     })
     expect(await counters(workflowId)).toEqual({ '': 5, b: 1, c: 4 })
@@ -104,7 +104,7 @@ forEachDatabase('fan-ins', database => {
     const inserted = Array.from({ length: 6000 }, (_, index) => ({ node: `n${index}`, open: 2 }))
     await write(workflowId, { inserted })
     expect(Object.keys(await counters(workflowId))).toHaveLength(6000)
-    await write(workflowId, { updated: inserted.map(({ node }) => ({ node, open: 1 })) })
+    await write(workflowId, { updated: inserted.map(({ node }) => ({ node, open: 1, by: 1 })) })
     expect(new Set(Object.values(await counters(workflowId)))).toEqual(new Set([1]))
     await write(workflowId, { removed: inserted.map(({ node }) => ({ node })) })
     expect(await counters(workflowId)).toEqual({})

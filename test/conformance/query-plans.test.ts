@@ -223,7 +223,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     const plans = await plansOf(async () => {
       await store.change([asked], () => null, { workerId: 'w1', look })
       await store.change([{ workflowId: small, withLatest: true }], () => null)
-      await store.change([asked], () => counters(workflowId, { updated: [{ node: 'n7', open: 1 }] }))
+      await store.change([asked], () => counters(workflowId, { updated: [{ node: 'n7', open: 1, by: 1 }] }))
       await store.change([asked], () => counters(workflowId, { removed: [{ node: 'n7' }] }))
       await store.change([asked], () => counters(workflowId, { cleared: true }))
       await store.frozenGraphs([workflowId])

@@ -11,8 +11,8 @@ import type { AssumedCall } from '../store.ts'
 import { eventsIn } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
-import { selectFanIns } from './fan-ins.ts'
-import { type Columns, maxRows, rowSet } from './row-set.ts'
+import { selectCounted, selectFanIns } from './fan-ins.ts'
+import { type Columns, mostRowsIn, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
 import { changeStatements } from './write-changes.ts'
@@ -27,7 +27,7 @@ export async function changeAssumed(
 ): Promise<number | null> {
   const known = new Map(facts.flatMap(({ active }) => active.map(row => [row.id, row] as const)))
   invariant(allEnd(known, changes), 'A row was taken as known of which no ending was decided.')
-  const counts = context.dialect.countsWrites === true && known.size <= maxRows
+  const counts = context.dialect.countsWrites === true && known.size <= mostRowsIn(context)
   failpoint?.('finish.before-commit')
   const time = await context.database.transaction(transaction =>
     transaction.commitIf(now => {
@@ -67,10 +67,12 @@ function guards(context: SqlContext, facts: readonly AssumedFacts[], call: Guard
   const uncounted = facts.flatMap(({ workflow, uncounted }) =>
     uncounted.map(node => ({ workflowId: workflow.id, node })),
   )
+  const counted = facts.flatMap(({ workflow, counted }) => counted.map(down => ({ ...down, workflowId: workflow.id })))
   return [
     { select: lockVersions(context, facts), count: facts.length, waits: true },
     ...(asked.length === 0 ? [] : [{ select: selectKnown(context, asked), count: asked.length }]),
     ...(uncounted.length === 0 ? [] : [{ select: selectFanIns(context, uncounted), count: 0 }]),
+    ...(counted.length === 0 ? [] : [{ select: selectCounted(context, counted), count: counted.length }]),
     { select: lockAlive(context, call.workerId, call.revision), count: 1 },
   ]
 }

@@ -16,7 +16,7 @@ import { limitRecord, writeStarts } from './limit-rows.ts'
 import { dueLanes } from './look-through-lanes.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, oneOf, raw, type Sql, sql } from './sql.ts'
-import { claimTries, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
+import { claimTries, lockedColumns, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
 export async function claimLimited(context: SqlContext, asked: LimitedRequest): Promise<ClaimedExecution[]> {
@@ -44,8 +44,8 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
       const candidates = await findCandidates({ context, executor: transaction, request, budget, logs, cameTo })
       const chosen = choose(request, candidates, budget)
       if (chosen.length === 0) return []
-      const keys = await transaction.query(lockChosen(context, chosen))
-      if (keys.length === 0) return []
+      const rows = await transaction.query(lockChosen(context, chosen))
+      if (rows.length === 0) return []
       const also = (claimed: readonly ClaimedExecution[], at: number) =>
         writeStarts(context, {
           limits,
@@ -53,7 +53,7 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
           at,
           started: claimed.map(({ execution }) => standingOf(request, execution)),
         })
-      return takeLocked(context, transaction, { request, keys, revision, also })
+      return takeLocked(context, transaction, { request, rows, revision, also })
     },
     claimTries,
   )
@@ -147,7 +147,7 @@ function lockChosen(context: SqlContext, chosen: readonly Row[]): Sql {
     columns: { workflow_id: 'id', slot: 'text', id: 'id', fence: 'int' },
     rows: chosen.map(row => [text(row, 'workflow_id'), text(row, 'slot'), text(row, 'id'), int(row, 'fence')]),
   })
-  return sql`select a.workflow_id, a.slot from ${rows}
+  return sql`select ${lockedColumns} from ${rows}
     ${context.dialect.keyedJoin} ${context.tables.active} a on ${context.sameRow}
     where a.sort_key is not null and a.id = r.id and a.fence = r.fence${context.dialect.lockSkipping}`
 }

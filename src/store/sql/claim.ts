@@ -11,7 +11,7 @@ import type { SqlContext } from './context.ts'
 import { callMark, int, turnMark } from './decode.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { claimTries, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
+import { claimTries, lockedColumns, lookInOrder, mayClaim, probe, takeLocked, wholeProbe } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
 /**
@@ -37,14 +37,14 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floor: numb
   return runTransaction(
     context.database,
     async transaction => {
-      const [, revision, keys] = await Promise.all([
+      const [, revision, rows] = await Promise.all([
         lookInOrder(context, transaction),
         aliveUnder(context, transaction, request.workerId),
         transaction.query(lockDue(context, request, floor)),
       ])
-      if (!mayClaim(request, revision) || keys.length === 0) return { claimed: [], smallest: null }
-      const claimed = await takeLocked(context, transaction, { request, keys, revision })
-      return { claimed, smallest: Math.min(...keys.map(key => int(key, 'sort_key'))) }
+      if (!mayClaim(request, revision) || rows.length === 0) return { claimed: [], smallest: null }
+      const claimed = await takeLocked(context, transaction, { request, rows, revision })
+      return { claimed, smallest: Math.min(...rows.map(row => int(row, 'sort_key'))) }
     },
     claimTries,
   )
@@ -59,11 +59,11 @@ function lockDue(context: SqlContext, request: ClaimRequest, floor: number): Sql
   const { active } = context.tables
   const [only] = request.sources
   const { lockFound } = context.dialect
-  const look = (source: ClaimSource) => probe(context, request, { source, floor })
   if (lockFound !== undefined && only !== undefined && request.sources.length === 1)
-    return sql`${look(only)}${lockFound}`
+    return sql`${wholeProbe(context, request, { source: only, floor })}${lockFound}`
+  const look = (source: ClaimSource) => probe(context, request, { source, floor })
   const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)
-  return sql`select a.workflow_id, a.slot, due.sort_key from
+  return sql`select ${lockedColumns} from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
     ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'due.workflow_id')} and a.slot = due.slot
     where a.sort_key is not null and a.id = due.id and a.fence = due.fence${context.dialect.lockSkipping}`

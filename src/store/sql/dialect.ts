@@ -66,6 +66,8 @@ export interface StatementDialect {
 
   /** How many characters the values of a statement about several rows may have; missing where a server takes whatever we write. */
   readonly longestStatement?: number
+  /** How many rows a statement writes at most, where that is fewer than usual. */
+  readonly mostRows?: number
   /** Binds encoded JSON for a column of that type. */
   jsonParam(text: string | null): Sql
   /** A set of rows as a table expression, with its alias. `asSet`: in the same form, however few they are. */

@@ -2,7 +2,7 @@
  * Reads and writes the counters of fan-ins: how many parents of a node are still open. The caller holds the lock on the workflow and
  * knows which counters are there.
  */
-import type { FanIn } from '../change.ts'
+import type { AssumedFacts, CountedDown, FanIn } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -16,6 +16,8 @@ const keyColumns: Columns<Key> = {
 
 const columns: Columns<FanIn & Key> = { ...keyColumns, open_parents: ['int', fanIn => fanIn.open] }
 
+const downColumns: Columns<CountedDown & Key> = { ...keyColumns, fewer: ['int', counted => counted.by] }
+
 /** Those that are there. */
 export function selectFanIns(context: SqlContext, keys: readonly Key[]): Sql {
   return context.statement(
@@ -26,15 +28,36 @@ export function selectFanIns(context: SqlContext, keys: readonly Key[]): Sql {
   )
 }
 
+type Counted = AssumedFacts['counted'][number] & Key
+
+const openColumns: Columns<Counted> = {
+  ...keyColumns,
+  least: ['int', ({ by, leaves }) => (leaves === 'some' ? by + 1 : by)],
+  most: ['int', ({ by, leaves }) => (leaves === 'some' ? mostParents : by)],
+}
+
+const mostParents = 2 ** 31 - 1
+
+/** Those that counting down leaves as it is said. */
+export function selectCounted(context: SqlContext, counted: readonly Counted[]): Sql {
+  return context.statement(
+    selectCounted,
+    [context.rows('r', rowSet(openColumns, counted))],
+    ({ dialect, tables }, rows) => sql`select f.node from ${rows}
+      ${dialect.keyedJoin} ${tables.fanIns} f on ${dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node
+        and f.open_parents >= r.least and f.open_parents <= r.most`,
+  )
+}
+
 export function insertFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[], filter: Sql | null = null): Sql {
   return sql`insert into ${context.tables.fanIns} (workflow_id, node, open_parents)
     select r.workflow_id, r.node, r.open_parents from ${context.rows('r', rowSet(columns, fanIns))}${filter ?? raw('')}`
 }
 
-export function updateFanIns(context: SqlContext, fanIns: readonly (FanIn & Key)[]): Sql {
-  return context.statement(updateFanIns, [context.rows('r', rowSet(columns, fanIns))], (at, rows) => {
+export function countDown(context: SqlContext, fanIns: readonly (CountedDown & Key)[]): Sql {
+  return context.statement(countDown, [context.rows('r', rowSet(downColumns, fanIns))], (at, rows) => {
     const on = sql`${at.dialect.sameKey('a.workflow_id', 'r.workflow_id')} and a.node = r.node`
-    return at.dialect.updateFrom(at.tables.fanIns, rows, on, [['open_parents', raw('r.open_parents')]])
+    return at.dialect.updateFrom(at.tables.fanIns, rows, on, [['open_parents', raw('a.open_parents - r.fewer')]])
   })
 }
 

@@ -4,6 +4,7 @@
  */
 import type {
   ClosedLetter,
+  CountedDown,
   Ending,
   FanIn,
   NewDecision,
@@ -42,7 +43,7 @@ export class Gathered {
   readonly moves: Of<RowMove>[] = []
   readonly fanIns = {
     removed: [] as Of<{ readonly node: string }>[],
-    updated: [] as Of<FanIn>[],
+    updated: [] as Of<CountedDown>[],
     inserted: [] as Of<FanIn>[],
     /** Workflows none of whose counters is needed any more. */
     cleared: [] as string[],

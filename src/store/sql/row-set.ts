@@ -157,17 +157,23 @@ export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code
   return { singles, shape: singles.map(value => (value === undefined ? '-' : '1')).join('') }
 }
 
-/** How many rows one statement writes. A group of small changes always fits. */
-export const maxRows = 5000
+/** A group of small changes always fits. */
+const usualRows = 5000
+
+/** How many rows one statement writes. */
+export function mostRowsIn({ dialect }: SqlContext): number {
+  return dialect.mostRows ?? usualRows
+}
 
 type Write<Item> = (context: SqlContext, piece: readonly Item[]) => Sql
 
 /** Long lists go out in pieces, in their order, so that no statement outgrows what a server takes. */
 export function inPieces<Item>(context: SqlContext, items: readonly Item[], write: Write<Item>): Sql[] {
-  if (items.length <= maxRows) return items.length === 0 ? [] : inHalves(context, items, write)
+  const most = mostRowsIn(context)
+  if (items.length <= most) return items.length === 0 ? [] : inHalves(context, items, write)
   const all: Sql[] = []
-  for (let start = 0; start < items.length; start += maxRows) {
-    all.push(...inHalves(context, items.slice(start, start + maxRows), write))
+  for (let start = 0; start < items.length; start += most) {
+    all.push(...inHalves(context, items.slice(start, start + most), write))
   }
   return all
 }

@@ -9,7 +9,7 @@ import type { ActiveExecution, ClaimedExecution } from '../records.ts'
 import { type ClaimRequest, type ClaimSource, type RowKey, StaleLimits } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
-import { activeExecution, claimedExecution, claimedWorkflow, int, text } from './decode.ts'
+import { activeExecution, claimedWorkflow, int, text } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertEvents } from './write-records.ts'
@@ -29,7 +29,8 @@ export async function lookInOrder({ dialect }: SqlContext, transaction: Transact
 
 interface Locked {
   readonly request: ClaimRequest
-  readonly keys: readonly Row[]
+  /** With `lockedColumns`. */
+  readonly rows: readonly Row[]
   readonly revision: number
   /** More to be written, for what is taken. */
   also?(claimed: readonly ClaimedExecution[], now: number): readonly Sql[]
@@ -39,9 +40,9 @@ interface Locked {
 export async function takeLocked(
   context: SqlContext,
   transaction: Transaction,
-  { request, keys, revision, also }: Locked,
+  { request, rows: locked, revision, also }: Locked,
 ): Promise<ClaimedExecution[]> {
-  const rows = await readClaimed(context, transaction, keys)
+  const rows = await withWorkflows(context, transaction, locked)
   const takes = wanted(
     request,
     rows.map(({ claimed, now }) => take({ ...claimed, revision }, request.workerId, now)),
@@ -76,24 +77,31 @@ export interface Line {
   readonly floor?: number
 }
 
+/** What is read of rows as they are locked: all that they are taken with. */
+export const lockedColumns = sql`${activeColumns}, a.sort_key`
+
 /** The first rows in a line. */
 export function probe(context: SqlContext, request: ClaimRequest, line: Line): Sql {
-  return sql`select workflow_id, slot, sort_key, id, fence ${firstIn(context, request, line)}`
+  return sql`select workflow_id, slot, sort_key, id, fence from ${context.tables.active} ${firstIn(context, request, line)}`
+}
+
+/** The same, with all that is read of rows that are locked. */
+export function wholeProbe(context: SqlContext, request: ClaimRequest, line: Line): Sql {
+  return sql`select ${lockedColumns} from ${context.tables.active} a ${firstIn(context, request, line)}`
 }
 
 /** Where the first of them stands in line. */
 export function headOf(context: SqlContext, request: ClaimRequest, line: Line): Sql {
-  return sql`select sort_key ${firstIn(context, { ...request, limit: 1 }, line)}`
+  return sql`select sort_key from ${context.tables.active} ${firstIn(context, { ...request, limit: 1 }, line)}`
 }
 
 function firstIn(context: SqlContext, request: ClaimRequest, { source, lane = '', floor }: Line): Sql {
-  const { now, tables } = context
+  const { now } = context
   const from = floor === undefined ? raw('') : sql` and sort_key >= ${floor}`
   const { workflowId, crashed } = request
   const only = workflowId === undefined ? raw('') : sql` and workflow_id = ${context.id(workflowId)}`
   const sound = crashed?.take === 0 ? sql` and crashes < ${crashed.times}` : raw('')
-  return sql`from ${tables.active}
-    where queue = ${source.queue} and handler = ${source.handler} and lane = ${lane}
+  return sql`where queue = ${source.queue} and handler = ${source.handler} and lane = ${lane}
       and sort_key <= ${now}${from} and due_at <= ${now}
       and generation <= ${source.generation}${only}${sound} order by sort_key limit ${request.limit}`
 }
@@ -108,55 +116,37 @@ export function keyRows(context: SqlContext, keys: readonly RowKey[]): Sql {
 interface ReadRow {
   readonly claimed: ClaimedExecution
   readonly now: number
+  readonly sortKey: number
 }
 
-/** Where many rows of a workflow are taken, it is read once: its input may be large. */
-async function readClaimed(context: SqlContext, transaction: Transaction, keys: readonly Row[]): Promise<ReadRow[]> {
-  const ids = [...new Set(keys.map(key => text(key, 'workflow_id')))]
-  if (ids.length * 2 > keys.length) {
-    const rows = await transaction.query(selectRows(context, keys, withWorkflow(context)))
-    return rows.map(row => ({ claimed: claimedExecution(row), now: int(row, 'now') }))
-  }
-  const [rows, workflows] = await Promise.all([
-    transaction.query(selectRows(context, keys)),
-    transaction.query(selectWorkflows(context, ids)),
-  ])
+/** In the order in which they stood in line. A workflow is read once, however many of its rows are taken: its input may be large. */
+async function withWorkflows(
+  context: SqlContext,
+  transaction: Transaction,
+  locked: readonly Row[],
+): Promise<ReadRow[]> {
+  const ids = [...new Set(locked.map(row => text(row, 'workflow_id')))]
+  const workflows = await transaction.query(selectWorkflows(context, ids))
+  const now = workflows[0] ? int(workflows[0], 'now') : 0
   const shared = new Map(workflows.map(row => [text(row, 'w_id'), claimedWorkflow(row)]))
-  return rows.flatMap(row => {
+  const read = locked.flatMap(row => {
     const workflow = shared.get(text(row, 'workflow_id'))
-    return workflow ? { claimed: { execution: activeExecution(row), ...workflow }, now: int(row, 'now') } : []
+    const sortKey = int(row, 'sort_key')
+    return workflow ? { claimed: { execution: activeExecution(row), ...workflow }, now, sortKey } : []
   })
+  return read.sort(inLine)
 }
 
-const shownOfWorkflow = sql`${workflowColumns}, w.input, w.trace_parent`
-
-/** More columns, and where they come from. */
-interface Joined {
-  readonly columns: Sql
-  readonly join: Sql
-}
-
-function withWorkflow({ tables, dialect }: SqlContext): Joined {
-  return {
-    columns: sql`, ${shownOfWorkflow}`,
-    join: sql` ${dialect.keyedJoin} ${tables.workflows} w on ${dialect.sameKey('w.id', 'a.workflow_id')}`,
-  }
-}
-
-const nothingElse: Joined = { columns: raw(''), join: raw('') }
-
-function selectRows(context: SqlContext, keys: readonly Row[], also: Joined = nothingElse): Sql {
-  const rows = keyRows(
-    context,
-    keys.map(key => ({ workflowId: text(key, 'workflow_id'), slot: text(key, 'slot') })),
-  )
-  return sql`select ${activeColumns}, ${context.now} as now${also.columns} from ${rows}
-    ${context.dialect.keyedJoin} ${context.tables.active} a on ${context.sameRow}${also.join}
-    order by a.sort_key, a.id`
+/** By sort key, and then in the order in which they were made. */
+function inLine(one: ReadRow, other: ReadRow): number {
+  const { id } = one.claimed.execution
+  const { id: otherId } = other.claimed.execution
+  return one.sortKey - other.sortKey || id.length - otherId.length || (id < otherId ? -1 : 1)
 }
 
 function selectWorkflows(context: SqlContext, ids: readonly string[]): Sql {
-  return sql`select ${shownOfWorkflow} from ${context.tables.workflows} w where ${context.among(raw('w.id'), ids)}`
+  return sql`select ${workflowColumns}, w.input, w.trace_parent, ${context.now} as now from ${context.tables.workflows} w${context.dialect.byKey}
+    where ${context.among(raw('w.id'), ids)}`
 }
 
 interface Take {

@@ -8,7 +8,7 @@ import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
 import { withEvents } from './event-turns.ts'
-import { clearFanIns, deleteFanIns, insertFanIns, updateFanIns } from './fan-ins.ts'
+import { clearFanIns, countDown, deleteFanIns, insertFanIns } from './fan-ins.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { type Gathered, gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
@@ -49,7 +49,7 @@ export function changeStatements(
       ...copies,
       ...write(removals, deleteActive),
       ...write(replacements, replaceActive),
-      ...write(all.fanIns.updated, updateFanIns),
+      ...write(all.fanIns.updated, countDown),
       ...write(all.updates, updateWorkflows),
     ]
     return withEvents(
@@ -71,7 +71,7 @@ export function changeStatements(
     ...write(all.moves, moveActive),
     ...write(all.fanIns.removed, deleteFanIns),
     ...write(all.fanIns.cleared, clearFanIns),
-    ...write(all.fanIns.updated, updateFanIns),
+    ...write(all.fanIns.updated, countDown),
     ...write(all.fanIns.inserted, insertFanIns),
     ...write(all.updates, updateWorkflows),
     ...(all.graphs.length === 0 ? [] : replaceGraphs(context, all.graphs)),

@@ -5,7 +5,7 @@ import { pauseFor } from '../../primitives/pause-for.ts'
 import { int, text } from '../sql/decode.ts'
 import type { Dialect, Failure, KeyType, MigrationLock } from '../sql/dialect.ts'
 import { join, param, raw, sql } from '../sql/sql.ts'
-import { idValue, valueRows } from './value-rows.ts'
+import { idValue, mostBoundRows, valueRows } from './value-rows.ts'
 
 const busyCode = 5
 const lockedCode = 6
@@ -110,6 +110,7 @@ export const sqliteDialect: Dialect = {
   keyedJoin: raw('cross join'),
   countsWrites: true,
 
+  mostRows: mostBoundRows,
   byKey: raw(''),
   lock: raw(''),
   lockNamed: (table, rows, further) =>

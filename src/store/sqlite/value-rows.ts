@@ -9,6 +9,9 @@ import { type Param, Sql } from '../sql/sql.ts'
 /** What a statement may bind, with room to spare. Larger sets travel as JSON, which is three times slower to read. */
 const mostParams = 30_000
 
+/** So many are bound whatever their columns are: a power of two, or a little less. */
+export const mostBoundRows = 1000
+
 export function valueRows(alias: string, set: RowSet): Sql {
   if ((set.size ?? set.rows.length) === 1) return loneRow(alias, set)
   const { singles, shape } = splitSet(set)

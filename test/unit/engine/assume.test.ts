@@ -1,12 +1,13 @@
 /** What a worker may take as known of its reports, and where it has to look. */
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
+import { noArrivals } from '../../../src/engine/arrivals.ts'
 import { assumedFacts } from '../../../src/engine/assume.ts'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { IdPool, IdReserve } from '../../../src/engine/id-pool.ts'
 import type { WorkflowRecord } from '../../../src/store/records.ts'
-import { chain, courseOf, diamond, facts, graphOf, requestOn, row, rowOf } from './facts.ts'
+import { chain, courseOf, diamond, facts, graphOf, latest, requestOn, row, rowOf } from './facts.ts'
 
 const ids = new IdReserve({ takeIds: async count => Array.from({ length: count }, String) })
 const { workflow } = facts({})
@@ -16,8 +17,21 @@ function request(execution: ReturnType<typeof row>, more: Partial<FinishRequest>
 }
 
 function assumed(graph: Graph, requests: readonly FinishRequest[], more: Partial<Course> = {}) {
-  return assumedFacts(courseOf(graph, more), requests)
+  return assumedFacts(courseOf(graph, more), requests, noArrivals)
 }
+
+/** Where this process has seen counters a moment ago, and has recorded these ends. */
+const knowing = (graph: Graph, lately: Readonly<Record<string, number>>, ended: string, ...nodes: string[]) =>
+  assumedFacts(
+    courseOf(graph),
+    nodes.map(node => request(rowOf(node))),
+    {
+      version: workflow.version,
+      open: new Map(Object.entries(lately)),
+      fresh: new Set<string>(),
+      ended: new Map(ended.split(' ').map(node => [node, latest({ node })])),
+    },
+  )
 
 const of = (graph: Graph, ...nodes: string[]) =>
   assumed(
@@ -49,6 +63,50 @@ describe('reports on a graph', () => {
   it('are looked at where another branch may have been counted', () => {
     expect(of(diamond, 'b')).toBeNull()
     expect(of(graphOf({ a: '', b: 'a', c: 'a', d: 'a', e: 'b c d' }), 'b', 'c')).toBeNull()
+  })
+
+  const wide = graphOf({ a: '', b: 'a', c: 'a', d: 'a', e: 'a', j: 'b c d e' })
+
+  it('are known where others are open still, as far as was seen, and are counted only', () => {
+    expect(knowing(wide, { j: 3 }, 'b', 'c', 'd')).toMatchObject({
+      uncounted: [],
+      counted: [{ node: 'j', by: 2, leaves: 'some' }],
+      fanIns: new Map([['j', 3]]),
+    })
+    expect(knowing(wide, { other: 3 }, 'b', 'c', 'd')).toBeNull()
+  })
+
+  it('are known where no others are open, as far as was seen, and all that have ended were recorded here', () => {
+    const known = knowing(wide, { j: 2 }, 'b c', 'd', 'e')
+    expect(known).toMatchObject({ uncounted: [], counted: [{ node: 'j', by: 2, leaves: 'none' }] })
+    expect([...(known?.parents.keys() ?? [])]).toEqual(['b', 'c'])
+    expect(knowing(wide, { j: 2 }, 'b', 'd', 'e')).toBeNull()
+    // Somebody else has counted one that is said to be open.
+    expect(knowing(wide, { j: 1 }, 'b c', 'd', 'e')).toBeNull()
+  })
+
+  it('are known where all parents have begun together and none has been counted', () => {
+    const arrivals = { ...noArrivals, version: workflow.version, fresh: new Set(['j']) }
+    const known = assumedFacts(courseOf(wide), [request(rowOf('b'))], arrivals)
+    expect(known).toMatchObject({ uncounted: ['j'], counted: [] })
+    expect(known?.fanIns.size).toBe(0)
+  })
+
+  it('are looked at where what was seen is of another version of the workflow', () => {
+    const arrivals = { ...noArrivals, version: workflow.version + 1, open: new Map([['j', 3]]) }
+    expect(assumedFacts(courseOf(wide), [request(rowOf('b'))], arrivals)).toBeNull()
+  })
+
+  it('count some and complete others', () => {
+    const both = graphOf({ a: '', b: 'a', c: 'a', d: 'a', j: 'b c', k: 'b c d' })
+    expect(knowing(both, { k: 3 }, '', 'b', 'c')).toMatchObject({
+      uncounted: ['j'],
+      counted: [{ node: 'k', by: 2, leaves: 'some' }],
+    })
+    const leaves = graphOf({ a: '', b: 'a', c: 'a', d: 'a' })
+    expect(knowing(leaves, { '': 2 }, '', 'b')).toMatchObject({ counted: [{ node: '', by: 1, leaves: 'some' }] })
+    // The end of a workflow comes after nothing in particular.
+    expect(knowing(leaves, { '': 1 }, '', 'b')).toMatchObject({ counted: [{ node: '', by: 1, leaves: 'none' }] })
   })
 
   it('count the ends of all branches towards the end of the workflow', () => {

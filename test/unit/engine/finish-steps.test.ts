@@ -1,6 +1,7 @@
 /** Reports that are recorded in two halves: what is known is written without a look, and the rest after one. */
 import { describe, expect, it } from 'vitest'
 import type { Graph } from '../../../src/definition/graph.ts'
+import { RecentArrivals } from '../../../src/engine/arrivals.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import type { FinishRequest } from '../../../src/engine/finish-request.ts'
 import { finishSteps } from '../../../src/engine/finish-steps.ts'
@@ -29,6 +30,7 @@ it('what is recorded is not reported again when the rest runs out of ids', async
   const calls: string[] = []
   const engine = {
     ids: reserve,
+    arrivals: new RecentArrivals(),
     courses: { of: async () => courses },
     ends: { noteAll: () => {} },
     store: {
@@ -61,7 +63,8 @@ describe('reports that are taken as known', () => {
       noteAll: (_: unknown, ends: ReadonlyMap<string, unknown> = new Map()) => told.push(...ends.values()),
     }
     const courses = { of: async () => new Map([[workflow.id, { ...known, ...store }]]) }
-    return { engine: { ids: reserve, courses, ends, store } as unknown as Engine, told }
+    const arrivals = new RecentArrivals()
+    return { engine: { ids: reserve, courses, ends, store, arrivals } as unknown as Engine, told }
   }
 
   const reportOn = (execution: ReturnType<typeof row>) => ({ ...requestFor(workflow, execution), runOn })
@@ -125,9 +128,8 @@ describe('reports that are taken as known', () => {
     const now = { ...mine, state: 'scheduled' as const, owner: null, fence: 6, ...moved }
     const { engine } = engineWith({
       changeAssumed: async () => null,
-      change: async (_: unknown, decide: (facts: unknown, revision: number) => unknown) => [
-        decide({ ...facts({ active: [now] }), workflow }, 0),
-      ],
+      change: async (_: unknown, decide: (facts: unknown, revision: number) => unknown) =>
+        [decide({ ...facts({ active: [now] }), workflow }, 0)].filter(change => change !== null),
     })
     for (const report of [
       { kind: 'postpone', waitMs: 5, reason: null },

@@ -1,5 +1,6 @@
 /** Reports go out in groups. Those that are made again after a group was rejected are recognised where the first try has recorded them. */
 import { expect, it } from 'vitest'
+import { RecentArrivals } from '../../../src/engine/arrivals.ts'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { IdReserve } from '../../../src/engine/id-pool.ts'
@@ -64,7 +65,13 @@ it('a report that was recorded goes on with what it has begun, where another of 
   const store = new PickyStore()
   const ids = risingIds()
   const ends = { noteAll: () => {} }
-  const engine = { ids, courses: { of: async () => courses }, ends, store } as unknown as Engine
+  const engine = {
+    ids,
+    courses: { of: async () => courses },
+    ends,
+    store,
+    arrivals: new RecentArrivals(),
+  } as unknown as Engine
   const finisher = new Finisher(engine)
   const [recorded, rejected] = await Promise.allSettled([
     finisher.finish('worker', reportOn(good, completed)),
@@ -87,7 +94,9 @@ it('reports of many items share no group with each other, where together they ar
     groups.push(workflows.length)
     return courses
   }
-  const engine = { ids: risingIds(), courses: { of }, store: { change: async () => [] }, ends: { noteAll: () => {} } }
+  const ends = { noteAll: () => {} }
+  const arrivals = new RecentArrivals()
+  const engine = { ids: risingIds(), courses: { of }, store: { change: async () => [] }, ends, arrivals }
   const finisher = new Finisher(engine as unknown as Engine)
   const report = (size: number) => ({ kind: 'items', items: ['x'.repeat(size), 'x'.repeat(size)] }) as const
   const largestGroup = async (size: number) => {

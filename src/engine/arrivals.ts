@@ -27,8 +27,8 @@ export interface Decided {
 
 export const noArrivals: Arrivals = { version: 0, open: new Map(), fresh: new Set(), ended: new Map() }
 
-/** A quarter of a kilobyte each. What was counted least recently is forgotten first, and looked up if it is needed. */
-const mostEnds = 20_000
+/** Ends and counters, a quarter of a kilobyte each. What was counted least recently is forgotten first, and looked up if it is needed. */
+const mostKept = 20_000
 const mostWorkflows = 1000
 
 class Kept implements Arrivals {
@@ -43,19 +43,38 @@ class Kept implements Arrivals {
     this.version = version
   }
 
+  get size(): number {
+    return this.open.size + this.fresh.size + this.ended.size
+  }
+
+  get isOfUse(): boolean {
+    return this.open.size + this.fresh.size > 0
+  }
+
   /** How many are open now, as a change says it that may have been decided on before others. */
-  count({ fanIns, insertions }: WorkflowChange, graph: Graph): void {
-    if (fanIns.cleared) this.open.clear()
+  count({ fanIns, insertions, replacements, endings }: WorkflowChange, graph: Graph): void {
     for (const { node, open } of fanIns.inserted) this.#atMost(node, open, 0)
     for (const { node, open, by } of fanIns.updated) this.#atMost(node, open, by)
-    for (const { node } of fanIns.removed) this.open.delete(node)
+    for (const { node } of fanIns.removed) this.#forget(node, graph)
+    for (const rows of [insertions, replacements]) for (const { node } of rows) this.#forget(node, graph)
+    for (const { execution } of endings) this.#forget(execution.node, graph)
     if (insertions.length > 1) this.#begin(new Set(insertions.map(row => row.node)), graph)
+    if (!fanIns.cleared) return
+    this.open.clear()
+    this.fresh.clear()
   }
 
   /** Others may have been counted since this was decided on. */
   #atMost(node: string, open: number, by: number): void {
     this.fresh.delete(node)
     this.open.set(node, Math.min(open, (this.open.get(node) ?? open + by) - by))
+  }
+
+  /** It has begun, or was passed: nobody counts its parents any more. */
+  #forget(node: string, graph: Graph): void {
+    if (!this.fresh.delete(node) && !this.open.delete(node)) return
+    for (const parent of graph.find(node)?.dependsOn ?? [])
+      if (!this.#isOnTheWay(parent, graph)) this.ended.delete(parent)
   }
 
   #begin(begun: ReadonlySet<string>, graph: Graph): void {
@@ -70,8 +89,12 @@ class Kept implements Arrivals {
       const { node, kind } = ending.execution
       // One that has asked to be called again has completed as well, but nothing follows it.
       if (kind !== 'forward' || ending.state !== 'completed' || ending.outcome !== 'success') continue
-      if (graph.childrenOf(node).some(child => this.open.has(child.id))) this.ended.set(node, asParent(ending))
+      if (this.#isOnTheWay(node, graph)) this.ended.set(node, asParent(ending))
     }
+  }
+
+  #isOnTheWay(node: string, graph: Graph): boolean {
+    return graph.childrenOf(node).some(child => this.open.has(child.id))
   }
 
   wait(writing: Promise<unknown>): void {
@@ -79,10 +102,6 @@ class Kept implements Arrivals {
       if (this.writing === all) this.writing = null
     })
     this.writing = all
-  }
-
-  get isOfUse(): boolean {
-    return this.open.size + this.fresh.size > 0
   }
 }
 
@@ -93,7 +112,7 @@ interface Counted {
 
 export class RecentArrivals {
   readonly #kept = new Map<string, Kept>()
-  #ends = 0
+  #size = 0
 
   of(workflowId: string): Arrivals {
     return this.#kept.get(workflowId) ?? noArrivals
@@ -137,31 +156,30 @@ export class RecentArrivals {
     const { inserted, updated } = change.fanIns
     const before = this.#kept.get(change.workflowId)
     if (before === undefined && inserted.length + updated.length === 0 && change.insertions.length < 2) return null
-    if (before !== undefined && before.version !== version) this.#forget(change.workflowId)
+    this.#forget(change.workflowId)
     const kept = before?.version === version ? before : new Kept(version)
     kept.count(change, graph)
-    if (!kept.isOfUse) {
-      this.#forget(change.workflowId)
-      return null
-    }
+    if (!kept.isOfUse) return null
     // The last to be forgotten.
-    this.#kept.delete(change.workflowId)
     this.#kept.set(change.workflowId, kept)
+    this.#size += kept.size
     return { kept, one }
   }
 
   #arrive(kept: Kept, { change, graph }: Decided): void {
-    this.#ends -= kept.ended.size
+    this.#size -= kept.size
     kept.arrive(change, graph)
-    this.#ends += kept.ended.size
+    this.#size += kept.size
+    // One that is too large by itself takes nobody's place.
+    if (kept.size > mostKept) this.#forget(change.workflowId)
     for (const [oldest] of this.#kept) {
-      if (this.#ends <= mostEnds && this.#kept.size <= mostWorkflows) return
+      if (this.#size <= mostKept && this.#kept.size <= mostWorkflows) return
       this.#forget(oldest)
     }
   }
 
   #forget(workflowId: string): void {
-    this.#ends -= this.#kept.get(workflowId)?.ended.size ?? 0
+    this.#size -= this.#kept.get(workflowId)?.size ?? 0
     this.#kept.delete(workflowId)
   }
 }

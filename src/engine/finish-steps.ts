@@ -6,7 +6,7 @@ import type { AssumedFacts, NewExecution, WorkflowChange, WorkflowFacts } from '
 import type { ActiveExecution, ClaimedExecution, CustomEventType, WorkflowRecord } from '../store/records.ts'
 import type { EndOfWorkflow, Store } from '../store/store.ts'
 import type { Decided } from './arrivals.ts'
-import { assumedFacts } from './assume.ts'
+import { assumedFacts, isAsAssumed } from './assume.ts'
 import { ChangeDraft } from './change-draft.ts'
 import { claimedNext } from './claimed-next.ts'
 import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
@@ -144,15 +144,16 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   const revision = revisionOf(open)
   const facts: AssumedFacts[] = []
   const changes: WorkflowChange[] = []
+  await whatIsLate(call)
+  // From here on in one turn, until all of it is counted: what is assumed must be what is decided on.
   for (const group of revision === undefined ? [] : open.values()) {
     const course = courses.get(group.workflow.id)
-    if (!course) continue
-    const known = assumedFacts(course, group.requests, engine.arrivals.of(group.workflow.id))
-    const assumed = known ?? (await knownLater(engine, course, group))
-    if (!assumed) continue
+    const assumed = course ? assumedFacts(course, group.requests, engine.arrivals.of(group.workflow.id)) : null
+    if (!course || assumed === null || assumed === 'later') continue
     const change = decideGroup(call, assumed, { group, course, revision: revision ?? 0 })
     // Its timer stands in a row that nobody has looked at.
-    if (change === null || (assumed.workflow.deadlineAt !== null && change.update !== null)) {
+    const isTimed = assumed.workflow.deadlineAt !== null && change?.update !== null
+    if (change === null || isTimed || !isAsAssumed(course, assumed, change)) {
       forget(results, group)
       continue
     }
@@ -181,16 +182,16 @@ async function finishKnown(call: FinishCall): Promise<ReadonlySet<string>> {
   return done
 }
 
-/** Once what is under way has been recorded, more may be known. It holds the lock of the workflow in any case. */
-async function knownLater(
-  { arrivals }: Engine,
-  course: Course,
-  { workflow, requests }: Group,
-): Promise<AssumedFacts | null> {
-  const settled = arrivals.settled(workflow.id)
-  if (settled === null) return null
-  await settled
-  return assumedFacts(course, requests, arrivals.of(workflow.id))
+/** Once what is under way has been recorded, more may be known. Whoever does not wait for it here waits for its lock. */
+async function whatIsLate({ engine: { arrivals }, open, courses }: FinishCall): Promise<void> {
+  const late: Promise<void>[] = []
+  for (const { workflow, requests } of open.values()) {
+    const settled = arrivals.settled(workflow.id)
+    const course = courses.get(workflow.id)
+    if (settled === null || course === undefined) continue
+    if (assumedFacts(course, requests, arrivals.of(workflow.id)) === 'later') late.push(settled)
+  }
+  if (late.length > 0) await Promise.all(late)
 }
 
 /** What others on the way to the same fan-ins may go by. */
@@ -208,11 +209,11 @@ function forget(results: FinishCall['results'], { requests }: Group): void {
 }
 
 /**
- * What is known of the workflows that have ended by one step. It is the last of all, unless it is one of several that nothing follows, or a way that
- * was not taken has kept it from coming after others: then whoever asks has to read which one is.
+ * What is known of the workflows that have ended by one step. It is the last of all, unless it does not come after others: a way was not taken, or
+ * they lead to nothing, or to something that does nothing itself. Then whoever asks has to read which one is.
  */
 function endsIn(
-  facts: readonly WorkflowFacts[],
+  facts: readonly AssumedFacts[],
   changes: readonly WorkflowChange[],
   { courses, now }: { readonly courses: FinishCall['courses']; readonly now: number },
 ): Map<string, EndOfWorkflow> {
@@ -221,8 +222,8 @@ function endsIn(
     const { workflowId, update, endings, continuation } = change
     const known = facts[index]
     if (known?.active.length !== 1 || update?.state !== 'finished' || continuation !== null) return
-    const graph = courses.get(workflowId)?.graph
-    if (graph?.hasConditions !== false || graph.leaves.length > 1) return
+    // Where others have ended before, what follows all of them may have done nothing itself.
+    if (known.counted.length > 0 || courses.get(workflowId)?.graph.hasConditions !== false) return
     const last = endings.find(({ execution }) => execution.id === known.active[0]?.id)
     const workflow = { ...workflowAfter(known.workflow, change), endedAt: now }
     ends.set(workflowId, { workflow, output: last?.output ?? null })

@@ -1,7 +1,7 @@
 /** Many branches and few places: most branches are claimed later, and reported in parts. What comes after them begins once, after all of them. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { defineJob, type Geneva } from '../../src/index.ts'
+import { defineJob, type Geneva, Workflow } from '../../src/index.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 
@@ -25,6 +25,31 @@ const mark = defineJob('mark', async ({ run }: { run: string }) => {
   calls.set(run, (calls.get(run) ?? 0) + 1)
 })
 
+/** The branch that asks to be called again has completed twice, but only its last attempt counts. */
+class Twice extends Workflow {
+  static open = () => {}
+  static called = 0
+  static {
+    this.step('first')
+    this.task('again', { dependsOn: 'first' })
+    this.task('other', { dependsOn: 'first' })
+    this.task('slow', { dependsOn: 'first' })
+    this.task('last', { dependsOn: ['again', 'other', 'slow'] })
+  }
+  first() {}
+  again() {
+    if (++Twice.called === 1) this.reattempt()
+    this.skip('it has been done')
+  }
+  other() {}
+  async slow() {
+    await new Promise<void>(resolve => {
+      Twice.open = resolve
+    })
+  }
+  last() {}
+}
+
 function fan(geneva: Geneva, run: string) {
   return geneva.build(flow => {
     const start = flow.node('begin', { job: mark, args: { run: `${run} begin` }, dependsOn: null })
@@ -38,7 +63,7 @@ function fan(geneva: Geneva, run: string) {
 
 forEachDatabase('wide fans', database => {
   const few = { poll: 10, concurrency: 7, grace: 0 }
-  const under = useGeneva(database, { jobs: [work, mark], worker: few })
+  const under = useGeneva(database, { workflows: [Twice], jobs: [work, mark], worker: few })
 
   async function expectWhole(id: string, run: string): Promise<void> {
     const workflow = await under.geneva.find(id)
@@ -99,5 +124,20 @@ forEachDatabase('wide fans', database => {
     open()
     await workflow.waitUntilFinished({ timeout: '30s' })
     await expectWhole(workflow.id, run)
+  })
+
+  it('come after the last attempt of a branch that was called again, however it ended', async () => {
+    Twice.called = 0
+    const workflow = await under.geneva.start(Twice)
+    const ended = async () => (await workflow.history()).filter(({ endedAt }) => endedAt !== null).length
+    await expect.poll(ended, { timeout: 20_000 }).toBe(4)
+    Twice.open()
+    await workflow.waitUntilFinished({ timeout: '30s' })
+    const history = await workflow.history()
+    const ids = (step: string) => history.filter(each => each.step === step).map(({ id }) => id)
+    expect(history.find(({ step }) => step === 'last')?.parents.toSorted()).toEqual(
+      [ids('again').at(-1), ...ids('other'), ...ids('slow')].toSorted(),
+    )
+    expect(await workflow.verifyHistory()).toBeNull()
   })
 })

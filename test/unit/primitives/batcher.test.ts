@@ -86,6 +86,25 @@ it('a rejected group is halved until the culprit stands alone, and is told that 
   expect(log.writes.map(write => write.again)).toEqual([false, true, true, true, true])
 })
 
+it('the half that was written is answered while the other one is still being written', async () => {
+  const log = recorder(items => items.includes('d'))
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  const [a, ...others] = ['a', 'b', 'c', 'd'].map(item => batcher.add(item))
+  const settled = Promise.allSettled(others)
+  await turns()
+  log.release()
+  await turns()
+  log.release()
+  expect(await a).toBe('A')
+  await turns()
+  expect(log.writes.at(-1)?.items).toEqual(['c', 'd'])
+  for (let left = 0; left < 3; left++) {
+    log.release()
+    await turns()
+  }
+  expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+})
+
 it('two items with one key never share a group', async () => {
   const log = recorder()
   const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10, keyOf: item => item[0] ?? '' })

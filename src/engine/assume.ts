@@ -62,8 +62,8 @@ export function isAsAssumed(
   const isCounted = cleared
     ? counted.every(({ leaves }) => leaves === 'none')
     : some.length === updated.length && some.length + gone.length === counted.length
-  if (!isCounted || gone.length !== removed.length || inserted.some(({ node }) => !uncounted.includes(node)))
-    return false
+  const untouched = new Set(uncounted)
+  if (!isCounted || gone.length !== removed.length || inserted.some(({ node }) => !untouched.has(node))) return false
   const reported = new Set(active.map(({ id }) => id))
   const passed = change.endings.map(({ execution }) => execution).filter(({ id }) => !reported.has(id))
   const begun = [...change.insertions, ...change.replacements, ...passed].filter(({ kind }) => kind === 'forward')

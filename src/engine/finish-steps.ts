@@ -15,6 +15,7 @@ import { type Engine, holds, isSameClaim } from './engine.ts'
 import { type FinishRequest, type FinishResult, withProgress } from './finish-request.ts'
 import { closerLook, needsHealing, targetFor, usualFollowers } from './finish-targets.ts'
 import { type IdPool, withEnoughIds } from './id-pool.ts'
+import { isSelective } from './joins.ts'
 import type { RunOn } from './plan.ts'
 import type { StepReport } from './step-report.ts'
 
@@ -194,12 +195,13 @@ async function whatIsLate({ engine: { arrivals }, open, courses }: FinishCall): 
   if (late.length > 0) await Promise.all(late)
 }
 
-/** What others on the way to the same fan-ins may go by. */
+/** What others on the way to the same fan-ins may go by. Where joins select, everybody looks. */
 function decidedIn({ courses, versions }: FinishCall, changes: readonly WorkflowChange[]): Decided[] {
   return changes.flatMap(change => {
     const graph = courses.get(change.workflowId)?.graph
     const version = versions.get(change.workflowId)
-    return graph === undefined || graph.isChain || version === undefined ? [] : { change, graph, version }
+    if (graph === undefined || version === undefined || graph.isChain || isSelective(graph)) return []
+    return { change, graph, version }
   })
 }
 

@@ -36,6 +36,23 @@ const idle = defineJob('idle', async () => {})
 /** Whoever reads first and writes then begins to look at the rows of the workflow. */
 const looks = (text: string) => /^select w\.id as w_id.* for no key update$/s.test(text)
 
+/** Hears what goes out by each connection while something happens. What goes out together has a text together. */
+async function hearWhile(happens: () => Promise<void>, hear: (client: pg.Client, texts: readonly string[]) => void) {
+  const real = pg.Client.prototype.query
+  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const [given] = args as [string | { text: string }]
+    hear(this, (typeof given === 'string' ? given : given.text).split(';\n'))
+    return Reflect.apply(real, this, args)
+  } as never)
+  await happens().finally(() => spy.mockRestore())
+}
+
+async function sentWhile(happens: () => Promise<void>): Promise<string[]> {
+  const all: string[] = []
+  await hearWhile(happens, (_, texts) => all.push(...texts))
+  return all
+}
+
 // Where the driver is asked for each statement in turn; what is sent is the same on all three.
 for (const database of databases.filter(({ name }) => name === 'postgres')) {
   const under = useGeneva(database, {
@@ -45,54 +62,29 @@ for (const database of databases.filter(({ name }) => name === 'postgres')) {
   })
 
   it('an idle workflow of five steps takes at most seven commits, and one round trip for each step', async () => {
+    const run = async () => void (await (await under.geneva.start(Five)).waitUntilFinished())
     // Names of statements and ids are at hand after the first.
-    await (await under.geneva.start(Five)).waitUntilFinished()
-    const texts: string[] = []
+    await run()
+    const all: string[] = []
     /** Whether the transaction that is open on a connection has written something. */
-    const open = new Map<unknown, boolean>()
+    const open = new Map<pg.Client, boolean>()
     let commits = 0
-    const real = pg.Client.prototype.query
-    const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
-      this: pg.Client,
-      ...args: unknown[]
-    ) {
-      const [given] = args as [string | { text: string }]
-      const text = typeof given === 'string' ? given : given.text
-      // What goes out together has a text together, and is one transaction unless one is open.
-      const parts = text.split(';\n')
-      texts.push(...parts)
-      const writes = parts.some(part => /^(with s0 as \()?(insert|update|delete) /.test(part))
-      if (parts.some(part => part.startsWith('begin'))) open.set(this, false)
-      if (open.has(this) && writes) open.set(this, true)
+    await hearWhile(run, (client, texts) => {
+      all.push(...texts)
+      // It is one transaction unless one is open.
+      const writes = texts.some(text => /^(with s0 as \()?(insert|update|delete) /.test(text))
+      if (texts.some(text => text.startsWith('begin'))) open.set(client, false)
+      if (open.has(client) && writes) open.set(client, true)
       // One that has written nothing, after a look for work, costs the log nothing.
-      if (parts.includes('commit')) {
-        if (open.get(this)) commits++
-        open.delete(this)
-      } else if (!open.has(this) && writes) commits++
-      return Reflect.apply(real, this, args)
-    } as never)
-    await (await under.geneva.start(Five)).waitUntilFinished()
-    spy.mockRestore()
+      if (texts.includes('commit')) {
+        if (open.get(client)) commits++
+        open.delete(client)
+      } else if (!open.has(client) && writes) commits++
+    })
     expect(commits).toBeGreaterThan(4)
     expect(commits).toBeLessThanOrEqual(7)
-    expect(texts.filter(looks)).toEqual([])
+    expect(all.filter(looks)).toEqual([])
   })
-
-  /** All that goes out while something happens. */
-  async function sentWhile(happens: () => Promise<void>): Promise<string[]> {
-    const texts: string[] = []
-    const real = pg.Client.prototype.query
-    const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
-      this: pg.Client,
-      ...args: unknown[]
-    ) {
-      const [given] = args as [string | { text: string }]
-      texts.push(...(typeof given === 'string' ? given : given.text).split(';\n'))
-      return Reflect.apply(real, this, args)
-    } as never)
-    await happens().finally(() => spy.mockRestore())
-    return texts
-  }
 
   it('branches that end together are reported together, and nobody looks at what their worker knows', async () => {
     let id = ''

@@ -103,6 +103,27 @@ describe('a start', () => {
   })
 })
 
+describe('the dialog of a start', () => {
+  it('is gone once the workflow is started, though somebody is back on the page before that has noticed it was left', async () => {
+    await go('definitions/Payout')
+    await page.evaluate(() => {
+      const here = location.hash
+      const back = () => {
+        location.hash = here
+      }
+      Reflect.get(window, 'navigation').addEventListener('currententrychange', back, { once: true })
+    })
+    await page.getByRole('button', { name: 'Start one' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Input').fill('{ "account": "right" }')
+    await dialog.getByRole('button', { name: 'Start', exact: true }).click()
+    await sees(page, 'Payout is started.')
+    await dialog.waitFor({ state: 'detached' })
+    expect(page.url()).toContain('definitions/Payout')
+    await dashboard.geneva.all({ where: { type: 'Payout' } }).cancel()
+  })
+})
+
 describe('a start whose answer is lost', () => {
   it('is sent again from the same dialog, and starts one workflow; the next dialog starts another', async () => {
     await go('definitions/Payout')

@@ -26,6 +26,8 @@ export function StartDialog({ type, heroType, close }: Props) {
     onSuccess: workflow => {
       tell(`${type} is started.`)
       void client.invalidateQueries()
+      // Not left to the page: whoever comes back before it has noticed would find the dialog of a start that is done.
+      close()
       navigate(href('workflows', workflow.id))
     },
   })

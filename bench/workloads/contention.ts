@@ -12,6 +12,7 @@ import type { Case, Measurement, Workload } from '../workload.ts'
 
 /** Looking costs the server something; the work takes seconds. */
 const lookMs = 50
+const look = { everyMs: lookMs } as const
 /** For each process: one that has just begun is half as fast, and with eight of them each has little to do. */
 const warmUpEach = 1_000
 /** Faster than they can be worked off, so that there is always something to claim. */
@@ -25,11 +26,11 @@ function processes(count: number): Case {
       const warmUp = size === 'full' ? warmUpEach * count : 10
       return together(database, size === 'full' ? count : Math.min(count, 2), async bench => {
         await startSet(bench.geneva, warmUp)
-        await untilFinished(bench, warmUp, lookMs)
+        await untilFinished(bench, warmUp, look)
         const begun = performance.now()
         for (let left = workflows; left > 0; left -= atOnce) await startSet(bench.geneva, Math.min(left, atOnce))
         const startedAt = performance.timeOrigin + performance.now()
-        await untilFinished(bench, warmUp + workflows, lookMs)
+        await untilFinished(bench, warmUp + workflows, look)
         const ms = performance.now() - begun
         await checkNothingLost(bench, warmUp + workflows)
         // From then on there is work until the last claim.
@@ -91,7 +92,7 @@ const aLongLine: Case = {
     const workflows = size === 'full' ? 40_000 : 50
     const work = async (bench: Bench) => {
       const begun = performance.now()
-      await untilFinished(bench, workflows, lookMs)
+      await untilFinished(bench, workflows, look)
       const ms = performance.now() - begun
       await checkNothingLost(bench, workflows)
       return { perSecond: (workflows * stepsOfFive * 1000) / ms, hadWork: () => true }

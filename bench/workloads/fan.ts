@@ -5,6 +5,7 @@
 import { Geneva, Workflow } from '../../src/index.ts'
 import { inFreshPlace } from '../databases.ts'
 import { fan, idle } from '../graph-shapes.ts'
+import { middleOf } from '../middle-round.ts'
 import { peerCases } from '../peer-cases.ts'
 import { warmUp, warmUpMs } from '../warm-up.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
@@ -49,7 +50,7 @@ async function medianOf(count: number, work: () => Promise<unknown>): Promise<nu
     await work()
     times.push(performance.now() - begun)
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(count / 2)] ?? 0
+  return middleOf(times)
 }
 
 function fanned(name: string, width: number, run: Run, places = usualPlaces): Case {

@@ -4,6 +4,7 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import type { Opening } from '../engine/openings.ts'
+import { reachOf } from '../engine/reach.ts'
 import type { NewExecution } from '../store/change.ts'
 import type { ActiveExecution, ClaimedExecution } from '../store/records.ts'
 import type { StartCall, StartOrder, StartResult } from '../store/store.ts'
@@ -17,7 +18,12 @@ export async function startClaimed(
   const claimed = orders.map((order, index) => withOwner(order, places[index] ?? null))
   const revision = places.find(place => place !== null)?.revision
   try {
-    const results = await engine.store.start(claimed, { ...call, ...(revision === undefined ? {} : { revision }) })
+    const started = engine.store.start(claimed, { ...call, ...(revision === undefined ? {} : { revision }) })
+    // Not before it is on its way.
+    const graphs = claimed.filter((order, index) => order.graph !== null && places[index] !== null)
+    // Whoever needs what could not be made ready asks for it again, and hears why.
+    if (graphs.length > 0) setImmediate(() => prepareFor(engine, graphs).catch(() => {}))
+    const results = await started
     const begun = results.filter((result, index) => begin(engine, claimed[index], result, places[index] ?? null))
     if (begun.length < orders.length) engine.ends.noteWork()
     return results
@@ -25,6 +31,20 @@ export async function startClaimed(
     // Does nothing where a step has begun.
     for (const place of places) place?.giveUp()
   }
+}
+
+/** What is needed once the first steps have ended, while the database writes that they have begun. */
+async function prepareFor({ ids, courses }: Engine, orders: readonly StartOrder[]): Promise<void> {
+  let followers = 0
+  for (const { graph, type, first } of orders) {
+    if (graph === null) continue
+    const parsed = courses.prepareFrozen(type, graph)
+    followers += reachOf(
+      parsed,
+      first.map(row => row.node),
+    ).nodes.length
+  }
+  await ids.ensure(followers)
 }
 
 /** A row that could begin now, if it is the only one, and nothing has to be looked at first. */

@@ -15,7 +15,9 @@ export interface BuiltParts {
   readonly jobs: ReadonlyMap<string, Job>
   /** The forms of the nodes, by name. */
   readonly forms: ReadonlyMap<string, Form>
-  /** The size of the nodes as JSON. */
+  /** The nodes as JSON. */
+  readonly text: string
+  /** How large that is, with the arguments of the template. */
   readonly bytes: number
   readonly template?: FrozenTemplate
 }
@@ -30,12 +32,15 @@ export class BuiltGraph {
   readonly signature: string
   /** How many nodes it has. */
   readonly size: number
+  /** The nodes as JSON: they are written out once, however large they are. */
+  readonly #text: string
 
-  constructor({ nodes, jobs, forms, bytes, template }: BuiltParts) {
+  constructor({ nodes, jobs, forms, text, bytes, template }: BuiltParts) {
     this.nodes = nodes
     this.jobs = jobs
     this.forms = forms
     this.bytes = bytes
+    this.#text = text
     this.template = template ?? null
     this.signature = signatureOfNodes(nodes)
     this.size = Object.keys(nodes).length
@@ -46,6 +51,18 @@ export class BuiltGraph {
   freeze(frozenAt: string): FrozenGraph {
     const { signature, template, nodes } = this
     return { version: frozenGraphVersion, signature, frozen_at: frozenAt, ...(template && { template }), nodes }
+  }
+
+  /** The same as JSON. */
+  freezeToText(frozenAt: string): string {
+    const { nodes: _, ...head } = this.freeze(frozenAt)
+    return `${JSON.stringify(head).slice(0, -1)},"nodes":${this.#text}}`
+  }
+
+  /** The same graph, with the template that it comes from. `bytes`: how large it is then. */
+  expandedFrom(template: FrozenTemplate, bytes: number): BuiltGraph {
+    const { nodes, jobs, forms } = this
+    return new BuiltGraph({ nodes, jobs, forms, text: this.#text, bytes, template })
   }
 
   /** The same without a time, since it has not been frozen yet. */

@@ -4,7 +4,7 @@ import { type FrozenCompensation, frozenHuman, testOf } from './frozen-flow.ts'
 import type { FrozenNode } from './frozen-graph.ts'
 import type { GraphDraft } from './graph-draft.ts'
 import { isJob, type Job } from './job.ts'
-import { type EncodedArgs, encodeArgs } from './node-args.ts'
+import { type EncodedArgs, encodeArgs, noArgs } from './node-args.ts'
 import { storedPolicy, storedTest } from './node-rules.ts'
 import { definedTimeout, refuseUnknownKeys } from './option-checks.ts'
 import { OutputReference } from './output-reference.ts'
@@ -20,7 +20,7 @@ export function draftArgs(draft: GraphDraft, args: unknown, where: string, job?:
   if (args !== undefined && !isPlainObject(args) && !(args instanceof OutputReference)) {
     throw new InvalidGraphError(`${where}: its args must be an object, like { userId: 5 }.`)
   }
-  const encoded = encodeArgs((args ?? {}) as object, `${where}: its args`, draft.limits.bytes)
+  const encoded = args === undefined ? noArgs : encodeArgs(args as object, `${where}: its args`, draft.limits.bytes)
   if (job && encoded.references.size === 0) checkArgs(job, args ?? {}, where)
   draft.tally.add('bytes', encoded.bytes)
   return encoded

@@ -182,7 +182,7 @@ export function readMetadata(json: unknown): Record<string, unknown> {
 
 /** Equal for graphs with the same names, edges and jobs, in whatever order they were declared and whatever their ids are. */
 export function signatureOfNodes(nodes: FrozenNodes): string {
-  const hash = createHash('sha256')
+  const lines: string[] = []
   const namesOf = (ids: readonly string[]) => JSON.stringify(ids.map(id => nodes[id]?.name ?? id).sort())
   const byName = Object.values(nodes).sort((a, b) => (a.name < b.name ? -1 : 1))
   let last: { readonly ids: readonly string[]; readonly names: string } | undefined
@@ -193,7 +193,18 @@ export function signatureOfNodes(nodes: FrozenNodes): string {
     const names: string = last?.ids === ids ? last.names : namesOf(ids)
     last = { ids, names }
     const flow = flowShape(node, nameOf)
-    hash.update(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}${flow === null ? '' : JSON.stringify(flow)}\n`)
+    lines.push(`${JSON.stringify(name)} ${names} ${JSON.stringify(job)}${flow === null ? '' : JSON.stringify(flow)}\n`)
+  }
+  return hashOfLines(lines)
+}
+
+/** So many at a time: each call costs more than a line, and all of them together may be a very long text. */
+const linesPerCall = 1000
+
+function hashOfLines(lines: readonly string[]): string {
+  const hash = createHash('sha256')
+  for (let start = 0; start < lines.length; start += linesPerCall) {
+    hash.update(lines.slice(start, start + linesPerCall).join(''))
   }
   return hash.digest('hex')
 }

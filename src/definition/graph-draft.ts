@@ -76,9 +76,12 @@ export class GraphDraft {
     const nodes = this.#frozenNodes()
     checkStructure(nodes, this.#references())
     this.#checkWaysBack(nodes)
-    const bytes = Buffer.byteLength(JSON.stringify(nodes))
+    // They are written out here: what is stored and what is run must be the same.
+    for (const node of Object.values(nodes)) Object.freeze(node)
+    const text = JSON.stringify(nodes)
+    const bytes = Buffer.byteLength(text)
     new GraphTally(this.limits).add('bytes', bytes)
-    return new BuiltGraph({ nodes, jobs: this.#jobs, forms: this.#forms, bytes })
+    return new BuiltGraph({ nodes, jobs: this.#jobs, forms: this.#forms, text, bytes })
   }
 
   /** Runs what adds to the graph; whatever a mistake is found by, it is a mistake in the graph. */

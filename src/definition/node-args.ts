@@ -16,6 +16,12 @@ export interface EncodedArgs {
   readonly references: ReadonlySet<string>
 }
 
+/** Most nodes refer to nothing, and a graph may have many. */
+const nothing: ReadonlySet<string> = new Set()
+
+/** Those of a node that was given none. */
+export const noArgs: EncodedArgs = { json: {}, bytes: 2, references: nothing }
+
 /** Throws `UnstorableValueError` and `ValueTooLargeError`, which name the value as `what`. */
 export function encodeArgs(args: object, what: string, maxBytes: number): EncodedArgs {
   let references: Set<string> | undefined
@@ -63,9 +69,6 @@ function read(json: unknown, outputOf: (nodeId: string) => unknown): unknown {
     throw new SchemaError(`The stored arguments of a node cannot be read: ${describeError(error).message}.`)
   }
 }
-
-/** Most nodes refer to nothing, and a graph may have many. */
-const nothing: ReadonlySet<string> = new Set()
 
 function idsIn({ nodes }: OutputReference): readonly string[] {
   return typeof nodes === 'string' ? [nodes] : nodes

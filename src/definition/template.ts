@@ -5,7 +5,7 @@
 import { DefinitionError, InvalidGraphError } from '../errors.ts'
 import { encodeValue } from '../primitives/json-codec.ts'
 import { buildGraph } from './build-graph.ts'
-import { BuiltGraph } from './built-graph.ts'
+import type { BuiltGraph } from './built-graph.ts'
 import type { GraphBuilder } from './graph-builder.ts'
 import { defaultGraphLimits, type GraphLimits, GraphTally } from './graph-limits.ts'
 import { mistakeInStoredName } from './node-name.ts'
@@ -45,8 +45,8 @@ export function expandTemplate<Args extends object>(
   const what = `The arguments of template ${JSON.stringify(template.name)}`
   if (!isPlainObject(args)) throw new InvalidGraphError(`${what} must be an object.`)
   const text = inGraph(limits.bytes, () => encodeValue(args, { what, maxBytes: limits.bytes })) ?? '{}'
-  const { nodes, jobs, forms, bytes: ofNodes } = buildGraph(w => template.describe(w, args), limits)
-  const bytes = ofNodes + Buffer.byteLength(text)
+  const built = buildGraph(w => template.describe(w, args), limits)
+  const bytes = built.bytes + Buffer.byteLength(text)
   new GraphTally(limits).add('bytes', bytes)
-  return new BuiltGraph({ nodes, jobs, forms, bytes, template: { name: template.name, args: JSON.parse(text) } })
+  return built.expandedFrom({ name: template.name, args: JSON.parse(text) }, bytes)
 }

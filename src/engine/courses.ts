@@ -83,12 +83,26 @@ export class Courses {
     return definition === null ? [] : typesOf(definition).filter(other => other !== type)
   }
 
+  /** Reads a graph that is about to be kept. */
+  prepareFrozen(type: string, stored: StoredFrozenGraph): Graph {
+    return this.#frozen.prepare(type, stored).graph
+  }
+
   /** The graph of a workflow that begins in this process, so that it need not be read back. */
   keepFrozen({ id, type }: WorkflowRecord, stored: StoredFrozenGraph): void {
     this.#frozen.keep(id, type, stored)
   }
 
-  /** For each workflow by its id. Throws `UnknownWorkflowError` for a type that no process has ever registered. */
+  /** The workflow has ended: a large graph is not worth the room any longer. */
+  dropFrozen(id: string): void {
+    this.#frozen.drop(id)
+    if (this.#lastFrozen?.workflow.id === id) this.#lastFrozen = null
+  }
+
+  /**
+   * For each workflow by its id. One whose stored graph is gone, as it is with a workflow that was pruned, is left out. Throws
+   * `UnknownWorkflowError` for a type that no process has ever registered.
+   */
   async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, Course>> {
     const courses = new Map<string, Course>()
     const others: WorkflowRecord[] = []
@@ -101,7 +115,8 @@ export class Courses {
     const frozen = await this.#frozen.of(others.filter(workflow => workflow.frozen !== null))
     for (const workflow of others) {
       const own = frozen.get(workflow.id)
-      courses.set(workflow.id, own ? frozenCourse(workflow, own) : await this.#courseOf(workflow))
+      if (own !== undefined) courses.set(workflow.id, frozenCourse(workflow, own))
+      else if (workflow.frozen === null) courses.set(workflow.id, await this.#courseOf(workflow))
     }
     return courses
   }

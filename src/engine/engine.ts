@@ -83,6 +83,7 @@ export class Engine {
     this.forms = forms ?? new FormRegistry([])
     this.courses = new Courses(store, registry)
     this.ids = new IdReserve(store)
+    this.ends.onEnd(id => this.courses.dropFrozen(id))
   }
 
   /** Makes the code of this process known. Must be called before anything else. */

@@ -4,7 +4,6 @@
  */
 import { type FrozenGraph, graphOfFrozen } from '../definition/frozen-graph.ts'
 import type { Graph } from '../definition/graph.ts'
-import { InvariantError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store, StoredFrozenGraph } from '../store/store.ts'
 import { parsedForm } from './stored-form.ts'
@@ -14,6 +13,12 @@ export interface CachedGraph {
   readonly frozen: FrozenGraph
 }
 
+interface KeptGraph {
+  /** A workflow may be given another graph. */
+  readonly signature: string
+  readonly cached: CachedGraph
+}
+
 /** About how many nodes are kept, over all graphs. */
 const maxNodes = 300_000
 /** A graph of one node takes room as well. */
@@ -21,17 +26,19 @@ const baseCost = 20
 
 export class FrozenGraphCache {
   readonly #store: Pick<Store, 'frozenGraphs'>
-  /** In the order of their last use. */
-  readonly #graphs = new Map<string, CachedGraph>()
+  /** By workflow, in the order of their last use. */
+  readonly #graphs = new Map<string, KeptGraph>()
   /** Being read: many steps of a workflow may begin at once, and its graph may be large. */
-  readonly #coming = new Map<string, Promise<CachedGraph>>()
+  readonly #coming = new Map<string, Promise<CachedGraph | null>>()
+  /** Read, whether they are kept or not. */
+  readonly #prepared = new WeakMap<StoredFrozenGraph, CachedGraph>()
   #cost = 0
 
   constructor(store: Pick<Store, 'frozenGraphs'>) {
     this.#store = store
   }
 
-  /** By workflow; reads together what is not here. */
+  /** By workflow; reads together what is not here. One that is gone from the database, and its graph with it, is left out. */
   async of(workflows: readonly WorkflowRecord[]): Promise<Map<string, CachedGraph>> {
     const found = new Map<string, CachedGraph>()
     const missing: WorkflowRecord[] = []
@@ -43,56 +50,65 @@ export class FrozenGraphCache {
     if (missing.length === 0) return found
     this.#read(missing.filter(workflow => !this.#coming.has(keyOf(workflow))))
     const graphs = await Promise.all(missing.map(workflow => this.#coming.get(keyOf(workflow))))
-    missing.forEach((workflow, index) => found.set(workflow.id, graphs[index] as CachedGraph))
+    missing.forEach((workflow, index) => {
+      const graph = graphs[index]
+      if (graph) found.set(workflow.id, graph)
+    })
     return found
   }
 
   /** One that is here. */
   find(workflow: WorkflowRecord): CachedGraph | null {
-    const key = keyOf(workflow)
-    const known = this.#graphs.get(key)
-    if (known === undefined) return null
-    this.#graphs.delete(key)
-    this.#graphs.set(key, known)
-    return known
+    const known = this.#graphs.get(workflow.id)
+    if (known === undefined || known.signature !== workflow.frozen) return null
+    this.#graphs.delete(workflow.id)
+    this.#graphs.set(workflow.id, known)
+    return known.cached
+  }
+
+  /** Reads one that is about to be kept, unless it was. */
+  prepare(type: string, stored: StoredFrozenGraph): CachedGraph {
+    const known = this.#prepared.get(stored)
+    if (known?.graph.type === type) return known
+    const cached = parsed(stored, type)
+    this.#prepared.set(stored, cached)
+    return cached
   }
 
   /** Under its own signature: it may have been replaced since the workflow was looked at. */
   keep(id: string, type: string, stored: StoredFrozenGraph): CachedGraph {
-    const cached = parsed(stored, type)
-    const key = keyOf({ id, frozen: stored.signature })
-    this.#drop(key)
-    this.#graphs.set(key, cached)
+    const cached = this.prepare(type, stored)
+    this.drop(id)
+    this.#graphs.set(id, { signature: stored.signature, cached })
     this.#cost += costOf(cached)
-    for (const [oldest, graph] of this.#graphs) {
-      if (this.#cost <= maxNodes || graph === cached) break
-      this.#drop(oldest)
+    for (const [oldest, kept] of this.#graphs) {
+      if (this.#cost <= maxNodes || kept.cached === cached) break
+      this.drop(oldest)
     }
     return cached
+  }
+
+  /** Of a workflow that has ended: whoever asks for it after all reads it again. */
+  drop(id: string): void {
+    const known = this.#graphs.get(id)
+    if (known === undefined) return
+    this.#graphs.delete(id)
+    this.#cost -= costOf(known.cached)
   }
 
   #read(workflows: readonly WorkflowRecord[]): void {
     if (workflows.length === 0) return
     const stored = this.#store.frozenGraphs(workflows.map(workflow => workflow.id))
     for (const workflow of workflows) {
-      const kept = stored.then(rows => this.#found(workflow, rows.get(workflow.id)))
+      const kept = stored.then(rows => {
+        const graph = rows.get(workflow.id)
+        return graph === undefined ? null : this.keep(workflow.id, workflow.type, graph)
+      })
       this.#coming.set(
         keyOf(workflow),
         kept.finally(() => this.#coming.delete(keyOf(workflow))),
       )
     }
-  }
-
-  #found({ id, type }: WorkflowRecord, stored: StoredFrozenGraph | undefined): CachedGraph {
-    if (stored === undefined) throw new InvariantError(`The graph of workflow ${id} is missing.`)
-    return this.keep(id, type, stored)
-  }
-
-  #drop(key: string): void {
-    const known = this.#graphs.get(key)
-    if (known === undefined) return
-    this.#graphs.delete(key)
-    this.#cost -= costOf(known)
   }
 }
 

@@ -14,14 +14,14 @@ export function parentsOf(
   if (node.kind === 'item') {
     return [draft.rowIn(slotOf(plan.graph, node.dependsOn[0] ?? '')) ?? draft.rowIn(chainSlot) ?? []].flat()
   }
-  return node.dependsOn.flatMap(id => {
-    const parent = namesOf(plan, id)
-      .map(name => draft.latestOf(name))
-      .find(ending => ending !== null)
-    if (!parent || parent.outcome === 'not_taken') return []
+  const parents: Pick<LatestEnding, 'id' | 'ordinal' | 'ancestry'>[] = []
+  for (const id of node.dependsOn) {
+    const parent = latestUnder(draft, plan, id)
+    if (parent === null || parent.outcome === 'not_taken') continue
     // The items of an `each` node stand between it and what comes after it.
-    return plan.graph.find(id)?.kind === 'each' ? { ...parent, ordinal: parent.ordinal + 1 } : parent
-  })
+    parents.push(plan.graph.find(id)?.kind === 'each' ? { ...parent, ordinal: parent.ordinal + 1 } : parent)
+  }
+  return parents
 }
 
 /**
@@ -61,6 +61,7 @@ export function latestUnder<Ended>(
   plan: Pick<Plan, 'renamed'>,
   id: string,
 ): Ended | null {
+  if (plan.renamed.size === 0) return attempts.latestOf(id)
   const all = namesOf(plan, id).map(name => attempts.latestOf(name))
   return all.find(ending => ending !== null) ?? null
 }

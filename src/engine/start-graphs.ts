@@ -21,7 +21,7 @@ import {
   type StartOptions,
   startOrder,
 } from './start-orders.ts'
-import { storedForm } from './stored-form.ts'
+import { storedForm, storedText } from './stored-form.ts'
 
 /** Workflows without a class have no name of one. */
 export const noType = ''
@@ -42,7 +42,7 @@ export async function graphOrder(
   graph: BuiltGraph | FrozenGraph,
   { what, options, maxInputBytes }: { what: GraphStart; options: StartOptions; maxInputBytes: number },
 ): Promise<GraphOrder> {
-  refuseUnknownJobs(engine.jobs, graph.nodes)
+  refuseUnknownJobs(engine.jobs, graph)
   refuseUnknownClasses(engine.registry, graph.nodes)
   const prepared = prepareGraph(what, options, maxInputBytes)
   const frozen = await freeze(engine, graph)
@@ -56,14 +56,21 @@ export async function graphOrder(
   }
   const ids = await engine.store.takeIds(idsFor(parsed, prepared), options.transaction)
   // What came as plain data may be changed by whoever has it.
-  const stored = storedForm(frozen, 'freeze' in graph ? parsed : null)
+  const stored = 'freeze' in graph ? storedText(textOf(graph, frozen), parsed) : storedForm(frozen)
   return { order: { ...startOrder(course, prepared, ids), graph: stored }, prepared }
 }
 
+/** Nodes that were written out when the graph was built are not written again. */
+function textOf(built: BuiltGraph, frozen: FrozenGraph): string {
+  return frozen.nodes === built.nodes ? built.freezeToText(frozen.frozen_at) : JSON.stringify(frozen)
+}
+
 /** A process that only starts workflows may know no jobs at all; one that knows some should know them all. */
-function refuseUnknownJobs(jobs: JobRegistry, nodes: FrozenNodes): void {
+function refuseUnknownJobs(jobs: JobRegistry, graph: BuiltGraph | FrozenGraph): void {
   if (jobs.names.length === 0) return
-  for (const node of Object.values(nodes)) {
+  // Whoever has built it has them by name; in which node one of them stands is only asked where it is missing.
+  if ('jobs' in graph && [...graph.jobs.keys()].every(name => jobs.find(name) !== null)) return
+  for (const node of Object.values(graph.nodes)) {
     const unknown = jobsOf(node).find(job => jobs.find(job) === null)
     if (unknown === undefined) continue
     throw new InvalidArgumentError(
@@ -113,11 +120,11 @@ function prepareGraph(what: GraphStart, options: StartOptions, maxBytes: number)
 
 /** Queues and priorities of jobs and classes are written into the nodes, because whoever moves the workflow on may not have them. */
 async function freeze(engine: Engine, graph: BuiltGraph | FrozenGraph): Promise<FrozenGraph> {
-  const now = new Date(Math.floor((await engine.store.now()) / 1000)).toISOString()
+  const now = new Date(Math.floor((await engine.store.nearlyNow()) / 1000)).toISOString()
   const frozen = 'freeze' in graph ? graph.freeze(now) : graph
   const nodes = Object.values(frozen.nodes)
-  const jobs = [...new Set(nodes.flatMap(node => node.job ?? []))]
-  const plain = jobs.every(name => {
+  const jobs = 'jobs' in graph ? graph.jobs.keys() : new Set(nodes.flatMap(node => node.job ?? []))
+  const plain = [...jobs].every(name => {
     const job = engine.jobs.find(name)
     return job === null || (job.queue === null && job.priority === null)
   })

@@ -12,8 +12,12 @@ export function parsedForm(stored: StoredFrozenGraph): Graph | null {
 }
 
 /** The mark covers every byte, arguments included, so that a process never takes one graph for another. */
-export function storedForm(frozen: FrozenGraph, parsed: Graph | null = null): StoredFrozenGraph {
-  const graph = JSON.stringify(frozen)
+export function storedForm(frozen: FrozenGraph): StoredFrozenGraph {
+  return storedText(JSON.stringify(frozen))
+}
+
+/** The same of one that is written out already. `parsed`: what it is parsed to, where nobody can change that. */
+export function storedText(graph: string, parsed: Graph | null = null): StoredFrozenGraph {
   const stored = { signature: createHash('sha256').update(graph).digest('hex'), graph }
   if (parsed !== null) parsedForms.set(stored, parsed)
   return stored

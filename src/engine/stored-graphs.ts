@@ -93,5 +93,5 @@ function parsed(frozen: FrozenGraph, type: string): Graph {
 }
 
 async function timeNow(engine: Engine): Promise<string> {
-  return new Date(Math.floor((await engine.store.now()) / 1000)).toISOString()
+  return new Date(Math.floor((await engine.store.nearlyNow()) / 1000)).toISOString()
 }

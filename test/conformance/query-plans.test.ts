@@ -1,7 +1,8 @@
 /** Hot statements find their rows by an index on every database, whatever else the tables hold. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { factsOfClaim } from '../../src/engine/assume.ts'
 import { decidePause } from '../../src/engine/decide-request.ts'
-import type { WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
+import type { NewExecution, WorkflowChange, WorkflowFacts } from '../../src/store/change.ts'
 import { beginning } from '../../src/store/sql/claim-floors.ts'
 import { SqlContext } from '../../src/store/sql/context.ts'
 import type { Database, KeyType } from '../../src/store/sql/dialect.ts'
@@ -261,7 +262,62 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     const looking = plans.filter(({ text }) => text.includes('geneva_drive_active_executions'))
     expect(looking.length).toBe(database.name === 'postgres' ? 1 : 2)
     expect(looking.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+    expect(looking.filter(({ plan }) => plan.some(line => planner.byWorkflowAlone.test(line)))).toEqual([])
     expect(await store.activeExecutions(wide.id)).toHaveLength(1400)
+    expect(await store.history(wide.id)).toHaveLength(100)
+  })
+
+  it('hold branches, and give their rows to others, by key', async () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `b${index}`)
+    const wide = await makeOrder(store, {
+      type: 'Wide',
+      first: names.map(node => ({ slot: node, node, handler: 'Wide' })),
+    })
+    await store.start([wide])
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    const hold = ({ active }: WorkflowFacts) => {
+      const held = { state: 'paused', heldFrom: 'scheduled', input: null, progress: null, due: null } as const
+      return changeOf(wide.id, { moves: active.slice(0, 100).map(({ slot, fence }) => ({ slot, fence, ...held })) })
+    }
+    const give = ({ active }: WorkflowFacts) => {
+      const rows = active.slice(0, 100)
+      const replacements = rows.map(row => ({ ...row, due: { inMs: 0 }, attempt: row.attempt + 1 }) as NewExecution)
+      return changeOf(wide.id, { endings: rows.map(row => ended(row)), replacements })
+    }
+    const plans = await plansOf(async () => {
+      await store.change([{ workflowId: wide.id }], hold)
+      await store.change([{ workflowId: wide.id }], give)
+    }, /^\s*(with s0 as \()?(insert|update)/i)
+    const looking = plans.filter(({ text }) => text.includes('geneva_drive_active_executions'))
+    expect(looking.length).toBeGreaterThan(1)
+    expect(looking.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+    expect(looking.filter(({ plan }) => plan.some(line => planner.byWorkflowAlone.test(line)))).toEqual([])
+  })
+
+  it('record branches that nobody has looked at by key', async () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `b${index}`)
+    const held = { state: 'in_progress', owner: 'w1', handler: 'Wide' } as const
+    const wide = await makeOrder(store, { type: 'Wide', first: names.map(node => ({ slot: node, node, ...held })) })
+    await store.start([wide])
+    const workflow = (await store.findWorkflow(wide.id))?.workflow ?? raise()
+    const some = (await store.activeExecutions(wide.id)).slice(0, 100)
+    const facts = factsOfClaim({ workflow, execution: some[0] ?? raise(), input: null })
+    const change = changeOf(wide.id, {
+      endings: some.map(row => ended(row)),
+      removals: some.map(({ slot }) => ({ slot })),
+    })
+    const plans = await plansOf(
+      () =>
+        store.changeAssumed([{ ...facts, active: some, complete: false }], [change], {
+          workerId: 'w1',
+          revision: null,
+        }),
+      /^\s*(with s0 as \()?(select|insert|delete)/i,
+    )
+    const looking = plans.filter(({ text }) => text.includes('geneva_drive_active_executions'))
+    expect(looking.length).toBeGreaterThan(0)
+    expect(looking.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+    expect(looking.filter(({ plan }) => plan.some(line => planner.byWorkflowAlone.test(line)))).toEqual([])
     expect(await store.history(wide.id)).toHaveLength(100)
   })
 }

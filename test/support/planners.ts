@@ -14,6 +14,8 @@ export interface Planner {
   /** A part of a plan that reads a table, or a whole index, from one end to the other. */
   readonly scan: RegExp
   readonly usesClaimIndex: RegExp
+  /** A part of a plan that looks active rows `a` up by their workflow, of which it may have any number, and not by their slot as well. */
+  readonly byWorkflowAlone: RegExp
   /** A part of a plan that gathers rows before it puts them in order. */
   readonly sorts: RegExp
 }
@@ -29,6 +31,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     analyze: ['analyze'],
     scan: /detail=SCAN (?:a|c|e|f|g|l|n|o|p|v|w|geneva_drive_\w+)\b/,
     usesClaimIndex: /SEARCH geneva_drive_active_executions USING INDEX geneva_drive_active_claimable/,
+    byWorkflowAlone: /SEARCH a USING PRIMARY KEY \(workflow_id=\?\)/,
     sorts: /TEMP B-TREE/,
   },
   postgres: {
@@ -37,6 +40,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     analyze: tables.map(table => `analyze ${table}`),
     scan: new RegExp(`Seq Scan on (?:${tables.join('|')})`),
     usesClaimIndex: /Index Scan using geneva_drive_active_claimable/,
+    byWorkflowAlone: /Index Cond: \((?:a\.)?workflow_id = [^()]*(?:\([^()]*\))?[^()]*\)$/,
     sorts: /Sort|Bitmap/,
   },
   mysql: {
@@ -45,6 +49,7 @@ export const planners: Readonly<Record<TestDatabase['name'], Planner>> = {
     analyze: tables.map(table => `analyze table ${table}`),
     scan: /table=(?:a|c|e|f|g|l|n|o|p|v|w|geneva_drive_\w+) (?:partitions=\S* )?type=(?:ALL|index) /,
     usesClaimIndex: /table=geneva_drive_active_executions .*key=geneva_drive_active_claimable/,
+    byWorkflowAlone: /table=a (?:partitions=\S* )?type=ref /,
     sorts: /filesort|temporary/,
   },
 }

@@ -58,11 +58,11 @@ function guardedWrites(open: readonly Guard[], step: Sql): Sql {
   if (counted.length === 0 && (open.length === 0 || !(step instanceof Together))) return step
   const guards = [...open, ...counted.map(({ count }, place) => ({ select: written[place] ?? one, count }))]
   const guard = guardStatement(guards, open.length === 0 ? one : transactionTime)
-  const takers = counted.flatMap(({ taker }) => taker ?? [])
+  const takers = counted.flatMap(counting => counting.takers)
   // What another write goes by is returned in any case.
-  const returns = counted.map(({ taker }) => (taker === null ? '1' : '')).join(' ')
+  const returns = counted.map(counting => (counting.takers.length === 0 ? '1' : '')).join(' ')
   return remembered.statement(shapeOf(returns), [...counted, ...takers, ...others, guard], (...all) =>
-    oneStatement(all.map((part, place) => (counted[place]?.taker === null ? sql`${part} returning 1` : part))),
+    oneStatement(all.map((part, place) => (counted[place]?.takers.length === 0 ? sql`${part} returning 1` : part))),
   )
 }
 

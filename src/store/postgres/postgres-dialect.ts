@@ -132,6 +132,8 @@ export const postgresDialect: Dialect = {
     )
     return found.map(row => Number(text(row, 'block')))
   },
+  // To compress a graph of a thousand nodes takes as long as all else about its start; beside its executions it is small.
+  keepWhole: ({ table, column }) => raw(`alter table ${table} alter column ${column} set storage external`),
   createCounter: counter => [raw(`create sequence if not exists ${counter}`)],
   uniqueWorkflows: ({ table, prefix }) => [
     raw(

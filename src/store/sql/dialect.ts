@@ -16,10 +16,11 @@ export type ColumnType = 'id' | 'text' | 'int' | 'json'
 
 /**
  * Columns that are mostly the same in all rows of a set: those that tell how an attempt went, since most go well the first
- * time, those that tell which code or kind of event it belongs to, the slot, which is one for all chains, times, and names that only nodes of stored graphs have. A dialect may then send one
+ * time, those that tell which code or kind of event it belongs to, the slot, which is one for all chains, the node where the slot does not name it, the place of what follows another where that does not tell it, times, names that only nodes of stored graphs have,
+ * outputs, of which most steps have none, and what the branches of one fan have in common. A dialect may then send one
  * value instead of many, for all columns that are named so or for none, so that there are few statements to prepare.
  */
-export type Alike = 'course' | 'code' | 'slot' | 'time' | 'name'
+export type Alike = 'course' | 'code' | 'slot' | 'node' | 'next' | 'time' | 'name' | 'output' | 'fan'
 
 export interface RowSet {
   readonly columns: Readonly<Record<string, ColumnType>>
@@ -158,6 +159,8 @@ export interface SchemaDialect {
   index(index: { name: string; table: string; columns: string; where?: string }): Sql
   /** An index over the time at which rows were appended, as cheap to keep as the database has one. */
   timeIndex(index: { name: string; table: string; column: string }): Sql
+  /** Keeps what is large in a column as it is, where the database would compress it; missing where none does. */
+  keepWhole?(column: { table: string; column: string }): Sql
   /** An extra index for an append-only table, where one helps. */
   appendOnlyIndex(index: { name: string; table: string; column: string }): Sql[]
 

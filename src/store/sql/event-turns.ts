@@ -45,9 +45,17 @@ export function withEvents(
   statements: readonly Sql[],
   lists: readonly (readonly NewEvent[])[],
 ): readonly Sql[] {
-  const written = eventTurns(lists).map(turn =>
+  const [first = [], ...later] = writtenTurns(context, lists)
+  return [...context.together([...statements, ...first]), ...later.flatMap(turn => context.together(turn))]
+}
+
+/** The events by themselves, in their order. */
+export function eventStatements(context: SqlContext, lists: readonly (readonly NewEvent[])[]): readonly Sql[] {
+  return writtenTurns(context, lists).flat()
+}
+
+function writtenTurns(context: SqlContext, lists: readonly (readonly NewEvent[])[]): Sql[][] {
+  return eventTurns(lists).map(turn =>
     turn.flatMap(events => inPieces(context, events, (at, piece) => insertEvents(at, piece))),
   )
-  const [first = [], ...later] = written
-  return [...context.together([...statements, ...first]), ...later.flatMap(turn => context.together(turn))]
 }

@@ -8,7 +8,6 @@ import type {
   Ending,
   FanIn,
   NewDecision,
-  NewEvent,
   NewExecution,
   NewLetter,
   NewSignal,
@@ -57,7 +56,6 @@ export class Gathered {
     taken: [] as TakenSignal[],
   }
   readonly woken: string[] = []
-  readonly events: NewEvent[] = []
 }
 
 export function gatherChanges(
@@ -115,7 +113,6 @@ function gatherOne(all: Gathered, change: WorkflowChange, standing: ReadonlyMap<
   addOf(all.messages.signals, messages.signals, workflowId)
   add(all.messages.taken, messages.taken)
   if (change.wakes) all.woken.push(workflowId)
-  add(all.events, change.events)
 }
 
 function add<T>(to: T[], items: readonly T[]): void {

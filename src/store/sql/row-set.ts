@@ -72,49 +72,6 @@ class ItemSet<Item> implements RowSet {
   }
 }
 
-/** Sets of rows that are put together of two items each. A column is named in one of them alone. */
-export function sideBySide<Left, Right>(
-  left: Columns<Left>,
-  right: Columns<Right>,
-): (lefts: readonly Left[], rights: readonly Right[]) => RowSet {
-  const columns = { ...knownOf(left).columns, ...knownOf(right).columns }
-  return (lefts, rights) => new PairedSet(columns, rowSet(left, lefts), rowSet(right, rights))
-}
-
-class PairedSet implements RowSet {
-  readonly columns: RowSet['columns']
-  readonly alike: readonly (Alike | null)[]
-  readonly #left: RowSet
-  readonly #right: RowSet
-  /** Where the columns of the right one begin. */
-  readonly #middle: number
-
-  constructor(columns: RowSet['columns'], left: RowSet, right: RowSet) {
-    this.columns = columns
-    this.alike = [...(left.alike ?? []), ...(right.alike ?? [])]
-    this.#left = left
-    this.#right = right
-    this.#middle = left.alike?.length ?? 0
-  }
-
-  get rows(): Value[][] {
-    const rights = this.#right.rows
-    return this.#left.rows.map((row, index) => [...row, ...(rights[index] ?? [])])
-  }
-
-  get size(): number {
-    return this.#left.size ?? 0
-  }
-
-  column(index: number): readonly Value[] {
-    return index < this.#middle ? columnOf(this.#left, index) : columnOf(this.#right, index - this.#middle)
-  }
-
-  only(index: number): Value | undefined {
-    return index < this.#middle ? this.#left.only?.(index) : this.#right.only?.(index - this.#middle)
-  }
-}
-
 export function columnOf(set: RowSet, index: number): readonly Value[] {
   return set.column?.(index) ?? set.rows.map(row => row[index] ?? null)
 }
@@ -141,15 +98,26 @@ export interface SplitSet {
   readonly shape: string
 }
 
+const allKinds: readonly Alike[] = ['course', 'code', 'slot', 'node', 'next', 'time', 'name', 'output', 'fan']
+
+/** Worth one value only where all rows have none: there would be too many statements otherwise. */
+const mostlyNone: readonly Alike[] = ['node', 'next', 'output']
+
+/** Fewer than that are hardly the branches of a fan, and not worth a statement of their own. */
+const manyBranches = 20
+
 /** Parts a set into what is the same in all rows and what is not. Columns of one kind go together. */
-export function splitSet(set: RowSet, kinds: readonly Alike[] = ['course', 'code', 'slot', 'time', 'name']): SplitSet {
-  const alike = (set.alike ?? []).map(kind => (kind !== null && kinds.includes(kind) ? kind : null))
+export function splitSet(set: RowSet, kinds = allKinds): SplitSet {
+  const isMany = (set.size ?? set.rows.length) >= manyBranches
+  const counts = (kind: Alike) => kinds.includes(kind) && (kind !== 'fan' || isMany)
+  const alike = (set.alike ?? []).map(kind => (kind !== null && counts(kind) ? kind : null))
   const singles: (Value | undefined)[] = alike.map(() => undefined)
   const uneven = new Set<Alike>()
   alike.forEach((kind, index) => {
     if (kind === null || uneven.has(kind)) return
-    singles[index] = set.only?.(index)
-    if (singles[index] === undefined) uneven.add(kind)
+    const only = set.only?.(index)
+    singles[index] = only
+    if (only === undefined || (only !== null && mostlyNone.includes(kind))) uneven.add(kind)
   })
   alike.forEach((kind, index) => {
     if (kind !== null && uneven.has(kind)) singles[index] = undefined

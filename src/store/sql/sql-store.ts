@@ -32,7 +32,6 @@ import { checkpoint, checkpointWith } from './checkpoint.ts'
 import { claim, markStarted } from './claim.ts'
 import { ClaimFloors } from './claim-floors.ts'
 import { SqlContext } from './context.ts'
-import { int } from './decode.ts'
 import { allGraphs, findDefinition, registerDefinitions } from './definitions.ts'
 import type { Database, KeyType } from './dialect.ts'
 import { frozenGraphs } from './frozen-graphs.ts'
@@ -40,12 +39,12 @@ import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
 import { isTransient, OpenedAgain } from './is-transient.ts'
+import { databaseTime, KnownTime } from './known-time.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate, planMigrations, refuseOutgrown } from './migrate.ts'
 import { lastEvent, readEvents, settleEvents } from './read-events.ts'
 import { readReadiness } from './read-readiness.ts'
 import * as reads from './read-workflows.ts'
-import { sql } from './sql.ts'
 import { SqlHousekeeping } from './sql-housekeeping.ts'
 import { SqlLimits } from './sql-limits.ts'
 import { SqlRequests } from './sql-requests.ts'
@@ -63,6 +62,7 @@ import { findAbandoned, heartbeat, heldBy, registerWorker, renewLease, retireWor
 export class SqlStore implements Store {
   readonly #context: SqlContext
   readonly #ids: IdAllocator
+  readonly #time: KnownTime
   readonly #floors: ClaimFloors
   readonly #keyType: KeyType | undefined
   readonly hints?: Hints
@@ -80,6 +80,7 @@ export class SqlStore implements Store {
     this.#floors = floors
     this.#context = new SqlContext(database, tables(options))
     this.#ids = new IdAllocator(this.#context)
+    this.#time = new KnownTime(this.#context)
     const hints = database.hints?.(`${this.#context.tables.prefix}hints`)
     if (hints !== undefined) this.hints = hints
     this.#keyType = options.keyType
@@ -110,9 +111,11 @@ export class SqlStore implements Store {
     return !(error instanceof OpenedAgain) && this.#context.dialect.classify(error) === 'lasting'
   }
 
-  async now() {
-    const rows = await this.#context.read(sql`select ${this.#context.now} as now`)
-    return rows[0] ? int(rows[0], 'now') : 0
+  now() {
+    return databaseTime(this.#context)
+  }
+  nearlyNow() {
+    return this.#time.now()
   }
   setClockOffset(offsetMs: number) {
     this.#context.clockOffset = Math.round(offsetMs * 1000)

@@ -18,12 +18,12 @@ export class Sql {
 /** A write that must be about so many rows; else nothing of its transaction is committed. */
 export class Counted extends Sql {
   readonly count: number
-  /** A write that goes by what this one returns, which it knows by its place: `s0`, or `s1`. */
-  readonly taker: Sql | null
-  constructor({ parts, values }: Sql, count: number, taker: Sql | null = null) {
+  /** Writes that go by what this one returns, which they know by its place: `s0`, or `s1`. */
+  readonly takers: readonly Sql[]
+  constructor({ parts, values }: Sql, count: number, takers: readonly Sql[] = []) {
     super(parts, values)
     this.count = count
-    this.taker = taker
+    this.takers = takers
   }
 }
 

@@ -16,7 +16,7 @@ const isOld = raw('r.delay is null')
 type Key = { readonly workflowId: string; readonly slot: string }
 
 export const keyColumns: Columns<Key> = {
-  workflow_id: ['id', key => key.workflowId],
+  workflow_id: ['id', key => key.workflowId, 'fan'],
   slot: ['text', key => key.slot, 'slot'],
 }
 
@@ -24,11 +24,12 @@ export const keyColumns: Columns<Key> = {
 const copiedColumns: Columns<NewExecution> = {
   ...keyColumns,
   id: ['id', row => row.id],
-  node: ['text', row => row.node],
+  // Most nodes of a graph stand in the slot of their name.
+  node: ['text', row => (row.node === row.slot ? null : row.node), 'node'],
   node_name: ['text', row => row.nodeName ?? null, 'name'],
   kind: ['text', row => row.kind, 'course'],
   attempt: ['int', row => row.attempt, 'course'],
-  ordinal: ['int', row => row.ordinal],
+  ordinal: ['int', row => row.ordinal, 'fan'],
   state: ['text', row => row.state, 'course'],
   queue: ['text', row => row.queue, 'code'],
   handler: ['text', row => row.handler, 'code'],
@@ -36,7 +37,7 @@ const copiedColumns: Columns<NewExecution> = {
   generation: ['int', row => row.generation, 'code'],
   priority: ['int', row => row.priority, 'code'],
   owner: ['text', row => row.owner, 'course'],
-  fence: ['int', row => row.fence],
+  fence: ['int', row => row.fence, 'fan'],
   failures: ['int', row => row.failures, 'course'],
   crashes: ['int', row => row.crashes, 'course'],
   cursor_value: ['json', row => row.progress.cursor, 'course'],
@@ -45,10 +46,15 @@ const copiedColumns: Columns<NewExecution> = {
   runs: ['int', row => row.progress.runs, 'course'],
   input: ['json', row => row.input, 'course'],
   ancestry_hash: ['text', row => row.ancestry.hash],
-  parents: ['text', row => row.ancestry.parents.join(' ')],
+  parents: ['text', row => row.ancestry.parents.join(' '), 'fan'],
 }
 
 const copied = Object.keys(copiedColumns)
+
+/** What a row of a set has in a column. */
+export function copyOf(name: string): Sql {
+  return raw(name === 'node' ? 'coalesce(r.node, r.slot)' : `r.${name}`)
+}
 
 /** A due time is known, or it is a delay from now. */
 export function dueColumnsOf<Item>(read: (item: Item) => Due | null): Columns<Item> {
@@ -98,9 +104,9 @@ export function replaceActive(context: SqlContext, executions: readonly NewExecu
   return context.statement(replaceActive, [newRows(context, executions)], (at, rows) => writeOver(at, rows, at.sameRow))
 }
 
-/** Makes another row of one: the rows `r` of the set have `newColumns` at least. */
-export function writeOver(context: SqlContext, rows: Sql, on: Sql): Sql {
-  const assignments = [...kept.map(name => [name, raw(`r.${name}`)] as const), ...computed(context)]
+/** Makes another row of one: the rows `r` of the set have `newColumns` at least, and `read` says what is in one of them. */
+export function writeOver(context: SqlContext, rows: Sql, on: Sql, read = copyOf): Sql {
+  const assignments = [...kept.map(name => [name, read(name)] as const), ...computed(context)]
   return context.dialect.updateFrom(context.tables.active, rows, on, assignments)
 }
 
@@ -114,7 +120,7 @@ export function insertActive(context: SqlContext, executions: readonly NewExecut
 function writeActive(context: SqlContext, rows: Sql): Sql {
   const extra = computed(context)
   const names = raw([...copied, ...extra.map(([name]) => name)].join(', '))
-  const values = join([...copied.map(name => raw(`r.${name}`)), ...extra.map(([, value]) => value)], ', ')
+  const values = join([...copied.map(copyOf), ...extra.map(([, value]) => value)], ', ')
   return sql`insert into ${context.tables.active} (${names}) select ${values} from ${rows}`
 }
 

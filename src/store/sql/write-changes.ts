@@ -7,22 +7,23 @@ import type { ActiveExecution } from '../records.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
-import { withEvents } from './event-turns.ts'
+import { eventStatements, withEvents } from './event-turns.ts'
 import { clearFanIns, countDown, deleteFanIns, insertFanIns } from './fan-ins.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { type Gathered, gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
-import { type Handover, handOver, moveKnown, moveToHistory } from './move-endings.ts'
+import { handOver, moveKnown, moveToHistory } from './move-endings.ts'
 import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
+import { saysItself } from './told-events.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
 import {
   copyHistory,
   copyKnown,
   deleteHistory,
-  insertEvents,
+  type Handover,
   insertHistory,
   moveHistory,
   type StandingEnding,
@@ -41,9 +42,10 @@ export function changeStatements(
   { standing, counts = false }: RowsAtHand,
 ): readonly Sql[] {
   const all = gatherChanges(changes, standing)
+  const events = changes.map(change => change.events)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     inPieces(context, items, statement)
-  const { copies, removals, replacements } = recordEnds(context, all, counts)
+  const { copies, removals, replacements, told } = recordEnds(context, all, { changes, counts })
   if (all.isPlain) {
     const plain = [
       ...copies,
@@ -55,7 +57,7 @@ export function changeStatements(
     return withEvents(
       context,
       plain,
-      changes.map(change => change.events),
+      told ? events.filter((_, index) => !told.has(changes[index]?.workflowId ?? '')) : events,
     )
   }
   return [
@@ -83,7 +85,7 @@ export function changeStatements(
     ...write(all.messages.taken, takeSignals),
     ...write(all.woken, insertWakes),
     ...write(all.woken, insertWakeEvents),
-    ...write(all.events, insertEvents),
+    ...eventStatements(context, events),
   ]
 }
 
@@ -95,12 +97,19 @@ interface EndsRecorded {
   readonly copies: readonly Sql[]
   readonly removals: Gathered['removals']
   readonly replacements: Gathered['replacements']
+  /** Workflows whose events are written with it. */
+  readonly told?: ReadonlySet<string>
+}
+
+interface Recorded {
+  readonly changes: readonly WorkflowChange[]
+  readonly counts: boolean
 }
 
 /** Where all of it goes for good, the branches of a graph for one, or is given to what follows, that is done as it is copied. */
-function recordEnds(context: SqlContext, all: Gathered, counts: boolean): EndsRecorded {
+function recordEnds(context: SqlContext, all: Gathered, { changes, counts }: Recorded): EndsRecorded {
   return (
-    handAllOver(context, all, counts) ??
+    handAllOver(context, all, { changes, counts }) ??
     moveAll(context, all, counts) ?? {
       copies: inPieces(context, all.standing, counts ? copyKnown : copyHistory),
       removals: all.removals,
@@ -124,7 +133,7 @@ function moveAll(context: SqlContext, all: Gathered, counts: boolean): EndsRecor
 }
 
 /** Of what is counted, all rows that end must be given to something or go. One that comes alone is sooner copied and then written over. */
-function handAllOver(context: SqlContext, all: Gathered, counts: boolean): EndsRecorded | null {
+function handAllOver(context: SqlContext, all: Gathered, { changes, counts }: Recorded): EndsRecorded | null {
   const { standing, removals, replacements } = all
   if (context.dialect.returnsOld !== true || !context.asSets || !counts) return null
   if (!all.isPlain || replacements.length === 0) return null
@@ -143,7 +152,16 @@ function handAllOver(context: SqlContext, all: Gathered, counts: boolean): EndsR
   }
   if (next.size > 0) return null
   const moved = gone.length === 0 ? [] : [moveKnown(context, gone, 1)]
-  return { copies: [handOver(context, handovers), ...moved], removals: [...open.values()], replacements: [] }
+  const told = toldWith(handovers, changes)
+  const copies = [handOver(context, handovers, told !== null), ...moved]
+  return { copies, removals: [...open.values()], replacements: [], ...(told && { told }) }
+}
+
+/** Those that have no other events than their rows tell; `null` where some have. */
+function toldWith(handovers: readonly Handover[], changes: readonly WorkflowChange[]): ReadonlySet<string> | null {
+  const events = new Map(changes.map(change => [change.workflowId, change.events]))
+  const isTold = (handover: Handover) => saysItself(handover, events.get(handover.row.workflowId) ?? [])
+  return handovers.every(isTold) ? new Set(handovers.map(({ row }) => row.workflowId)) : null
 }
 
 interface Placed {

@@ -2,7 +2,7 @@
  * Writes history: ended executions, which only a rollback touches again, and events, which nothing does. Only old attempts
  * of a step that repeats itself go.
  */
-import type { Ending, NewEvent, WorkflowChange } from '../change.ts'
+import type { Ending, NewEvent, NewExecution, WorkflowChange } from '../change.ts'
 import type { ActiveExecution } from '../records.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
@@ -51,9 +51,14 @@ export interface StandingEnding {
   readonly row: ActiveExecution
 }
 
+/** A row that ends, and what it becomes. */
+export interface Handover extends StandingEnding {
+  readonly next: NewExecution
+}
+
 /** Only what is new about a row that stands there. */
 export const endColumns: Columns<StandingEnding> = {
-  workflow_id: ['id', ({ row }) => row.workflowId],
+  workflow_id: ['id', ({ row }) => row.workflowId, 'fan'],
   slot: ['text', ({ row }) => row.slot, 'slot'],
   state: ['text', ({ ending }) => ending.state, 'course'],
   outcome: ['text', ({ ending }) => ending.outcome, 'course'],
@@ -61,7 +66,7 @@ export const endColumns: Columns<StandingEnding> = {
   error_message: ['text', ({ ending }) => ending.error?.message ?? null, 'course'],
   error_stack: ['text', ({ ending }) => ending.error?.stack ?? null, 'course'],
   reason: ['text', ({ ending }) => ending.reason, 'course'],
-  output: ['json', ({ ending }) => ending.output],
+  output: ['json', ({ ending }) => ending.output, 'output'],
 }
 
 export const historyNames = Object.keys(historyColumns)
@@ -84,7 +89,7 @@ function copyRows({ tables, dialect, now, sameRow }: SqlContext, rows: Sql): Sql
 export const knownColumns: Columns<StandingEnding> = {
   ...endColumns,
   known_id: ['id', ({ row }) => row.id],
-  known_fence: ['int', ({ row }) => row.fence],
+  known_fence: ['int', ({ row }) => row.fence, 'fan'],
 }
 
 /** The same of rows that nobody has looked at: all of them must stand as they are known. */
@@ -126,7 +131,7 @@ export function deleteHistory(context: SqlContext, ids: readonly string[]): Sql 
 }
 
 const eventColumns: Columns<NewEvent> = {
-  workflow_id: ['id', event => event.workflowId],
+  workflow_id: ['id', event => event.workflowId, 'fan'],
   type: ['text', event => event.type, 'code'],
   execution_id: ['id', event => event.executionId ?? null],
   node: ['text', event => event.node ?? null],
@@ -141,9 +146,9 @@ const eventColumns: Columns<NewEvent> = {
   payload: ['json', event => event.payload ?? null, 'course'],
 }
 
-const eventNames = Object.keys(eventColumns)
+export const eventNames = Object.keys(eventColumns)
 const eventValues = raw(eventNames.map(name => `r.${name}`).join(', '))
-const namesOfEvents = raw(eventNames.join(', '))
+export const namesOfEvents = raw(eventNames.join(', '))
 
 /** Numbered in the order in which they are given. */
 export function insertEvents(context: SqlContext, events: readonly NewEvent[], filter: Sql | null = null): Sql {

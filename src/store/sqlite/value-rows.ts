@@ -14,7 +14,7 @@ export const mostBoundRows = 1000
 
 export function valueRows(alias: string, set: RowSet): Sql {
   if ((set.size ?? set.rows.length) === 1) return loneRow(alias, set)
-  const { singles, shape } = splitSet(set)
+  const { singles, shape } = sharedIn(set)
   const columns = ownColumns(set, singles)
   const count = columns[0]?.length ?? set.rows.length
   const length = powerOfTwo(count)
@@ -50,6 +50,13 @@ function loneRow(alias: string, set: RowSet): Sql {
 }
 
 type Value = string | number | null
+
+/** Ids are never shared: a planner that is told one looks up all rows of the workflow, and compares each with the whole set. */
+function sharedIn(set: RowSet): SplitSet {
+  const { singles, shape } = splitSet(set)
+  const types = Object.values(set.columns)
+  return { singles: singles.map((value, index) => (types[index] === 'id' ? undefined : value)), shape }
+}
 
 /** Numeric ids must arrive as numbers: SQLite compares a number with a text as unequal. */
 function inType(type: ColumnType, value: Value): Value {

@@ -37,6 +37,14 @@ describe('a frozen graph', () => {
     expect(JSON.parse(JSON.stringify(graph))).not.toHaveProperty('frozen_at')
   })
 
+  it('is written out as JSON in the same words, whoever does it', () => {
+    const graph = buildGraph(w => void w.node('a "quoted" \u{1f600}', { job: sweep }))
+    expect(graph.freezeToText(frozenAt)).toBe(JSON.stringify(graph.freeze(frozenAt)))
+    const expanded = graph.expandedFrom({ name: 'one', args: { a: [1] } }, graph.bytes)
+    expect(expanded.freezeToText(frozenAt)).toBe(JSON.stringify(expanded.freeze(frozenAt)))
+    expect(buildGraph(() => {}).freezeToText(frozenAt)).toContain('"nodes":{}}')
+  })
+
   it('of nothing is a graph as well', () => {
     const graph = parseFrozenGraph(exported(() => {}))
     expect(graphOfFrozen(graph, defaults).size).toBe(0)

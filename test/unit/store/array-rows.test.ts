@@ -29,6 +29,20 @@ const item = (more: Partial<Item> = {}): Item => ({
   ...more,
 })
 
+interface Branch {
+  readonly workflowId: string
+  readonly id: string
+  readonly output: string | null
+}
+
+const branchColumns: Columns<Branch> = {
+  workflow_id: ['id', row => row.workflowId, 'fan'],
+  id: ['id', row => row.id],
+  output: ['json', row => row.output, 'output'],
+}
+
+const branch = (more: Partial<Branch> = {}): Branch => ({ workflowId: '7', id: '1', output: null, ...more })
+
 function written(items: readonly Item[], asSet = false) {
   return render(arrayRows('r', rowSet(columns, items), 'bigint', asSet), position => `$${position}`)
 }
@@ -57,6 +71,34 @@ describe('a set of rows', () => {
       [item(), item({ queue: 'p', state: 'x' })],
     ]
     expect(new Set(variants.map(items => written([item(), ...items]).text)).size).toBe(4)
+  })
+
+  it('has one value for what branches of one fan have in common, where there are enough of them', () => {
+    const branches = (count: number) => Array.from({ length: count }, (_, index) => branch({ id: `${index}` }))
+    const text = (items: readonly Branch[]) =>
+      render(arrayRows('r', rowSet(branchColumns, items), 'bigint', true), position => `$${position}`).text
+    expect(text(branches(20))).toContain('$1::bigint as workflow_id, u.id, ')
+    expect(text(branches(19))).toContain('u.workflow_id, u.id, ')
+    expect(text([...branches(20), branch({ workflowId: '8' })])).toContain('u.workflow_id, u.id, ')
+  })
+
+  it('has one value for outputs only where there are none, so that few statements are made', () => {
+    const text = (...outputs: (string | null)[]) =>
+      render(
+        arrayRows(
+          'r',
+          rowSet(
+            branchColumns,
+            outputs.map(output => branch({ output })),
+          ),
+          'bigint',
+          true,
+        ),
+        position => `$${position}`,
+      ).text
+    expect(text(null, null, null)).toContain('::text::json as output')
+    expect(text('1', '1', '1')).toContain('u.output::json as output')
+    expect(text(null, '1', null)).toContain('u.output::json as output')
   })
 
   it('is no set when a row comes alone: its values stand in the statement as they are', () => {

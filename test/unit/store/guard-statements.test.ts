@@ -57,12 +57,12 @@ it('a write that is counted is its own guard, asked last', () => {
     'insert',
   ])
   const both = [
-    new Counted(raw('update'), 2, raw('take s0')),
-    new Counted(raw('delete'), 3, raw('take s1')),
+    new Counted(raw('update'), 2, [raw('take s0'), raw('tell s0')]),
+    new Counted(raw('delete'), 3, [raw('take s1')]),
     raw('insert'),
   ]
   expect(texts([guard('worker'), new Together(oneStatement(both), both)]).statements).toEqual([
-    'with s0 as (update), s1 as (delete), s2 as (take s0), s3 as (take s1), s4 as (insert) select time / (case when (select count(*) from (select worker) g) = $1 then case when (select count(*) from (select 1 from s0) g) = $2 then case when (select count(*) from (select 1 from s1) g) = $3 then 1 else 0 end else 0 end else 0 end)',
+    'with s0 as (update), s1 as (delete), s2 as (take s0), s3 as (tell s0), s4 as (take s1), s5 as (insert) select time / (case when (select count(*) from (select worker) g) = $1 then case when (select count(*) from (select 1 from s0) g) = $2 then case when (select count(*) from (select 1 from s1) g) = $3 then 1 else 0 end else 0 end else 0 end)',
   ])
   const late = [raw('insert'), new Counted(raw('delete'), 3)]
   expect(() => texts([new Together(oneStatement(late), late)])).toThrow('Only the first')

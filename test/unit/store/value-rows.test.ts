@@ -29,3 +29,14 @@ it('more than that travel as JSON', () => {
   const { values } = valueRows('r', rowSet(different(Object.keys(newColumns)), twice))
   expect(values).toEqual([expect.stringMatching(/^\[\[0,/)])
 })
+
+it('an id is bound for each row, also where all have the same: told one, a planner reads all rows of its workflow', () => {
+  const columns: Columns<number> = {
+    workflow_id: ['id', () => '7', 'fan'],
+    fence: ['int', () => 2, 'fan'],
+    slot: ['text', item => `b${item}`],
+  }
+  const { values } = valueRows('r', rowSet(columns, items.slice(0, 32)))
+  expect(values.slice(0, 7)).toEqual([2, 7, 'b0', 1, 7, 'b1', 1])
+  expect(values.filter(value => value === 7)).toHaveLength(32)
+})

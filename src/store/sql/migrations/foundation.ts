@@ -71,6 +71,7 @@ function workflows(shape: Shape): Sql[] {
       'graphs',
       `workflow_id ${type.id} not null primary key, signature ${type.key} not null, graph ${type.json} not null`,
     ),
+    ...[context.dialect.keepWhole?.({ table: shape.name('graphs'), column: 'graph' }) ?? []].flat(),
     ...context.dialect.uniqueWorkflows({ table: shape.name('workflows'), prefix: context.tables.prefix }),
     shape.index('workflows_hero', 'workflows', 'hero_type, hero_id', 'hero_id is not null'),
     shape.index('workflows_parent', 'workflows', 'parent_id', 'parent_id is not null'),

@@ -40,8 +40,8 @@ const tiny = 20
 /** Of a round of a peer before the clock starts; ours is as wide as the one that is measured. */
 const warmUpWidth: Readonly<Record<Size, number>> = { full: 1_000, tiny: 5 }
 
-/** One that takes less than a tenth of a second is at the mercy of a collection of garbage: the middle one of several counts. */
-const fansOf = (nodes: number) => (nodes >= 10_000 ? 1 : 5)
+/** A single one is at the mercy of a collection of garbage, or of somebody else on the machine: the middle one of several counts. */
+const fansOf = (nodes: number) => (nodes >= 10_000 ? 3 : 5)
 
 async function medianOf(count: number, work: () => Promise<unknown>): Promise<number> {
   const times: number[] = []

@@ -42,6 +42,9 @@ export type NewDraftNode = Pick<DraftNode, 'frozen' | 'parents' | 'scope'> &
 
 const none: ReadonlySet<string> = new Set()
 
+/** Enough for more nodes than a graph may have, unless its limits are raised. */
+const placeDigits = 4
+
 export class GraphDraft {
   readonly limits: GraphLimits
   readonly tally: GraphTally
@@ -51,8 +54,8 @@ export class GraphDraft {
   readonly #fanOuts = new Map<FanOut, Parents>()
   readonly #jobs = new Map<string, Job>()
   readonly #forms = new Map<string, Form>()
-  /** For the next ids, fetched together, since each call would cost as much as the rest of a node. */
-  readonly #random: string[] = []
+  /** What no other graph has, and all nodes of this one. */
+  readonly #ownName = randomId(8)
   /** What nodes take that say nothing else. */
   defaults: Readonly<Record<string, unknown>> = {}
   #hasBranches = false
@@ -137,7 +140,7 @@ export class GraphDraft {
     const { name, kind } = frozen
     this.tally.add('nodes', 1)
     this.tally.add('edges', parents.size)
-    const handle = new NodeHandle(joins === null ? this.#freeId() : joins.handle.id + joinSuffix, name)
+    const handle = new NodeHandle(joins === null ? this.#nextId() : joins.handle.id + joinSuffix, name)
     const node = { handle, frozen, references, asks, parents, scope, rule, joins }
     this.#byName.set(name, node)
     this.#byId.set(handle.id, node)
@@ -160,11 +163,13 @@ export class GraphDraft {
     )
   }
 
-  #freeId(): string {
-    const random = this.#random.pop()
-    if (random !== undefined && !this.#byId.has(`n_${random}`)) return `n_${random}`
-    this.#random.push(...(randomId(8 * 256).match(/.{16}/g) ?? []))
-    return this.#freeId()
+  /**
+   * In the order in which they are added: rows are kept and looked up by it, and so those that begin, are claimed and end
+   * together stand side by side.
+   */
+  #nextId(): string {
+    const place = this.#byId.size.toString(36).padStart(placeDigits, '0')
+    return `n_${this.#ownName}${place}`
   }
 
   #frozenNodes(): FrozenNodes {

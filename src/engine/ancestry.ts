@@ -21,7 +21,7 @@ const known = new Map<string, string>()
 const mostKnown = 5000
 /** Longer ones have many parents, and hardly come again. Nor do ids that were made for one graph. */
 const longestKnown = 300
-const madeForOne = /^n_[0-9a-f]{16}$/
+const madeForOne = /^n_[0-9a-f]{16}/
 
 /** The order in which parents ended says nothing about the way, so they are sorted. */
 export function ancestryHash(node: string, attempt: number, parentHashes: readonly string[]): string {

@@ -78,6 +78,30 @@ forEachDatabase('claiming', database => {
     expect(await store.activeExecutions(id)).toEqual([claimed?.execution])
   })
 
+  it('tells of each of many rows what stands in the table from then on', async () => {
+    const queue = 'told'
+    const begun = { queue, state: 'suspended', fence: 3, startedAt: 1_000_000 } as const
+    const progress = { cursor: '7', completedIterations: 7, total: 20, runs: 2 }
+    const wide = await makeOrder(store, {
+      type: 'Wide',
+      first: Array.from({ length: 1200 }, (_, index) => ({ slot: `b${index}`, node: `b${index}`, queue })),
+    })
+    const some = await makeOrder(store, { first: [{ ...begun, progress, slot: 'a', node: 'a' }] })
+    await store.start([wide, some])
+    await startSome(store, 30, { first: { queue } })
+    const claimed = await store.claim({ workerId: worker, sources: [{ ...sampleSource, queue }], limit: 2000 })
+    expect(claimed).toHaveLength(1231)
+    const ids = new Set(claimed.map(({ workflow }) => workflow.id))
+    const standing = new Map<string, ActiveExecution>()
+    for (const id of ids) for (const row of await store.activeExecutions(id)) standing.set(row.id, row)
+    for (const { execution } of claimed) {
+      expect(execution).toMatchObject({ state: 'in_progress', owner: worker, startMark: false })
+      expect(standing.get(execution.id)).toEqual(execution)
+    }
+    const went = claimed.find(({ workflow }) => workflow.id === some.id)?.execution
+    expect(went).toMatchObject({ fence: 4, startedAt: 1_000_000, progress: { ...progress, runs: 3 } })
+  })
+
   it('takes what is due first, and a higher priority before that', async () => {
     const ago = async (seconds: number) => ({ at: (await store.now()) - seconds * 1_000_000 })
     const [late = ''] = await startSome(store, 1, { first: { due: await ago(20) } })

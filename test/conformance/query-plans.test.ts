@@ -9,7 +9,7 @@ import type { Database, KeyType } from '../../src/store/sql/dialect.ts'
 import { raw, type Sql } from '../../src/store/sql/sql.ts'
 import type { SqlStore } from '../../src/store/sql/sql-store.ts'
 import { tables } from '../../src/store/sql/tables.ts'
-import { probe } from '../../src/store/sql/take-claimed.ts'
+import { probe, wholeProbe } from '../../src/store/sql/take-claimed.ts'
 import type { StartOrder } from '../../src/store/store.ts'
 import { forEachDatabase, type TestDatabase } from '../support/databases.ts'
 import { openRecorded } from '../support/open-recorded.ts'
@@ -161,8 +161,9 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     const request = { workerId: 'w1', sources: [], limit: 10 }
     const source = { queue: 'default', handler: 'Mine', generation: 1 }
     const now = await store.now()
-    for (const floor of [undefined, beginning, now - 60_000_000]) {
-      const look = probe(context, request, floor === undefined ? { source } : { source, floor })
+    const floors = [undefined, beginning, now - 60_000_000]
+    const lines = floors.map(floor => (floor === undefined ? { source } : { source, floor }))
+    for (const look of lines.flatMap(line => [probe(context, request, line), wholeProbe(context, request, line)])) {
       const plan = await explain(real, look, planner.explain)
       expect(plan.join('\n')).toMatch(planner.usesClaimIndex)
       expect(plan.filter(line => planner.sorts.test(line))).toEqual([])
@@ -292,6 +293,23 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     expect(looking.length).toBeGreaterThan(1)
     expect(looking.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
     expect(looking.filter(({ plan }) => plan.some(line => planner.byWorkflowAlone.test(line)))).toEqual([])
+  })
+
+  it('take what they have found in a line by key, be it branches of one workflow or of many', async () => {
+    const first = { handler: 'Claimed', due: { inMs: 0 } }
+    const branches = Array.from({ length: 1500 }, (_, index) => ({ slot: `b${index}`, node: `b${index}`, ...first }))
+    const chains = await Promise.all(Array.from({ length: 100 }, () => makeOrder(store, { first })))
+    await store.start([await makeOrder(store, { type: 'Wide', first: branches }), ...chains])
+    for (const statement of planner.analyze) await real.query(raw(statement))
+    const sources = [{ queue: 'default', handler: 'Claimed', generation: 1 }]
+    for (const limit of [100, 1400, 100]) {
+      const takes = await plansOf(async () => {
+        expect(await store.claim({ workerId: 'w1', sources, limit })).toHaveLength(limit)
+      }, /^\s*update/i)
+      expect(takes.length).toBe(database.name === 'sqlite' && limit > 1000 ? 2 : 1)
+      expect(takes.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
+      expect(takes.filter(({ plan }) => plan.some(line => planner.byWorkflowAlone.test(line)))).toEqual([])
+    }
   })
 
   it('record branches that nobody has looked at by key', async () => {

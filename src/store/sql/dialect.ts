@@ -83,8 +83,8 @@ export interface StatementDialect {
   deleteFrom(table: Sql, rows: Sql, keys: readonly string[]): Sql
 
   /**
-   * Stands behind a look for due rows that locks those it finds and passes over those that others have locked; missing where only
-   * rows that are known by their key can be locked so.
+   * Stands behind a look for due rows that locks those it finds and passes over those that others have locked: nothing where there is one
+   * writer. Missing where only rows that are known by their key can be locked so.
    */
   readonly lockFound?: Sql
   /**

@@ -11,7 +11,9 @@ import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, claimedWorkflow, int, text } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { type Columns, inPieces, rowSet } from './row-set.ts'
+import { param, raw, type Sql, sql } from './sql.ts'
+import { keyColumns } from './write-active.ts'
 import { insertEvents } from './write-records.ts'
 
 /** A database that is busy is waited for, some fifteen seconds; a lost answer is not retried. */
@@ -51,11 +53,8 @@ export async function takeLocked(
   if (claimed.length === 0) return []
   failpoint?.('claim.before-commit')
   await transaction.commitWith([
-    startExecutions(
-      context,
-      claimed.map(item => item.execution),
-    ),
-    insertEvents(context, takes.map(startedEvent)),
+    ...inPieces(context, takes, (at, piece) => startExecutions(at, piece, request)),
+    ...inPieces(context, takes.map(startedEvent), insertEvents),
     ...(also?.(claimed, takes[0]?.now ?? 0) ?? []),
   ])
   failpoint?.('claim.after-commit')
@@ -173,21 +172,29 @@ function take(claimed: ClaimedExecution, owner: string, now: number): Take {
   return { before: execution, after, now }
 }
 
-function startExecutions(context: SqlContext, executions: readonly ActiveExecution[]): Sql {
-  const rows = context.rows('r', {
-    columns: { workflow_id: 'id', slot: 'text', owner: 'text', fence: 'int', started_at: 'int', runs: 'int' },
-    rows: executions.map(row => [row.workflowId, row.slot, row.owner, row.fence, row.startedAt, row.progress.runs]),
-  })
-  const on = sql`${context.sameRow} and a.fence = r.fence - 1`
-  return context.dialect.updateFrom(context.tables.active, rows, on, [
-    ['state', raw(`'in_progress'`)],
-    ['owner', raw('r.owner')],
-    ['fence', raw('r.fence')],
-    ['started_at', raw('r.started_at')],
-    ['runs', raw('r.runs')],
-    ['sort_key', raw('null')],
-    ['start_mark', raw('0')],
-  ])
+const takenColumns: Columns<ActiveExecution> = {
+  ...keyColumns,
+  known_fence: ['int', row => row.fence, 'fan'],
+}
+
+/** What the rows have become is written by what they were, so that little is sent; it must come to the same as `take`. */
+function startExecutions(context: SqlContext, takes: readonly Take[], { workerId }: ClaimRequest): Sql {
+  const before = takes.map(take => take.before)
+  const now = takes[0]?.now ?? 0
+  return context.statement(
+    startExecutions,
+    [context.rows('r', rowSet(takenColumns, before)), param(workerId), param(now)],
+    (at, rows, owner, time) =>
+      at.dialect.updateFrom(at.tables.active, rows, sql`${at.sameRow} and a.fence = r.known_fence`, [
+        ['state', raw(`'in_progress'`)],
+        ['owner', owner],
+        ['fence', raw('a.fence + 1')],
+        ['started_at', sql`coalesce(a.started_at, ${time})`],
+        ['runs', raw('a.runs + 1')],
+        ['sort_key', raw('null')],
+        ['start_mark', raw('0')],
+      ]),
+  )
 }
 
 function startedEvent({ before, after }: Take): NewEvent {

@@ -117,6 +117,8 @@ export const sqliteDialect: Dialect = {
     sql`select w.id from ${rows} cross join ${table} w on w.id = r.id and ${further} order by w.id`,
   lockShared: raw(''),
   lockSkipping: raw(''),
+  // Nobody else writes in between.
+  lockFound: raw(''),
   freshRead: raw(''),
   holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),
 

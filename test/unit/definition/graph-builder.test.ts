@@ -159,12 +159,25 @@ describe('a fan-out', () => {
 })
 
 describe('what is stored of a node', () => {
-  it('has an id of 64 random bits', () => {
+  it('has an id with 64 random bits that no other graph has, and rising in the order in which nodes are added', () => {
     const build = () =>
-      buildGraph(w => void w.fanOut(Array(1_000).keys(), { name: index => `node ${index}`, job: sweep }))
-    const ids = [build(), build()].flatMap(graph => Object.keys(graph.nodes))
-    expect(ids.every(id => /^n_[0-9a-f]{16}$/.test(id))).toBe(true)
-    expect(new Set(ids).size).toBe(2_000)
+      buildGraph(w => {
+        w.node('first', { job: sweep })
+        w.fanOut(Array(2_000).keys(), { name: index => `node ${index}`, job: sweep })
+        w.fork('both', {
+          left: b => void b.node('one', { job: sweep }),
+          right: b => void b.node('two', { job: sweep }),
+        })
+        w.node('last', { job: sweep })
+      })
+    const graphs = [build(), build()].map(graph => Object.keys(graph.nodes))
+    // A join is named after its fork.
+    const own = graphs.map(ids => ids.filter(id => !id.includes('#')))
+    for (const ids of own) expect(ids.toSorted()).toEqual(ids)
+    const made = own.flat()
+    expect(made.every(id => /^n_[0-9a-f]{16}[0-9a-z]{4}$/.test(id))).toBe(true)
+    expect(new Set(graphs.flat()).size).toBe(graphs.flat().length)
+    expect(new Set(made.map(id => id.slice(0, 18))).size).toBe(2)
   })
 
   it('holds its options in plain data, durations in milliseconds', () => {

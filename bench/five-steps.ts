@@ -129,7 +129,7 @@ function tableOf({ beside }: Bench): string {
 }
 
 /** Ids of one process rise. To count what comes after it takes no longer the more there was before. */
-async function lastWorkflow(bench: Bench): Promise<string> {
+export async function lastWorkflow(bench: Bench): Promise<string> {
   const [row] = await bench.plain.query(`select coalesce(max(id), 0) as id from ${tableOf(bench)}`)
   return String(row?.id)
 }

@@ -4,12 +4,19 @@
  */
 import { FlowProducer, Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
+import { findProgram, installPackages } from '../../scripts/system-programs.mjs'
 import { freePort, startOwnServer } from './own-server.mjs'
 import { callEach, measure, stepsOfFive, Tally } from './peer-lap.mjs'
 
 const ended = new Tally()
 
+async function redisServer() {
+  if (findProgram('redis-server') === undefined) await installPackages('redis-server')
+  return findProgram('redis-server') ?? 'redis-server'
+}
+
 await measure(async () => {
+  const program = await redisServer()
   const port = await freePort()
   const network = ['--port', String(port), '--bind', '127.0.0.1']
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', '']
@@ -17,7 +24,7 @@ await measure(async () => {
   const probe = new Redis({ ...connection, lazyConnect: true, retryStrategy: () => 50 })
   probe.on('error', () => {})
   await startOwnServer(
-    folder => ({ program: 'redis-server', args: [...network, ...durable, '--dir', folder] }),
+    folder => ({ program, args: [...network, ...durable, '--dir', folder] }),
     async () => {
       if (probe.status === 'wait') await probe.connect()
       return (await probe.ping()) === 'PONG'

@@ -2,9 +2,7 @@
  * Finds Chromium for the browser tests, or gets it with apt-get as root. Never goes on without it: a missing browser is a
  * failure.
  */
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { run } from '../databases/run.mjs'
+import { findProgram, installPackages } from '../system-programs.mjs'
 
 /** As root Chromium needs `--no-sandbox`; the rest keeps it from calling home. */
 export const launchArguments = [
@@ -22,12 +20,12 @@ const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-c
 export async function chromiumProgram() {
   const { GENEVA_TEST_CHROMIUM } = process.env
   if (GENEVA_TEST_CHROMIUM) return GENEVA_TEST_CHROMIUM
-  const installed = find()
+  const installed = findProgram(...names)
   if (installed) return installed
   try {
-    if (process.getuid?.() !== 0) throw new Error('Only root can install it.')
-    await install()
-    const found = find()
+    console.error('Chromium for the browser tests is missing: installing it with apt-get.')
+    await installPackages('chromium')
+    const found = findProgram(...names)
     if (found) return found
     throw new Error('The package was installed, but brought no program.')
   } catch (cause) {
@@ -37,28 +35,4 @@ export async function chromiumProgram() {
       { cause },
     )
   }
-}
-
-function find() {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin']
-  return folders.flatMap(folder => names.map(name => join(folder, name))).find(isExecutable)
-}
-
-/** @param {string} file */
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function install() {
-  console.error('Chromium for the browser tests is missing: installing it with apt-get.')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300', 'chromium'], {
-    env,
-  })
 }

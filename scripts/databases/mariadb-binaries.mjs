@@ -2,10 +2,11 @@
  * Finds MariaDB's server programs, or gets them: with apt-get as root, or else unpacked into a cache folder without
  * touching the system. Never goes on without them: a missing database is a failure.
  */
-import { accessSync, constants, existsSync } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { access, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findProgram, installPackages, isRoot } from '../system-programs.mjs'
 import { run } from './run.mjs'
 
 const packages = ['mariadb-server-core', 'mariadb-client-core']
@@ -27,8 +28,9 @@ export async function mariadbBinaries(folder) {
   const installed = findInstalled()
   if (installed) return installed
   try {
-    if (process.getuid?.() === 0) {
-      await install()
+    if (isRoot()) {
+      announce('installing it with apt-get')
+      await installPackages(...packages)
       const found = findInstalled()
       if (found) return found
       throw new Error(`${packages.join(' and ')} were installed, but brought no mariadbd.`)
@@ -50,30 +52,6 @@ function findInstalled() {
   const installDb = findProgram('mariadb-install-db')
   if (!mariadbd || !installDb) return undefined
   return { mariadbd, installDb, base: dirname(dirname(mariadbd)), env: {} }
-}
-
-/** @param {string} name */
-function findProgram(name) {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/usr/libexec']
-  return folders.map(folder => join(folder, name)).find(isExecutable)
-}
-
-/** @param {string} file */
-function isExecutable(file) {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-async function install() {
-  announce('installing it with apt-get')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env })
-  const lock = ['-o', 'DPkg::Lock::Timeout=300']
-  await run('apt-get', ['install', '-y', '--no-install-recommends', ...lock, ...packages], { env })
 }
 
 /**

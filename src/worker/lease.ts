@@ -18,10 +18,11 @@ import type { WorkerSettings } from './worker-options.ts'
 
 const longestPauseMs = 250
 /**
- * After a look at all that it holds a worker looks by key at what it runs for so many times as long, and half a lease at most: where
+ * After a look at all that it holds a worker looks by key at what it runs for so many times as long, and three leases at most: where
  * the database has to keep much that is dead, the former takes ever longer.
  */
 const restAfterLook = 20
+const longestRestLeases = 3
 
 export interface LeaseParts {
   readonly store: Store
@@ -66,6 +67,8 @@ export class Lease {
   #stopped = false
   #loop: Promise<void> = Promise.resolve()
   #lookAtAllAt = 0
+  /** How long the last look at all has taken. */
+  #lookMs = 0
 
   constructor(parts: LeaseParts) {
     this.#store = parts.store
@@ -170,7 +173,7 @@ export class Lease {
     const looksAtAll = begun >= this.#lookAtAllAt
     const among = looksAtAll ? undefined : [...known.keys()].map(step => step.claimed.execution)
     const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs, among)
-    if (looksAtAll) this.#lookAtAllAt = performance.now() + this.#restAfter(performance.now() - begun)
+    if (looksAtAll) this.#restAfter(performance.now() - begun)
     if (held !== null) {
       this.#renewed.moveTo(askedAt)
       this.#running.compare(known, held)
@@ -185,9 +188,12 @@ export class Lease {
     }
   }
 
-  /** It may have waited for a lock, and forgotten rows have to be found. */
-  #restAfter(lookMs: number): number {
-    return Math.min(lookMs * restAfterLook, this.#settings.leaseMs / 2)
+  /** A single look that takes long has waited for a lock, or for a database that was away: then there are forgotten rows to be found. */
+  #restAfter(lookMs: number): void {
+    const usualMs = Math.min(lookMs, this.#lookMs)
+    this.#lookMs = lookMs
+    const restMs = Math.min(usualMs * restAfterLook, this.#settings.leaseMs * longestRestLeases)
+    this.#lookAtAllAt = performance.now() + restMs
   }
 
   /** A row may be unknown here for a moment, while its claim is on the way; for half a lease, it was forgotten. */

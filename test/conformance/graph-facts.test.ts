@@ -69,10 +69,18 @@ forEachDatabase('facts of a graph', database => {
     expect(facts.active.find(row => row.slot === 'd')?.heldFrom).toBe('stopping')
   })
 
-  it('tell slots apart byte by byte', async () => {
+  it('tell slots apart byte by byte, also in what is written of one of them', async () => {
     const names = ['a', 'A', 'a ', 'ä', 'a\u0308', 'a/00000001', 'ａ']
-    const workflowId = await workflowWith(Object.fromEntries(names.map(name => [name, 'scheduled'])))
+    const workflowId = await workflowWith(Object.fromEntries(names.map(name => [name, 'in_progress'])))
     for (const name of names) expect(nodesIn(await factsOf(store, { workflowId, slots: [name] }))).toEqual([name])
+    for (const [place, slot] of names.entries()) {
+      await store.change([{ workflowId }], () => changeOf(workflowId, { stops: [{ slot }] }))
+      const rows = await store.activeExecutions(workflowId)
+      expect(rows.filter(row => row.heldFrom === 'stopping').map(row => row.slot)).toEqual([slot])
+      await store.change([{ workflowId }], () => changeOf(workflowId, { removals: [{ slot }] }))
+      const left = (await store.activeExecutions(workflowId)).map(row => row.slot)
+      expect(new Set(left)).toEqual(new Set(names.slice(place + 1)))
+    }
   })
 
   it.each([

@@ -268,7 +268,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     expect(await store.history(wide.id)).toHaveLength(100)
   })
 
-  it('hold branches, and give their rows to others, by key', async () => {
+  it.each([100, 1])('hold %d branches, and give their rows to others, by key', async count => {
     const names = Array.from({ length: 1500 }, (_, index) => `b${index}`)
     const wide = await makeOrder(store, {
       type: 'Wide',
@@ -278,10 +278,10 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     for (const statement of planner.analyze) await real.query(raw(statement))
     const hold = ({ active }: WorkflowFacts) => {
       const held = { state: 'paused', heldFrom: 'scheduled', input: null, progress: null, due: null } as const
-      return changeOf(wide.id, { moves: active.slice(0, 100).map(({ slot, fence }) => ({ slot, fence, ...held })) })
+      return changeOf(wide.id, { moves: active.slice(0, count).map(({ slot, fence }) => ({ slot, fence, ...held })) })
     }
     const give = ({ active }: WorkflowFacts) => {
-      const rows = active.slice(0, 100)
+      const rows = active.slice(0, count)
       const replacements = rows.map(row => ({ ...row, due: { inMs: 0 }, attempt: row.attempt + 1 }) as NewExecution)
       return changeOf(wide.id, { endings: rows.map(row => ended(row)), replacements })
     }
@@ -312,13 +312,13 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     }
   })
 
-  it('record branches that nobody has looked at by key', async () => {
+  it.each([100, 1])('record %d branches that nobody has looked at by key', async count => {
     const names = Array.from({ length: 1500 }, (_, index) => `b${index}`)
     const held = { state: 'in_progress', owner: 'w1', handler: 'Wide' } as const
     const wide = await makeOrder(store, { type: 'Wide', first: names.map(node => ({ slot: node, node, ...held })) })
     await store.start([wide])
     const workflow = (await store.findWorkflow(wide.id))?.workflow ?? raise()
-    const some = (await store.activeExecutions(wide.id)).slice(0, 100)
+    const some = (await store.activeExecutions(wide.id)).slice(0, count)
     const facts = factsOfClaim({ workflow, execution: some[0] ?? raise(), input: null })
     const change = changeOf(wide.id, {
       endings: some.map(row => ended(row)),
@@ -336,7 +336,7 @@ function plansWith(database: TestDatabase, keyType: KeyType): void {
     expect(looking.length).toBeGreaterThan(0)
     expect(looking.filter(({ plan }) => plan.some(line => planner.scan.test(line)))).toEqual([])
     expect(looking.filter(({ plan }) => plan.some(line => planner.byWorkflowAlone.test(line)))).toEqual([])
-    expect(await store.history(wide.id)).toHaveLength(100)
+    expect(await store.history(wide.id)).toHaveLength(count)
   })
 }
 

@@ -1,6 +1,9 @@
 /** Starting: orders keep their ids, so that a start whose answer was lost can be repeated without a second first step. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { SqlContext } from '../../src/store/sql/context.ts'
+import { startAtOnce } from '../../src/store/sql/start-at-once.ts'
+import { tables } from '../../src/store/sql/tables.ts'
 import type { Store, TransactionHandle } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { openRecorded } from '../support/open-recorded.ts'
@@ -24,6 +27,22 @@ forEachDatabase('starting', database => {
       expect(await store.events(order.id)).toHaveLength(2)
     }
   })
+
+  it.each([1, 3])(
+    'a packet of %d that was held up until all have been started and have ended begins nothing',
+    async count => {
+      const { real, store: recorded } = await openRecorded(database)
+      const orders = await Promise.all(Array.from({ length: count }, () => makeOrder(recorded)))
+      await recorded.start(orders)
+      const targets = orders.map(({ id }) => ({ workflowId: id }))
+      await recorded.change(targets, finishedChange)
+      const context = new SqlContext(real, tables({}))
+      context.keyType = 'bigint'
+      expect(await startAtOnce(context, orders, null)).toBeNull()
+      for (const { id } of orders) expect(await recorded.activeExecutions(id)).toEqual([])
+      await recorded.close()
+    },
+  )
 
   it('with keys is written in the order of the keys, so that nobody waits for another in a circle', async () => {
     const { recording, store: recorded } = await openRecorded(database)

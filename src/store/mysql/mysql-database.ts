@@ -163,10 +163,10 @@ class MysqlDatabase implements Database {
     try {
       return await work(session)
     } catch (error) {
-      discard = session.isGone || this.dialect.classify(error) === 'connection'
+      discard = this.dialect.classify(error) === 'connection'
       throw error
     } finally {
-      if (discard) this.#discard(connection)
+      if (discard || session.isGone) this.#discard(connection)
       else this.#release(connection)
     }
   }

@@ -99,6 +99,14 @@ interface Gathered {
   reject(error: unknown): void
 }
 
+/** What the servers say of a subquery that has more than the one row that it may have. Others that are sent with guards look up a key. */
+const tooManyRows = 1242
+
+/** Behind a select: fails unless it has found so many rows. */
+function failUnlessFound(count: number): Sql {
+  return sql`set @geneva_found = if(found_rows() = ${count}, 1, (select 1 union all select 2))`
+}
+
 export class MysqlTransaction implements Transaction {
   readonly pipelines = true
   readonly #session: MysqlSession
@@ -127,34 +135,24 @@ export class MysqlTransaction implements Transaction {
     this.#ended = true
   }
 
-  /** What stands between two looks at answers travels together. */
+  /** All of it travels together, so that no lock is held while an answer is under way: a guard that finds other rows fails what comes after it. */
   async commitIf(steps: (now: Sql) => readonly (Sql | Guard)[]): Promise<number | null> {
-    void this.run(sql`set @geneva_now = ${mysqlStatements.now}`).catch(() => {})
-    const time = this.query(raw('select @geneva_now as now'))
-    time.catch(() => {})
     const all = steps(raw('@geneva_now'))
     invariant(!all.some(step => step instanceof Counted), 'What is written is not counted here.')
-    for (let next = 0; next < all.length; ) {
-      const answers: { readonly count: number; readonly rows: Promise<Row[]> }[] = []
-      const written: Promise<unknown>[] = []
-      for (; next < all.length; next++) {
-        const step = all[next]
-        if (step instanceof Sql) {
-          if (answers.length > 0) break
-          written.push(this.run(step))
-        } else if (step !== undefined) answers.push({ count: step.count, rows: this.query(step.select) })
-      }
-      // The last writes go out with the commit.
-      if (next === all.length && answers.length === 0) written.push(this.commitWith([]))
-      await Promise.all([...written, ...answers.map(({ rows }) => rows)])
-      for (const { count, rows } of answers) {
-        if ((await rows).length === count) continue
-        await this.run(raw('rollback'))
-        this.#ended = true
-        return null
-      }
+    const answers: Promise<unknown>[] = [this.run(sql`set @geneva_now = ${mysqlStatements.now}`)]
+    const time = this.query(raw('select @geneva_now as now'))
+    for (const step of all) {
+      if (step instanceof Sql) answers.push(this.run(step))
+      else answers.push(this.query(step.select), this.run(failUnlessFound(step.count)))
     }
-    if (!this.#ended) await this.commitWith([])
+    try {
+      await Promise.all([time, ...answers, this.commitWith([])])
+    } catch (error) {
+      if ((error as { errno?: unknown }).errno !== tooManyRows) throw error
+      await this.#session.rollBack()
+      this.#ended = true
+      return null
+    }
     return Number((await time)[0]?.now)
   }
 

@@ -1,30 +1,25 @@
 /**
- * How statements are written for MySQL and MariaDB: sets travel as JSON through JSON_TABLE, and the order of joins is
- * given, because the optimizer may otherwise lock rows that nobody asked for.
+ * How statements are written for MySQL and MariaDB: sets travel as JSON through JSON_TABLE, a row that comes alone as its values, and the
+ * order of joins is given, because the optimizer may otherwise lock rows that nobody asked for.
  */
 import { InvariantError } from '../../errors.ts'
 import { int } from '../sql/decode.ts'
 import type { ColumnType, KeyType, RowSet, StatementDialect } from '../sql/dialect.ts'
 import { columnOf, KnownParts, type SplitSet, splitSet } from '../sql/row-set.ts'
 import { join, param, raw, Sql, sql } from '../sql/sql.ts'
+import { idValue, intoLoneRow, keyText, loneRow } from './lone-row.ts'
 import { settleByDirtyRead } from './settle-by-dirty-read.ts'
 
-function idValue(id: string, keyType: KeyType): string | number {
-  return keyType === 'uuid' ? id : Number(id)
-}
-
-/**
- * Ids have the character set of the columns that they are compared with. Else the servers convert those, and read the whole
- * table instead of looking it up. Of the two collations the binary one, that of the columns, counts.
- */
+/** Of the two collations the binary one, that of the columns, counts. */
 function setColumn(type: ColumnType, keyType: KeyType): string {
-  if (type === 'id') return keyType === 'uuid' ? 'char(36) character set ascii' : 'bigint'
+  if (type === 'id') return keyType === 'uuid' ? keyText : 'bigint'
   return type === 'int' ? 'bigint' : 'longtext'
 }
 
 const knownParts = new KnownParts()
 
 function rows(alias: string, set: RowSet, keyType: KeyType): Sql {
+  if ((set.size ?? set.rows.length) === 1) return loneRow(alias, set, keyType)
   // Slots are compared, byte by byte, which a value by itself would have to be told.
   const { singles, shape } = splitSet(set, ['course', 'code', 'time', 'name'])
   const columns: (readonly (string | number | null)[])[] = []
@@ -91,8 +86,11 @@ export const mysqlStatements: StatementDialect = {
     return sql`insert into ${table} (${raw(columns.join(', '))}) ${select} on duplicate key update ${raw(`${first} = ${first}`)}`
   },
   updateFrom: (table, set, on, assignments) => {
-    const list = assignments.map(([column, value]) => sql`${raw(`a.${column}`)} = ${value}`)
-    return sql`update ${set} straight_join ${table} a${byKey} on ${on} set ${join(list, ', ')}`
+    const lone = intoLoneRow(set, on, assignments)
+    const list = (lone?.assignments ?? assignments).map(([column, value]) => sql`${raw(`a.${column}`)} = ${value}`)
+    return lone === null
+      ? sql`update ${set} straight_join ${table} a${byKey} on ${on} set ${join(list, ', ')}`
+      : sql`update ${table} a${byKey} set ${join(list, ', ')} where ${lone.on}`
   },
   deleteFrom: (table, set, keys) =>
     sql`delete a from ${set} straight_join ${table} a${byKey} on ${raw(keys.map(key => `a.${key} = r.${key}`).join(' and '))}`,

@@ -8,9 +8,11 @@ import { HintLine } from './hint-line.ts'
 // Nothing is lost with a hint, so nobody waits until it is on the disk.
 const notify = `select set_config('synchronous_commit', 'off', true), pg_notify($1, word) from unnest($2::text[]) word`
 
-/** Between two that are sent, twice as long where they follow each other closely: all who notify pass through one lock of the server. */
+/** Between two that are sent, twice as long each time that several have come meanwhile: all who notify pass through one lock of the server. */
 const shortestMs = 2
 const longestMs = 40
+/** Whoever starts one after the other is not kept waiting, but sending must not take more than this part of the time. */
+const largestShare = 0.2
 
 const hints: ReadonlySet<string> = new Set<Hint>(['work', 'codeless', 'stop'])
 
@@ -26,24 +28,26 @@ export class PostgresHints implements Hints {
   readonly #id = randomId(4)
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #sending: Gathering<Hint>
+  /** How many have come since the last were sent. */
+  #came = 0
   #line: HintLine | null = null
 
   constructor(parts: HintParts) {
     this.#parts = parts
     let restMs = shortestMs
-    let sentAt = Number.NEGATIVE_INFINITY
     this.#sending = new Gathering(async hints => {
-      const words = [...hints].map(hint => `${hint} ${this.#id}`)
-      const isClose = performance.now() - sentAt < 3 * restMs
-      restMs = isClose ? Math.min(2 * restMs, longestMs) : shortestMs
+      restMs = this.#came > 1 ? Math.min(2 * restMs, longestMs) : shortestMs
+      this.#came = 0
+      const begun = performance.now()
       // What is not sent is lost: it was a hint.
-      await this.#say(words).catch(() => {})
-      sentAt = performance.now()
-      return restMs
+      await this.#say([...hints].map(hint => `${hint} ${this.#id}`)).catch(() => {})
+      const took = performance.now() - begun
+      return Math.min(Math.max(restMs, took / largestShare), longestMs)
     })
   }
 
   send(hint: Hint): void {
+    this.#came++
     this.#sending.tell(hint)
   }
 

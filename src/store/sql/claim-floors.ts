@@ -2,14 +2,14 @@
  * Where claims begin to look. Every row that is claimed leaves a dead entry at the head of its line, and as long as somebody
  * holds an old snapshot the database must keep them: a look from the beginning reads them all again. So a claim begins at the
  * smallest key of the one before, or as much earlier as a priority may be worth. What has come with a smaller key since (a row
- * that was given back, a start whose transaction took long) is found by looks from the beginning, which may take a twentieth of
- * the time, so that one of 100 ms comes every two seconds, and by every claim that would find nothing.
+ * that was given back, a start whose transaction took long) is found by looks from the beginning, which may take a fiftieth of
+ * the time, so that one of 100 ms comes every five seconds, and by every claim that would find nothing.
  */
 import type { ClaimedExecution } from '../records.ts'
 import type { ClaimSource } from '../store.ts'
 
 /** The part of the time that looks from the beginning may take. */
-const share = 0.05
+const share = 0.02
 /** What is saved up of it at most, so that a worker with little to do always looks from the beginning. */
 const savedMs = 1000
 /** However long they take, they come so often. */

@@ -23,7 +23,7 @@ export async function startAtOnce(
       // All of it is undone if a guard does not hold, so it may as well be written first.
       return [
         ...startStatements(timed, orders),
-        allInserted(context, orders),
+        allInserted(timed, orders),
         ...ownersOf(orders).map(owner => ({ select: lockAlive(context, owner, revision), count: 1 })),
       ]
     }),
@@ -40,13 +40,17 @@ export function isPlain({ first, formerTypes, parent, taken, deadline }: StartOr
 
 const idColumns: Columns<StartOrder> = { id: ['id', order => order.id] }
 
-/** What was inserted by this transaction stands under its own id; what met a conflict does not. */
+/**
+ * What was inserted by this transaction stands under its own id; what met a conflict does not. By its time, because a packet that was held up on its way
+ * may come after the start has been repeated: then the id is there, and what the workflow began with may be gone.
+ */
 function allInserted(context: SqlContext, orders: readonly StartOrder[]): Guard {
   const select = context.statement(
     allInserted,
     [context.rows('r', rowSet(idColumns, orders))],
-    ({ dialect, tables }, ids) =>
-      sql`select w.id from ${ids} ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on ${dialect.sameKey('w.id', 'r.id')}`,
+    ({ dialect, tables, now }, ids) =>
+      sql`select w.id from ${ids} ${dialect.keyedJoin} ${tables.workflows} w${dialect.byKey} on ${dialect.sameKey('w.id', 'r.id')}
+        where w.created_at = ${now}`,
   )
   return { select, count: orders.length }
 }

@@ -38,14 +38,26 @@ it.each([0, 10])('where many come there are few, also when each takes %d ms', as
   expect(sent.length).toBeLessThan(35)
 })
 
-it('those that come one by one, with time in between, all go out at once', async () => {
+it.each([10, 3])('those that come one by one, with %d ms in between, all go out at once', async betweenMs => {
   const sent: string[][] = []
   const hints = hintsTo(sent)
   for (let count = 1; count <= 50; count++) {
     hints.send('work')
     expect(sent.length).toBe(count)
-    await vi.advanceTimersByTimeAsync(10)
+    await vi.advanceTimersByTimeAsync(betweenMs)
   }
+})
+
+it('where sending takes long it is rested for, also between those that come one by one', async () => {
+  const sent: string[][] = []
+  const hints = hintsTo(sent, { takesMs: 1 })
+  hints.send('work')
+  await vi.advanceTimersByTimeAsync(1)
+  hints.send('work')
+  await vi.advanceTimersByTimeAsync(4)
+  expect(sent.length).toBe(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(sent.length).toBe(2)
 })
 
 it('one that cannot be sent does not keep back those after it', async () => {

@@ -6,12 +6,19 @@ import { RunningSteps } from '../../../src/worker/running-steps.ts'
 import { workerSettings } from '../../../src/worker/worker-options.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** What each heartbeat asked for: `undefined` for all. */
-async function looks(lookMs: number, count: number, leaseMs = 60_000): Promise<(readonly RowKey[] | undefined)[]> {
+/** What each heartbeat asked for: `undefined` for all. The looks at all take so long, the last of them each time that follows. */
+async function looks(
+  lookMs: readonly number[],
+  count: number,
+  leaseMs = 60_000,
+): Promise<(readonly RowKey[] | undefined)[]> {
   const asked: (readonly RowKey[] | undefined)[] = []
+  let made = 0
   const heartbeat = async (_id: string, _ms: number, among?: readonly RowKey[]): Promise<HeldExecution[]> => {
     asked.push(among)
-    if (among === undefined && lookMs > 0) await new Promise(resolve => setTimeout(resolve, lookMs))
+    const ms = lookMs[Math.min(made, lookMs.length - 1)] ?? 0
+    if (among === undefined) made++
+    if (among === undefined && ms > 0) await new Promise(resolve => setTimeout(resolve, ms))
     return []
   }
   const store = { registerWorker: async () => {}, retireWorker: async () => {}, heartbeat } as unknown as Store
@@ -27,17 +34,22 @@ async function looks(lookMs: number, count: number, leaseMs = 60_000): Promise<(
   return asked.slice(0, count)
 }
 
-it('a look at all that takes long is followed by looks at what runs, for twenty times as long', async () => {
-  const asked = await looks(30, 12)
-  expect(asked[0]).toBeUndefined()
-  expect(asked.slice(1)).toEqual(Array.from({ length: 11 }, () => []))
+it('looks at all that take long are followed by looks at what runs, for twenty times as long', async () => {
+  const asked = await looks([30], 12)
+  expect(asked.slice(0, 2)).toEqual([undefined, undefined])
+  expect(asked.slice(2)).toEqual(Array.from({ length: 10 }, () => []))
 })
 
-it('a look at all is made every half a lease, however long it takes', async () => {
-  const asked = await looks(50, 40, 200)
+it('a single look that takes long, because the database was away, is followed by another: an answer may have been lost', async () => {
+  const asked = await looks([0, 100, 0], 6)
+  expect(asked).toEqual(Array.from({ length: 6 }, () => undefined))
+})
+
+it('a look at all is made every three leases, however long it takes', async () => {
+  const asked = await looks([50], 60, 100)
   expect(asked.filter(among => among === undefined).length).toBeGreaterThan(2)
 })
 
 it('a look at all that takes no time is made every time', async () => {
-  expect(await looks(0, 5)).not.toContainEqual([])
+  expect(await looks([0], 5)).not.toContainEqual([])
 })

@@ -24,8 +24,19 @@ export interface LossyProxy {
 /** The server has answered in full when it was silent for so long. */
 const quietMs = 15
 
-/** Loses the answer to every nth commit, and is away then for so long; `every` may change its mind by returning 0. */
-export async function startLossyProxy(target: string, every: () => number, awayMs = 0): Promise<LossyProxy> {
+export interface Loss {
+  /** The server is away for so long then. */
+  readonly awayMs?: number
+  /** Only commits of what was written with such a statement count. Others commit when they like. */
+  readonly of?: RegExp
+}
+
+/** Loses the answer to every nth commit; `every` may change its mind by returning 0. */
+export async function startLossyProxy(
+  target: string,
+  every: () => number,
+  { awayMs = 0, of = /^/ }: Loss = {},
+): Promise<LossyProxy> {
   const address = new URL(target)
   const sockets = new Set<Socket>()
   let commits = 0
@@ -37,9 +48,9 @@ export async function startLossyProxy(target: string, every: () => number, awayM
   }
   const clients = new Set<Socket>()
   const silent = new WeakSet<Socket>()
-  const mustLose = (chunk: Buffer) => {
+  const mustLose = () => {
     const nth = every()
-    return /commit(?!ted)/.test(chunk.toString('latin1')) && nth > 0 && ++commits % nth === 0
+    return nth > 0 && ++commits % nth === 0
   }
   const server = createServer(client => {
     if (performance.now() < awayUntil) return void client.destroy()
@@ -58,9 +69,14 @@ export async function startLossyProxy(target: string, every: () => number, awayM
       })
     }
     let losing = false
+    let counts = false
     client.on('data', chunk => {
       if (silent.has(client)) return
-      if (!losing && mustLose(chunk)) {
+      const text = chunk.toString('latin1')
+      counts ||= of.test(text)
+      const isCounted = counts && /commit(?!ted)/.test(text)
+      if (isCounted) counts = false
+      if (!losing && isCounted && mustLose()) {
         losing = true
         lost++
         upstream.once('data', () => setTimeout(awayMs > 0 ? () => away(awayMs) : end, quietMs))

@@ -134,7 +134,7 @@ forEachServerAtOnce('the transaction of an item', database => {
     await proxy.close()
   })
 
-  /** Nobody else commits anything meanwhile. */
+  /** Nothing is claimed or renewed meanwhile. */
   const quiet = { lease: '2 minutes', poll: '2 minutes' } as const
   /** Longer than a single statement is tried. */
   const awayMs = 7000
@@ -150,7 +150,8 @@ forEachServerAtOnce('the transaction of an item', database => {
         begun++
       }
     }
-    const proxy = await startLossyProxy(world.url, () => (begun === 5 && proxy.lost === 0 ? 1 : 0), awayMs)
+    const loss = { awayMs, of: /done_items/ }
+    const proxy = await startLossyProxy(world.url, () => (begun === 5 && proxy.lost === 0 ? 1 : 0), loss)
     const geneva = new Geneva({ database: proxy.url, workflows: [Counting], onError: () => {} })
     const beside = new Geneva({ database: world.url, workflows: [Counting] })
     const wf = await beside.start(Counting)

@@ -10,8 +10,9 @@ import { processNow, SharedMoment } from '../primitives/shared-moment.ts'
 import { within } from '../primitives/within.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import type { WorkerServes } from '../store/records.ts'
-import type { HeldExecution, Store } from '../store/store.ts'
+import type { HeldExecution, RowKey, Store } from '../store/store.ts'
 import { HeartbeatThread } from './heartbeat-thread.ts'
+import type { RunningStep } from './running-step.ts'
 import type { RunningSteps } from './running-steps.ts'
 import { WakeUp } from './wake-up.ts'
 import type { WorkerSettings } from './worker-options.ts'
@@ -23,6 +24,12 @@ const longestPauseMs = 250
  */
 const restAfterLook = 20
 const longestRestLeases = 3
+
+/** An execution that the database calls ours and that does not run here, and when that was first seen. */
+interface Stray {
+  readonly row: RowKey
+  readonly since: number
+}
 
 export interface LeaseParts {
   readonly store: Store
@@ -54,8 +61,8 @@ export class Lease {
   readonly #onOrphans: (workerId: string, ids: ReadonlySet<string>) => Promise<void>
   readonly #onLost: LeaseParts['onLost']
   readonly #bell = new WakeUp()
-  /** Executions that the database calls ours and that do not run here, each with the time when that was first seen. */
-  #strays: ReadonlyMap<string, number> = new Map()
+  /** By id. */
+  #strays: ReadonlyMap<string, Stray> = new Map()
   #takingOver = false
   #id = randomId()
   /** When the renewal was asked for, not when it was answered: the lease is never believed to last longer than it does. */
@@ -171,17 +178,18 @@ export class Lease {
     const askedAt = processNow()
     const begun = performance.now()
     const looksAtAll = begun >= this.#lookAtAllAt
-    const among = looksAtAll ? undefined : [...known.keys()].map(step => step.claimed.execution)
+    const among = looksAtAll ? undefined : this.#rowsOf(known.keys())
     const held = await this.#store.heartbeat(this.#id, this.#settings.leaseMs, among)
     if (looksAtAll) this.#restAfter(performance.now() - begun)
     if (held !== null) {
       this.#renewed.moveTo(askedAt)
       this.#running.compare(known, held)
-      if (looksAtAll) this.#findOrphans(held)
+      this.#findOrphans(held)
     } else {
       this.#running.stopAll('claim lost')
       const lost = this.#id
       this.#id = randomId()
+      this.#forgetLooks()
       this.#onLost?.(lost, this.#id)
       await this.#register()
       this.#parts.onNewLife?.()
@@ -196,17 +204,31 @@ export class Lease {
     this.#lookAtAllAt = performance.now() + restMs
   }
 
+  /** Nothing is dead yet under a new id, and nothing is left of what the old one held. */
+  #forgetLooks(): void {
+    this.#strays = new Map()
+    this.#lookMs = 0
+    this.#lookAtAllAt = 0
+  }
+
+  /** What runs, and what may have been forgotten: the next look at all is perhaps three leases away. */
+  #rowsOf(steps: Iterable<RunningStep>): RowKey[] {
+    const rows = new Map<string, RowKey>([...this.#strays].map(([id, { row }]) => [id, row]))
+    for (const { claimed } of steps) rows.set(claimed.execution.id, claimed.execution)
+    return [...rows.values()]
+  }
+
   /** A row may be unknown here for a moment, while its claim is on the way; for half a lease, it was forgotten. */
   #findOrphans(held: readonly HeldExecution[]): void {
     const now = performance.now()
     const running = this.#running.ids()
-    const strays = held.map(row => row.id).filter(id => !running.has(id))
-    this.#strays = new Map(strays.map(id => [id, this.#strays.get(id) ?? now]))
-    const orphans = strays.filter(id => now - (this.#strays.get(id) ?? now) > this.#settings.leaseMs / 2)
+    const strays = held.filter(({ id }) => !running.has(id))
+    this.#strays = new Map(strays.map(row => [row.id, { row, since: this.#strays.get(row.id)?.since ?? now }]))
+    const orphans = [...this.#strays].filter(([, { since }]) => now - since > this.#settings.leaseMs / 2)
     // Beside the heartbeat, which must not wait for it.
     if (orphans.length === 0 || this.#takingOver) return
     this.#takingOver = true
-    void this.#onOrphans(this.#id, new Set(orphans)).finally(() => {
+    void this.#onOrphans(this.#id, new Set(orphans.map(([id]) => id))).finally(() => {
       this.#takingOver = false
     })
   }

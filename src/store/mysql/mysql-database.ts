@@ -30,7 +30,7 @@ export interface MysqlOptions {
   readonly answerMs?: number
 }
 
-/** Longer than any packet of ours takes, with two waits for locks in it. */
+/** Longer than a packet of ours takes, with two whole waits for locks in it. With more of them it counts as not answered. */
 const usualAnswerMs = 45_000
 
 const sessionSettings = [

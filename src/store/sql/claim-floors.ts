@@ -62,6 +62,8 @@ class Floor {
   /** When the last look from the beginning was over, how long it took, and what was left of the time for such looks then. */
   #lookedAt: number
   #tookMs = 0
+  /** The shorter of the last two: a single one may have waited for a server that was busy. */
+  #usualMs = 0
   #left = savedMs
   #floor = beginning
 
@@ -84,7 +86,7 @@ class Floor {
   /** Looks from the beginning have taken their part of the time, and the last one is not long ago. */
   get #spares(): boolean {
     const since = this.#clock() - this.#lookedAt
-    const isDear = this.#floor !== beginning && this.#tookMs > cheapMs
+    const isDear = this.#floor !== beginning && this.#usualMs > cheapMs
     return isDear && since < longestMs && this.#left + since * share <= 0
   }
 
@@ -93,9 +95,11 @@ class Floor {
     const saved = Math.min(this.#left + (begun - this.#lookedAt) * share, savedMs)
     const found = await look(beginning)
     this.#lookedAt = this.#clock()
-    this.#tookMs = this.#lookedAt - begun
-    // A single long look is paid off within the longest time that may pass between two.
-    this.#left = Math.max(saved - this.#tookMs, -longestMs * share)
+    const tookMs = this.#lookedAt - begun
+    this.#usualMs = Math.min(tookMs, this.#tookMs)
+    this.#tookMs = tookMs
+    // However long it was, it is paid off within the longest time that may pass between two.
+    this.#left = Math.max(saved - this.#usualMs, -longestMs * share)
     if (found.smallest !== null) this.#floor = found.smallest
     return found.claimed
   }

@@ -61,11 +61,17 @@ describe('the floor of a claim', () => {
   })
 
   it('is the beginning every half a minute at least, however long such looks take', async () => {
-    for (let key = 1; key <= 3; key++) await claim(key, { ms: 100_000 })
+    for (const key of [2, 3]) await claim(key, { ms: 100_000 })
     const from: number[] = []
     for (let key = 4; key <= 303; key++) from.push(...(await claim(key, { ms: 100 })))
     expect(from.indexOf(beginning)).toBe(-1)
     expect(await claim(304)).toEqual([beginning])
+  })
+
+  it.each([1100, 2000, 60_000])('is not raised by a single look of %d ms among quick ones', async ms => {
+    for (let key = 1; key <= 20; key++) await claim(key, { ms: 1 })
+    await claim(21, { ms })
+    for (let key = 22; key <= 40; key++) expect(await claim(key, { ms: 1 })).toEqual([beginning])
   })
 
   it('is the beginning before a claim comes back with nothing', async () => {
@@ -74,7 +80,7 @@ describe('the floor of a claim', () => {
   })
 
   it('sinks again when a look from the beginning finds a smaller key', async () => {
-    await claim(120, { ms: 5000 })
+    for (const key of [119, 120]) await claim(key, { ms: 5000 })
     expect(await claim(121)).toEqual([120])
     now += 30_000
     expect(await claim(7, { ms: 5000 })).toEqual([beginning])
@@ -82,7 +88,7 @@ describe('the floor of a claim', () => {
   })
 
   it('is of one set of lines: others are looked at from the beginning, and cost these nothing', async () => {
-    await claim(20, { ms: 5000 })
+    for (const key of [19, 20]) await claim(key, { ms: 5000 })
     for (let key = 30; key < 40; key++) {
       expect(await claim(key, { ms: 15, sources: [source, other] })).toEqual([beginning])
     }

@@ -1,10 +1,28 @@
 /** A heartbeat looks at all that its worker holds, unless that takes long: then mostly at what runs. */
 import { expect, it } from 'vitest'
+import { pauseFor } from '../../../src/primitives/pause-for.ts'
 import type { HeldExecution, RowKey, Store } from '../../../src/store/store.ts'
-import { Lease } from '../../../src/worker/lease.ts'
+import { Lease, type LeaseParts } from '../../../src/worker/lease.ts'
 import { RunningSteps } from '../../../src/worker/running-steps.ts'
 import { workerSettings } from '../../../src/worker/worker-options.ts'
 import { waitFor } from '../../support/wait-for.ts'
+
+/** A lease that nothing runs under. */
+function leaseOf(
+  heartbeat: Store['heartbeat'],
+  { leaseMs = 60_000, heartbeatMs = 10, onOrphans = async () => {} }: LeaseOptions = {},
+): Lease {
+  const store = { registerWorker: async () => {}, retireWorker: async () => {}, heartbeat } as unknown as Store
+  const settings = { ...workerSettings({ lease: leaseMs }), heartbeatMs, heartbeatThread: false }
+  const serves = { queues: [], generations: {} }
+  return new Lease({ store, running: new RunningSteps(), settings, handlers: [], serves, onOrphans })
+}
+
+interface LeaseOptions {
+  readonly leaseMs?: number
+  readonly heartbeatMs?: number
+  readonly onOrphans?: LeaseParts['onOrphans']
+}
 
 /** What each heartbeat asked for: `undefined` for all. The looks at all take so long, the last of them each time that follows. */
 async function looks(
@@ -18,16 +36,10 @@ async function looks(
     asked.push(among)
     const ms = lookMs[Math.min(made, lookMs.length - 1)] ?? 0
     if (among === undefined) made++
-    if (among === undefined && ms > 0) await new Promise(resolve => setTimeout(resolve, ms))
+    if (among === undefined && ms > 0) await pauseFor(ms)
     return []
   }
-  const store = { registerWorker: async () => {}, retireWorker: async () => {}, heartbeat } as unknown as Store
-  const settings = { ...workerSettings({ lease: leaseMs }), heartbeatMs: 10, heartbeatThread: false }
-  const lease = new Lease({
-    ...{ store, running: new RunningSteps(), settings, handlers: [] },
-    serves: { queues: [], generations: {} },
-    onOrphans: async () => {},
-  })
+  const lease = leaseOf(heartbeat, { leaseMs })
   await lease.begin()
   await waitFor(() => asked.length >= count)
   await lease.end()
@@ -52,4 +64,43 @@ it('a look at all is made every three leases, however long it takes', async () =
 
 it('a look at all that takes no time is made every time', async () => {
   expect(await looks([0], 5)).not.toContainEqual([])
+})
+
+it('what was forgotten just after a look at all that took long is taken over within four leases', async () => {
+  const leaseMs = 300
+  const row = { workflowId: '1', slot: 'a', id: '7', fence: 1, stopping: false, pausing: false }
+  let looks = 0
+  let forgottenAt = Number.POSITIVE_INFINITY
+  const heartbeat = async (_id: string, _ms: number, among?: readonly RowKey[]): Promise<HeldExecution[]> => {
+    const held = performance.now() >= forgottenAt ? [row] : []
+    if (among !== undefined) return held.filter(({ slot }) => among.some(key => key.slot === slot))
+    await pauseFor(60)
+    if (++looks === 3) forgottenAt = performance.now()
+    return held
+  }
+  const taken = new Promise<ReadonlySet<string>>(resolve => {
+    const lease = leaseOf(heartbeat, {
+      ...{ leaseMs, heartbeatMs: 30 },
+      onOrphans: async (_id, ids) => {
+        resolve(ids)
+        await lease.end()
+      },
+    })
+    void lease.begin()
+  })
+  expect(await taken).toEqual(new Set(['7']))
+  expect(performance.now() - forgottenAt).toBeLessThan(4 * leaseMs)
+})
+
+it('a new life looks at all, whatever the looks of the one before have taken', async () => {
+  const asked: (readonly RowKey[] | undefined)[] = []
+  const lease = leaseOf(async (_id, _ms, among) => {
+    asked.push(among)
+    if (asked.length < 3) await pauseFor(30)
+    return asked.length === 4 ? null : []
+  })
+  await lease.begin()
+  await waitFor(() => asked.length >= 5)
+  await lease.end()
+  expect(asked.slice(0, 5)).toEqual([undefined, undefined, [], [], undefined])
 })

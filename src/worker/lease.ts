@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import { randomId } from '../primitives/random-id.ts'
 import { processNow, SharedMoment } from '../primitives/shared-moment.ts'
+import { UsualTime } from '../primitives/usual-time.ts'
 import { within } from '../primitives/within.ts'
 import type { DatabaseOptions } from '../store/database-options.ts'
 import type { WorkerServes } from '../store/records.ts'
@@ -74,8 +75,8 @@ export class Lease {
   #stopped = false
   #loop: Promise<void> = Promise.resolve()
   #lookAtAllAt = 0
-  /** How long the last look at all has taken. */
-  #lookMs = 0
+  /** How long a look at all takes. */
+  #usualLook = new UsualTime()
 
   constructor(parts: LeaseParts) {
     this.#store = parts.store
@@ -196,18 +197,17 @@ export class Lease {
     }
   }
 
-  /** A single look that takes long has waited for a lock, or for a database that was away: then there are forgotten rows to be found. */
+  /** If the database was away, there are forgotten rows to be found, which is why a single long look leads to no rest. */
   #restAfter(lookMs: number): void {
-    const usualMs = Math.min(lookMs, this.#lookMs)
-    this.#lookMs = lookMs
-    const restMs = Math.min(usualMs * restAfterLook, this.#settings.leaseMs * longestRestLeases)
+    this.#usualLook.took(lookMs)
+    const restMs = Math.min(this.#usualLook.ms * restAfterLook, this.#settings.leaseMs * longestRestLeases)
     this.#lookAtAllAt = performance.now() + restMs
   }
 
   /** Nothing is dead yet under a new id, and nothing is left of what the old one held. */
   #forgetLooks(): void {
     this.#strays = new Map()
-    this.#lookMs = 0
+    this.#usualLook = new UsualTime()
     this.#lookAtAllAt = 0
   }
 

@@ -5,6 +5,7 @@
  * that was given back, a start whose transaction took long) is found by looks from the beginning, which may take a fiftieth of
  * the time, so that one of 100 ms comes every five seconds, and by every claim that would find nothing.
  */
+import { UsualTime } from '../../primitives/usual-time.ts'
 import type { ClaimedExecution } from '../records.ts'
 import type { ClaimSource } from '../store.ts'
 
@@ -59,11 +60,9 @@ export class ClaimFloors {
 /** Where claims from one set of lines begin. */
 class Floor {
   readonly #clock: () => number
-  /** When the last look from the beginning was over, how long it took, and what was left of the time for such looks then. */
+  /** When the last look from the beginning was over, how long such looks take, and what was left of the time for them then. */
   #lookedAt: number
-  #tookMs = 0
-  /** The shorter of the last two: a single one may have waited for a server that was busy. */
-  #usualMs = 0
+  readonly #usual = new UsualTime()
   #left = savedMs
   #floor = beginning
 
@@ -86,7 +85,7 @@ class Floor {
   /** Looks from the beginning have taken their part of the time, and the last one is not long ago. */
   get #spares(): boolean {
     const since = this.#clock() - this.#lookedAt
-    const isDear = this.#floor !== beginning && this.#usualMs > cheapMs
+    const isDear = this.#floor !== beginning && this.#usual.ms > cheapMs
     return isDear && since < longestMs && this.#left + since * share <= 0
   }
 
@@ -95,11 +94,9 @@ class Floor {
     const saved = Math.min(this.#left + (begun - this.#lookedAt) * share, savedMs)
     const found = await look(beginning)
     this.#lookedAt = this.#clock()
-    const tookMs = this.#lookedAt - begun
-    this.#usualMs = Math.min(tookMs, this.#tookMs)
-    this.#tookMs = tookMs
+    this.#usual.took(this.#lookedAt - begun)
     // However long it was, it is paid off within the longest time that may pass between two.
-    this.#left = Math.max(saved - this.#usualMs, -longestMs * share)
+    this.#left = Math.max(saved - this.#usual.ms, -longestMs * share)
     if (found.smallest !== null) this.#floor = found.smallest
     return found.claimed
   }

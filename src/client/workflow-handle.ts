@@ -366,10 +366,8 @@ export class WorkflowHandle<W extends AnyWorkflow = any> {
     return { isResumable, now: isUnderWay ? await engine.store.now() : null }
   }
 
-  async #course(engine: Engine): Promise<Course> {
-    const course = (await engine.courses.of([this.#snapshot.workflow])).get(this.id)
-    if (course === undefined) throw new WorkflowNotFoundError(this.id)
-    return course
+  #course(engine: Engine): Promise<Course> {
+    return engine.courses.one(this.#snapshot.workflow)
   }
 
   /** `last`: what it completed last, which is its result unless the class names another step. */

@@ -60,8 +60,7 @@ async function prepareChild(
 
 async function childFrom(engine: Engine, workflow: WorkflowRecord): Promise<Child> {
   const { store, courses } = engine
-  const course = (await courses.of([workflow])).get(workflow.id)
-  if (course === undefined) throw new WorkflowNotFoundError(workflow.id)
+  const course = await courses.one(workflow)
   const output = async (step: string | null) => {
     if (step !== null) return (await readOutput(store, course.graph, workflow, step))?.value
     const found = await store.findOutput(workflow.id, null, workflow.rounds)

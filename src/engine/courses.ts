@@ -8,9 +8,10 @@ import { Graph, type GraphData, type GraphNode } from '../definition/graph.ts'
 import { jobPrefix } from '../definition/node-name.ts'
 import type { Registry } from '../definition/registry.ts'
 import type { WorkflowDefinition } from '../definition/workflow-definition.ts'
-import { UnknownWorkflowError } from '../errors.ts'
+import { InvariantError, UnknownWorkflowError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { Store, StoredFrozenGraph, StoredGraph } from '../store/store.ts'
+import { isEnd } from './end-watch.ts'
 import { type CachedGraph, FrozenGraphCache } from './frozen-graph-cache.ts'
 import { hasCode, type Plan, timerHandler } from './plan.ts'
 
@@ -119,6 +120,15 @@ export class Courses {
       else if (workflow.frozen === null) courses.set(workflow.id, await this.#courseOf(workflow))
     }
     return courses
+  }
+
+  /** Throws `WorkflowNotFoundError` for a workflow that is gone, or about to go with its graph, and `InvariantError` for one that has lost it. */
+  async one(workflow: WorkflowRecord): Promise<Course> {
+    const { id } = workflow
+    const course = (await this.of([workflow])).get(id)
+    if (course !== undefined) return course
+    const now = (await this.#store.workflowStates([id])).get(id)
+    throw now === undefined || isEnd(now.state) ? new WorkflowNotFoundError(id) : graphIsMissing(id)
   }
 
   /** Of a workflow that goes by the code of this process as it is now, or by a stored graph that is here; `null`: `of` has to look. */
@@ -251,6 +261,11 @@ class CoursePlan implements Plan {
   takeId(): string {
     return this.#ids.take()
   }
+}
+
+/** Nobody can tell what a workflow should do whose row stands without its graph, so nobody is told that it was done. */
+export function graphIsMissing(id: string): InvariantError {
+  return new InvariantError(`The graph of workflow ${id} is missing. Put it back from a backup.`)
 }
 
 /** Whether a workflow is still as it was when its course was chosen. */

@@ -175,10 +175,10 @@ export class Engine {
   /** Decides on a workflow with everything in sight, and writes nothing. */
   async look<T>(id: string, see: (draft: ChangeDraft, plan: Plan) => T): Promise<T> {
     const workflow = await this.find(id)
-    const course = (await this.courses.of([workflow])).get(id)
+    const course = await this.courses.one(workflow)
     const seen: T[] = []
     const look = (facts: WorkflowFacts) => {
-      if (course) seen.push(see(new ChangeDraft(facts), planOf(course, { take: () => '0' })))
+      seen.push(see(new ChangeDraft(facts), planOf(course, { take: () => '0' })))
       return null
     }
     await this.store.change([{ workflowId: id, withLatest: true }], look, { look: historyToo })
@@ -250,7 +250,7 @@ export class Engine {
     { undo = true, signalKey = null, states = [], ...target }: Looked,
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
-    const course = (await this.courses.of([workflow])).get(workflow.id)
+    const course = await this.courses.one(workflow)
     const pool = new IdPool(this.ids)
     const outcome: { seen: boolean; moved: WorkflowRecord | null; tried: Tried | null } = {
       seen: false,
@@ -261,7 +261,7 @@ export class Engine {
       outcome.seen = true
       // A try before this one may have been committed without its answer: then it is as it was asked for.
       if (outcome.tried !== null && wasTold(outcome.tried, facts)) return null
-      if (!course || !isOnCourse(course, facts.workflow)) {
+      if (!isOnCourse(course, facts.workflow)) {
         outcome.moved = facts.workflow
         return null
       }
@@ -282,7 +282,7 @@ export class Engine {
       return {
         ...history,
         states: [...history.states, ...states],
-        undo: course !== undefined && mayBeUndone(course, facts.workflow) && undo,
+        undo: mayBeUndone(course, facts.workflow) && undo,
         ...messagesFor(course, facts, outcome.tried),
         signalKey,
       }
@@ -311,13 +311,12 @@ export function historyToo({ active }: WorkflowFacts): CloserLook {
 }
 
 /** What people and others have said: to nodes that wait, under every name that they have had, and what a try before this one would have written. */
-function messagesFor(course: Course | undefined, { active }: WorkflowFacts, tried: Tried | null): Partial<CloserLook> {
-  const { nodes = [] } = course?.graph ?? {}
+function messagesFor({ graph }: Course, { active }: WorkflowFacts, tried: Tried | null): Partial<CloserLook> {
   const waiting = active.filter(row => row.state === 'waiting').map(row => row.id)
   const { decisions = [], signals = [] } = tried?.asked.messages ?? {}
   return {
     decided: [...new Set([...waiting, ...decisions.map(decision => decision.executionId)])],
-    signaled: nodes.flatMap(node => (course && node.kind === 'signal' ? namesOf(course.graph, node.id) : [])),
+    signaled: graph.nodes.flatMap(node => (node.kind === 'signal' ? namesOf(graph, node.id) : [])),
     signals: signals.map(signal => signal.id),
   }
 }

@@ -38,8 +38,10 @@ export interface Explanation {
 /** Throws `WorkflowNotFoundError`. */
 export async function explainWorkflow(engine: Engine, id: string): Promise<Explanation> {
   const [found] = engine.store.isId(id) ? await explainWorkflows(engine, [id]) : []
-  if (found === undefined) throw new WorkflowNotFoundError(id)
-  return found
+  if (found !== undefined) return found
+  // It may be there without its graph, which is another matter.
+  await engine.courses.one(await engine.find(id))
+  throw new WorkflowNotFoundError(id)
 }
 
 /** In the order of the ids; what does not exist is left out. */

@@ -38,8 +38,7 @@ export function nextNode(draft: ChangeDraft, plan: Plan): string | null {
 export async function readNextNode(engine: Engine, id: string): Promise<string | null> {
   const { store, courses } = engine
   const workflow = await engine.find(id)
-  const course = (await courses.of([workflow])).get(id)
-  if (course === undefined) return null
+  const course = await courses.one(workflow)
   // Active rows first: one that ends meanwhile is then found among the ended.
   const active = await store.activeExecutions(id)
   const ended = (await store.history(id)).filter(({ kind }) => kind === 'forward')

@@ -24,8 +24,7 @@ import { currentName, type Plan } from './plan.ts'
 export async function rerunOrder(engine: Engine, id: string, given: readonly string[]): Promise<StartOrder> {
   const { store } = engine
   const workflow = await engine.find(id)
-  const course = (await engine.courses.of([workflow])).get(id)
-  if (course === undefined) throw new InvalidArgumentError(`The graph of workflow ${id} is not known.`)
+  const course = await engine.courses.one(workflow)
   const from = given.map(node => course.graph.idOf(node))
   checkNodes(course.graph, id, from)
   const { history, outputs, items, input, tags, graphs } = await readWhole(engine, workflow)

@@ -17,9 +17,8 @@ const isOver = 'It is ending or has ended.'
 /** The stored graph; for a workflow that follows its class, what that says now. */
 export async function exportDag(engine: Engine, id: string): Promise<FrozenGraph> {
   const workflow = await engine.find(id)
-  const course = (await engine.courses.of([workflow])).get(id)
-  if (course?.frozen) return course.frozen
-  return freezeClassGraph(course?.graph ?? (await engine.courses.graphOf(workflow.type)), await timeNow(engine))
+  const { frozen, graph } = await engine.courses.one(workflow)
+  return frozen ?? freezeClassGraph(graph, await timeNow(engine))
 }
 
 /**

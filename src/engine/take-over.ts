@@ -5,7 +5,7 @@
 import type { WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
 import { ChangeDraft } from './change-draft.ts'
-import { type Course, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
+import { type Course, graphIsMissing, isOnCourse, mayHaveCounters, planOf } from './courses.ts'
 import { decideTakeover } from './decide-recovery.ts'
 import { type Engine, historyToo, holds } from './engine.ts'
 import { mayBeUndone } from './finish-targets.ts'
@@ -55,7 +55,8 @@ async function takeOverTogether(engine: Engine, rows: readonly ActiveExecution[]
 }
 
 function decide(facts: WorkflowFacts, rows: readonly ActiveExecution[], course: Course | undefined, pool: IdPool) {
-  if (!course || !isOnCourse(course, facts.workflow)) return null
+  if (!course) throw graphIsMissing(facts.workflow.id)
+  if (!isOnCourse(course, facts.workflow)) return null
   const lost = rows.filter(row => row.workflowId === facts.workflow.id && holds(facts, row))
   if (lost.length === 0) return null
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })

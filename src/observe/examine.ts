@@ -4,6 +4,7 @@
  * that nothing is reported that was only caught in the middle of a change.
  */
 import { Graph, type GraphData } from '../definition/graph.ts'
+import { isEnd } from '../engine/end-watch.ts'
 import { FrozenGraphCache } from '../engine/frozen-graph-cache.ts'
 import { WorkflowNotFoundError } from '../errors.ts'
 import { optionNames, refuseUnknownOptions } from '../primitives/refuse-unknown-options.ts'
@@ -13,7 +14,7 @@ import type { Store } from '../store/store.ts'
 import { awaitedBy, checkAlwaysTrue } from './check-always-true.ts'
 import { compareWithEvents } from './compare-with-events.ts'
 import { compareWithGraph } from './compare-with-graph.ts'
-import type { Complaint, ComplaintKind } from './complaint.ts'
+import { byHand, type Complaint, type ComplaintKind } from './complaint.ts'
 
 export interface DoctorOptions {
   /** The id of the only workflow to look at. */
@@ -142,11 +143,18 @@ async function examineAll(store: Store, graphs: KnownGraphs, files: readonly Wor
     const complaints = [
       ...compareWithEvents(file),
       ...checkAlwaysTrue(file, others),
-      ...(graph === null ? [] : compareWithGraph(file, graph)),
+      ...(graph === null ? withoutGraph(file) : compareWithGraph(file, graph)),
     ]
     if (complaints.length > 0) examined.push({ file, complaints })
   }
   return examined
+}
+
+/** One that has ended needs none any more, and loses it before its own row where it is removed. */
+function withoutGraph({ workflow: { frozen, state } }: WorkflowFile): Complaint[] {
+  if (frozen === null || isEnd(state)) return []
+  const problem = 'The graph that is stored with it is missing, or cannot be read, so that nothing can be done with it.'
+  return [{ kind: 'rule', problem, remedy: byHand }]
 }
 
 function findingOf({ workflow }: WorkflowFile, complaint: Complaint): DoctorFinding {
@@ -168,8 +176,13 @@ class KnownGraphs {
   /** `null` for one that is not known any more. */
   async of(workflow: WorkflowRecord): Promise<Graph | null> {
     if (workflow.frozen !== null) {
-      const stored = await this.#frozen.of([workflow]).catch(() => null)
-      return stored?.get(workflow.id)?.graph ?? null
+      try {
+        return (await this.#frozen.of([workflow])).get(workflow.id)?.graph ?? null
+      } catch (error) {
+        // What is stored makes no sense; it says nothing if the database was away.
+        if (this.#store.isLasting(error)) return null
+        throw error
+      }
     }
     const known = this.#byType.get(workflow.type) ?? (await this.#load(workflow.type))
     return known.get(workflow.generation) ?? null

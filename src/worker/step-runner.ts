@@ -13,7 +13,6 @@ import { timerQueue } from '../engine/plan.ts'
 import type { StepReport } from '../engine/step-report.ts'
 import type { StepTransaction } from '../engine/step-transaction.ts'
 import type { AttemptSpan } from '../engine/tracing.ts'
-import { InvariantError } from '../errors.ts'
 import { describeError } from '../primitives/describe-error.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
@@ -179,8 +178,7 @@ export class StepRunner {
     const { step, span } = one
     const { claimed } = step
     const { courses } = this.#parts.engine
-    const course = courses.known(claimed.workflow) ?? (await courses.of([claimed.workflow])).get(claimed.workflow.id)
-    if (course === undefined) throw new InvariantError(`The graph of workflow ${claimed.workflow.id} is not known.`)
+    const course = courses.known(claimed.workflow) ?? (await courses.one(claimed.workflow))
     const call = callFor(this.#callParts, step, course)
     let run = await (span === null ? call.run() : span.run(() => call.run()))
     let committed: FinishResult | null = null

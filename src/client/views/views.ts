@@ -78,10 +78,8 @@ export class Views {
   async graph(id: string, options?: FoldOptions): Promise<GraphView> {
     const { courses, store } = await this.#engine()
     const { workflow } = await foundWorkflow(store, id)
-    const course = (await courses.of([workflow])).get(id)
-    const states = await graphStates(store, workflow)
-    if (course === undefined) return { nodes: [], edges: [], folded: false, size: 0 }
-    return graphView(course.graph, states, options)
+    const { graph } = await courses.one(workflow)
+    return graphView(graph, await graphStates(store, workflow), options)
   }
 
   /** Attempts with their payloads, oldest first, compensations among them. */

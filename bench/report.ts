@@ -95,8 +95,8 @@ function compared(comparisons: readonly Comparison[]): string[] {
   )
 }
 
-function verdict({ met }: Comparison): string {
-  if (met === null) return ''
+function verdict({ met, missing }: Comparison): string {
+  if (met === null) return missing === undefined ? '' : `not judged without ${missing.join(', ')}`
   return met ? 'met' : 'NOT MET'
 }
 

@@ -5,6 +5,7 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Databases, ServerName, StartOptions } from '../scripts/databases.mjs'
 import type { DatabaseOptions } from '../src/index.ts'
 import { connectPlainly } from '../test/support/plain-sql.ts'
 
@@ -28,27 +29,31 @@ export interface BenchDatabases {
 
 const inMemory = new Set([0x01021994, 0x858458f6])
 
-/** Sizes fit for a server that does nothing else. What makes a commit durable stays as the server has it by default. */
+/**
+ * Sizes fit for a server that does nothing else, and none where nothing is measured. What makes a commit durable stays as the server has
+ * it by default.
+ */
 export const serverSettings = {
-  postgres: ['shared_buffers=2GB', 'max_wal_size=8GB', 'jit=off'],
-  mysql: ['innodb-buffer-pool-size=2G', 'innodb-log-file-size=1G'],
+  full: {
+    postgres: ['shared_buffers=2GB', 'max_wal_size=8GB', 'jit=off'],
+    mysql: ['innodb-buffer-pool-size=2G', 'innodb-log-file-size=1G'],
+  },
+  tiny: {},
 } as const
 
-export async function openDatabases(names: readonly BenchDatabaseName[]): Promise<BenchDatabases> {
+type Settings = NonNullable<StartOptions['settings']>
+
+export async function openDatabases(names: readonly BenchDatabaseName[], settings: Settings): Promise<BenchDatabases> {
   const folder = await mkdtemp(join(tmpdir(), 'geneva-bench-'))
   const stops = [() => rm(folder, { recursive: true, force: true })]
-  const all: BenchDatabase[] = []
   try {
-    for (const name of names) {
-      if (name === 'sqlite' || name === 'sqlite-normal') {
-        const synchronous = name === 'sqlite' ? 'full' : 'normal'
-        all.push({ name, kind: 'sqlite', options: { url: `sqlite:${join(folder, `${name}.db`)}`, synchronous } })
-      } else {
-        const server = await startServer(name)
-        stops.unshift(server.stop)
-        all.push({ name, kind: name, options: { url: server.url } })
-      }
-    }
+    const servers = await startServers(names.filter(isServer), settings)
+    if (servers !== null) stops.unshift(servers.stop)
+    const all = names.map((name): BenchDatabase => {
+      if (isServer(name)) return { name, kind: name, options: { url: addressOf(servers, name) } }
+      const synchronous = name === 'sqlite' ? 'full' : 'normal'
+      return { name, kind: 'sqlite', options: { url: `sqlite:${join(folder, `${name}.db`)}`, synchronous } }
+    })
     const onDisk = !inMemory.has((await statfs(folder)).type)
     return { all, folder, onDisk, stop: () => stopAll(stops) }
   } catch (error) {
@@ -61,15 +66,24 @@ async function stopAll(stops: readonly (() => Promise<void>)[]): Promise<void> {
   for (const stop of stops) await stop()
 }
 
-async function startServer(name: 'postgres' | 'mysql'): Promise<{ url: string; stop(): Promise<void> }> {
+function isServer(name: BenchDatabaseName): name is ServerName {
+  return name === 'postgres' || name === 'mysql'
+}
+
+function addressOf(servers: Databases | null, name: ServerName): string {
+  const url = servers?.[name]
+  if (url === undefined) throw new Error(`The ${name} server was not started.`)
+  return url
+}
+
+async function startServers(only: readonly ServerName[], settings: Settings): Promise<Databases | null> {
+  if (only.length === 0) return null
   // The programs are compiled into another folder, and the scripts are not.
   const script = new URL('../../scripts/databases.mjs', import.meta.url)
   const { startDatabases } = (await import(script.href)) as typeof import('../scripts/databases.mjs')
   delete process.env.GENEVA_TEST_POSTGRES_URL
   delete process.env.GENEVA_TEST_MYSQL_URL
-  const { [name]: url, stop } = await startDatabases({ durable: true, only: [name], settings: serverSettings })
-  if (url === undefined) throw new Error(`The ${name} server was not started.`)
-  return { url, stop }
+  return startDatabases({ durable: true, only, settings })
 }
 
 let places = 0

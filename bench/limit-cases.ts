@@ -1,23 +1,30 @@
 /** The limit beside the engine, on every database: what bare sets of claims and finishes reach in the same run. */
 import { type BenchDatabase, inFreshPlace } from './databases.ts'
 import { type Claims, LimitEngine } from './limit/limit-engine.ts'
-import { type LimitStore, lastStep } from './limit/limit-store.ts'
+import { type LimitStore, lastStep, type Rows } from './limit/limit-store.ts'
 import { openMysqlLimit } from './limit/mysql-limit.ts'
 import { openPostgresLimit } from './limit/postgres-limit.ts'
 import { openSqliteLimit } from './limit/sqlite-limit.ts'
 import type { Case, Measurement } from './workload.ts'
 
-/** What the limit is called, by how its steps are come by. */
-export const limitNames: Readonly<Record<Claims, string>> = {
-  each: 'limit (claims each step)',
-  first: 'limit (runs on)',
-  none: 'limit (starts claimed)',
+interface Limit {
+  readonly system: string
+  /** How its steps are come by. */
+  readonly claims: Claims
+  readonly rows: Rows
 }
 
-async function openLimit({ kind, options }: BenchDatabase): Promise<LimitStore> {
-  if (kind === 'postgres') return openPostgresLimit(options.url)
-  if (kind === 'mysql') return openMysqlLimit(options.url)
-  return openSqliteLimit(options.url.slice('sqlite:'.length), options.synchronous ?? 'full')
+const limits: readonly Limit[] = [
+  { system: 'limit (claims each step)', claims: 'each', rows: 'one' },
+  { system: 'limit (claims each step, two rows)', claims: 'each', rows: 'two' },
+  { system: 'limit (runs on)', claims: 'first', rows: 'one' },
+  { system: 'limit (starts claimed)', claims: 'none', rows: 'one' },
+]
+
+async function openLimit({ kind, options }: BenchDatabase, rows: Rows): Promise<LimitStore> {
+  if (kind === 'postgres') return openPostgresLimit(options.url, rows)
+  if (kind === 'mysql') return openMysqlLimit(options.url, rows)
+  return openSqliteLimit(options.url.slice('sqlite:'.length), options.synchronous ?? 'full', rows)
 }
 
 export interface LimitRun {
@@ -28,13 +35,13 @@ export interface LimitRun {
 
 /** A line of the table for each way, under the name of the case that it is compared with. */
 export function limitCases(name: string, measure: (run: LimitRun, size: 'full' | 'tiny') => Promise<Measurement[]>) {
-  return (Object.keys(limitNames) as Claims[]).map(
-    (claims): Case => ({
+  return limits.map(
+    ({ system, claims, rows }): Case => ({
       name,
-      system: limitNames[claims],
+      system,
       measure: (database, size) =>
         inFreshPlace(database, async place => {
-          const store = await openLimit(place)
+          const store = await openLimit(place, rows)
           try {
             await store.prepare()
             return await measure({ engine: new LimitEngine(store, claims), check: checkOf(store) }, size)

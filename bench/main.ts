@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { compare } from './bars.ts'
 import { type BenchDatabaseName, openDatabases, serverSettings } from './databases.ts'
+import { durabilityOf } from './durability.ts'
 import { measureAll } from './measure.ts'
 import { installPeers, nodeOfPeers } from './peer-cases.ts'
 import { asTable, currentLoad, describeMachine } from './report.ts'
@@ -29,6 +30,7 @@ const usage = `usage: npm run bench -- WORKLOAD ... [--json] [--runs N] [--datab
                        [--only NAME] [--finished N] [--seconds N] [--tiny]
 
 workloads: ${workloadNames.join(', ')}
+--json        one document instead of a table: \`npm run -s bench -- ...\`, or npm prints lines of its own before it
 --runs N      how often each case is measured, at least ${fewestRuns}
 --databases   of ${databaseNames.join(', ')}; ${usualDatabases.join(' and ')} if nothing is said
 --peers       other engines and queues as well, installed when first asked for; without a workload it means
@@ -68,11 +70,14 @@ async function main(order: Order): Promise<void> {
     if (await goOnWith(nodeOfPeers())) return
   }
   const loadBefore = currentLoad()
-  const databases = await openDatabases(order.databases)
+  const databases = await openDatabases(order.databases, serverSettings[order.size])
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => void databases.stop().finally(() => process.exit(130)))
   }
   try {
+    const durability = Object.fromEntries(
+      await Promise.all(databases.all.map(async each => [each.name, await durabilityOf(each)] as const)),
+    )
     const { finished, seconds, runs, size } = order
     const plan = { databases: databases.all, runs, size, limits: { finished, seconds } }
     const all = []
@@ -83,9 +88,10 @@ async function main(order: Order): Promise<void> {
       results,
       comparisons: order.workloads.flatMap(name => compare(name, results)),
       failures: all.flatMap(each => each.failures),
+      durability,
     }
     const about = Object.fromEntries(workloads.map(({ name, workload }) => [name, workload.about]))
-    const document = { ...order, about, settings: serverSettings, ...measured }
+    const document = { ...order, about, settings: serverSettings[size], ...measured }
     process.stdout.write(`${order.json ? JSON.stringify(document, null, 2) : asTable(measured)}\n`)
   } finally {
     for (const { workload } of workloads) await workload.stop?.()

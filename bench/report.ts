@@ -1,6 +1,7 @@
 /** What came out of a run, for people as a table and for programs as one JSON document. */
 import { cpus, loadavg, totalmem } from 'node:os'
 import type { Comparison } from './bars.ts'
+import type { Durability } from './durability.ts'
 import type { Failure } from './measure.ts'
 
 export interface Result {
@@ -59,9 +60,11 @@ export interface Measured {
   readonly results: readonly Result[]
   readonly comparisons: readonly Comparison[]
   readonly failures: readonly Failure[]
+  /** What each database says of how durable it is, by its name; missing where none was asked. */
+  readonly durability?: Readonly<Record<string, Durability>>
 }
 
-export function asTable({ machine, results, comparisons, failures }: Measured): string {
+export function asTable({ machine, results, comparisons, failures, durability = {} }: Measured): string {
   const { node, platform, cpu, cores, memoryGb, onDisk, loadBefore, loadAfter } = machine
   return [
     ...columns(
@@ -80,16 +83,27 @@ export function asTable({ machine, results, comparisons, failures }: Measured): 
     ...failures.map(({ system, database, error }) => `\n${system} on ${database} could not be measured:\n${error}`),
     '',
     `Node ${node}, ${platform}, ${cores} x ${cpu}, ${memoryGb} GB, files ${onDisk ? 'on disk' : 'IN MEMORY: not durable'}`,
+    ...Object.entries(durability).map(([name, settings]) => `${name}: ${told(settings)}`),
     `load ${loadBefore} before, ${loadAfter} after${loadAfter > cores ? ': the machine was busy, the numbers are low' : ''}`,
   ].join('\n')
 }
 
 function compared(comparisons: readonly Comparison[]): string[] {
-  const verdict = ({ met }: Comparison) => (met === null ? '' : met ? 'met' : 'NOT MET')
   return columns(
     ['compared', '>value', 'unit', 'bar', 'verdict'],
     comparisons.map(each => [each.what, number(each.value, 2), each.unit, each.bar ?? '', verdict(each)]),
   )
+}
+
+function verdict({ met, missing }: Comparison): string {
+  if (met === null) return missing === undefined ? '' : `not judged without ${missing.join(', ')}`
+  return met ? 'met' : 'NOT MET'
+}
+
+function told(settings: Durability): string {
+  return Object.entries(settings)
+    .map(([setting, value]) => `${setting}=${value}`)
+    .join(', ')
 }
 
 /** A head that begins with `>` is over numbers, which stand to the right. */

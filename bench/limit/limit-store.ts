@@ -22,6 +22,12 @@ export const ended = 2
 
 export type SuccessorState = typeof due | typeof claimed
 
+/** How many a step has: `one` that is changed and stays, or `two`, one that is deleted when it ends and one of history. */
+export type Rows = 'one' | 'two'
+
+/** Where steps stand that have ended. */
+export const endedIn: Readonly<Record<Rows, string>> = { one: 'limit_executions', two: 'limit_history' }
+
 export interface LimitStore {
   prepare(): Promise<void>
   /** Inserts workflows with their first steps. */

@@ -1,19 +1,39 @@
 /** The limit on MariaDB: each set is a transaction in one packet, a claim in two. */
 import { createPool, type RowDataPacket } from 'mysql2/promise'
-import { claimed, due, ended, type LimitStore, lastStep, rowOf } from './limit-store.ts'
+import {
+  claimed,
+  due,
+  ended,
+  endedIn,
+  type LimitRow,
+  type LimitStore,
+  lastStep,
+  type Rows,
+  rowOf,
+} from './limit-store.ts'
 
 const tables = `
   create table limit_workflows (id bigint primary key, state tinyint not null) engine = innodb;
   create table limit_executions (id bigint primary key, workflow_id bigint not null, step tinyint not null,
     state tinyint not null, key due (state, id)) engine = innodb;
+  create table limit_history (id bigint primary key, workflow_id bigint not null, step tinyint not null,
+    state tinyint not null) engine = innodb;
 `
+
+// All values are numbers of our own.
+const written: Readonly<Record<Rows, (rows: readonly LimitRow[], isClaimed: string) => string[]>> = {
+  one: (_, isClaimed) => [`update limit_executions set state = ${ended} where ${isClaimed}`],
+  two: (rows, isClaimed) => [
+    `delete from limit_executions where ${isClaimed}`,
+    `insert into limit_history values ${rows.map(row => `(${row.id},${row.workflow},${row.step},${ended})`)}`,
+  ],
+}
 
 const connections = 4
 
-export function openMysqlLimit(url: string): LimitStore {
+export function openMysqlLimit(url: string, rowsOfAStep: Rows): LimitStore {
   const pool = createPool({ uri: url, connectionLimit: connections, multipleStatements: true })
   pool.on('connection', connection => connection.query('set session transaction isolation level read committed'))
-  // All values are numbers of our own.
   const together = (...statements: string[]) => pool.query(['start transaction', ...statements, 'commit'].join(';'))
   const count = async (table: string) => {
     const [rows] = await pool.query<RowDataPacket[]>(`select count(*) as count from ${table} where state = ${ended}`)
@@ -46,16 +66,14 @@ export function openMysqlLimit(url: string): LimitStore {
     async finish(rows, next) {
       const goOn = rows.filter(({ step }) => step < lastStep).map(({ workflow, step }) => rowOf(workflow, step + 1))
       const over = rows.filter(({ step }) => step === lastStep)
-      const statements = [
-        `update limit_executions set state = ${ended} where id in (${rows.map(({ id }) => id)}) and state = ${claimed}`,
-      ]
+      const statements = written[rowsOfAStep](rows, `id in (${rows.map(({ id }) => id)}) and state = ${claimed}`)
       const values = goOn.map(row => `(${row.id},${row.workflow},${row.step},${next})`)
       if (goOn.length > 0) statements.push(`insert into limit_executions values ${values}`)
       const ids = over.map(({ workflow }) => workflow)
       if (over.length > 0) statements.push(`update limit_workflows set state = ${ended} where id in (${ids})`)
       await together(...statements)
     },
-    ended: async () => ({ workflows: await count('limit_workflows'), steps: await count('limit_executions') }),
+    ended: async () => ({ workflows: await count('limit_workflows'), steps: await count(endedIn[rowsOfAStep]) }),
     close: () => pool.end(),
   }
 }

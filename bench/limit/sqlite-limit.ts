@@ -1,15 +1,26 @@
 /** The limit on SQLite: each set is a transaction of prepared statements, row by row. */
 import { openSqliteHandle } from '../../src/store/sqlite/sqlite-driver.ts'
-import { claimed, due, ended, type LimitStore, lastStep, rowOf } from './limit-store.ts'
+import { claimed, due, ended, endedIn, type LimitStore, lastStep, type Rows, rowOf } from './limit-store.ts'
 
 const tables = `
   create table limit_workflows (id integer primary key, state integer not null);
   create table limit_executions (id integer primary key, workflow_id integer not null, step integer not null,
     state integer not null);
   create index limit_due on limit_executions (id) where state = ${due};
+  create table limit_history (id integer primary key, workflow_id integer not null, step integer not null,
+    state integer not null);
 `
 
-export async function openSqliteLimit(path: string, synchronous: 'full' | 'normal'): Promise<LimitStore> {
+const taken: Readonly<Record<Rows, string>> = {
+  one: `update limit_executions set state = ${ended}`,
+  two: 'delete from limit_executions',
+}
+
+export async function openSqliteLimit(
+  path: string,
+  synchronous: 'full' | 'normal',
+  rowsOfAStep: Rows,
+): Promise<LimitStore> {
   const handle = await openSqliteHandle(path)
   handle.exec('pragma journal_mode = wal')
   handle.exec(`pragma synchronous = ${synchronous}`)
@@ -21,7 +32,8 @@ export async function openSqliteLimit(path: string, synchronous: 'full' | 'norma
     `update limit_executions set state = ${claimed} where id in
        (select id from limit_executions where state = ${due} order by id limit ?) returning workflow_id, step`,
   )
-  const finish = handle.prepare(`update limit_executions set state = ${ended} where id = ? and state = ${claimed}`)
+  const finish = handle.prepare(`${taken[rowsOfAStep]} where id = ? and state = ${claimed}`)
+  const keep = rowsOfAStep === 'two' ? handle.prepare(`insert into limit_history values (?, ?, ?, ${ended})`) : null
   const finishWorkflow = handle.prepare(`update limit_workflows set state = ${ended} where id = ?`)
   const together = (work: () => void) => {
     begin.run()
@@ -50,12 +62,13 @@ export async function openSqliteLimit(path: string, synchronous: 'full' | 'norma
       together(() => {
         for (const { id, workflow, step } of rows) {
           finish.run(id)
+          keep?.run(id, workflow, step)
           if (step === lastStep) finishWorkflow.run(workflow)
           else insert.run(id + 1, workflow, step + 1, next)
         }
       })
     },
-    ended: async () => ({ workflows: count('limit_workflows'), steps: count('limit_executions') }),
+    ended: async () => ({ workflows: count('limit_workflows'), steps: count(endedIn[rowsOfAStep]) }),
     close: async () => handle.close(),
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a step asks of the database and of the two processors: statements, commits, rows, bytes of log, time. Once under
+ * What a step asks of the database and of the two processors: statements, round trips, commits, rows, bytes of log, time. Once under
  * load, where many steps share a statement, and once for one workflow at a time, where nothing can be shared.
  */
 import { openMeter, type Reading } from '../cost-meter.ts'
@@ -29,17 +29,15 @@ async function costs(database: BenchDatabase, size: Size, { run, workflows }: { 
         await bench.geneva.startWorker(workerOptions)
         await run(bench, warmUp[size])
       })
-      await meter.settle()
-      const rowsBefore = (await meter.read()).rows
+      const settledBefore = await meter.readSettled()
       const [before, after] = await withEngine(counted, async bench => {
         await bench.geneva.startWorker(workerOptions)
         const start = await meter.read()
         await run(bench, workflows)
         return [start, await meter.read()] as const
       })
-      await meter.settle()
-      const rows = (await meter.read()).rows - rowsBefore
-      return told({ ...difference(before, after), rows }, workflows)
+      const { rows, updates, hotUpdates } = difference(settledBefore, await meter.readSettled())
+      return told({ ...difference(before, after), rows, updates, hotUpdates }, workflows)
     } finally {
       await meter.close()
     }
@@ -50,8 +48,11 @@ function difference(before: Reading, after: Reading): Reading {
   const of = (key: keyof Reading) => after[key] - before[key]
   return {
     statements: of('statements'),
+    roundTrips: of('roundTrips'),
     commits: of('commits'),
     rows: of('rows'),
+    updates: of('updates'),
+    hotUpdates: of('hotUpdates'),
     logBytes: of('logBytes'),
     serverCpuMs: of('serverCpuMs'),
     nodeCpuMs: of('nodeCpuMs'),
@@ -62,9 +63,11 @@ function told(used: Reading, workflows: number): Measurement[] {
   const steps = workflows * stepsOfFive
   const all: Measurement[] = [
     { what: 'statements', value: used.statements / steps, unit: '/step' },
+    { what: 'round trips', value: used.roundTrips / steps, unit: '/step' },
     { what: 'commits', value: used.commits / steps, unit: '/step' },
     { what: 'commits, whole workflow', value: used.commits / workflows, unit: '/workflow' },
     { what: 'rows written', value: used.rows / steps, unit: '/step' },
+    { what: 'updates that are HOT', value: (used.hotUpdates * 100) / used.updates, unit: '%' },
     { what: 'log', value: used.logBytes / steps, unit: 'bytes/step' },
     { what: 'server CPU', value: (used.serverCpuMs * 1000) / steps, unit: 'µs/step' },
     { what: 'Node CPU', value: (used.nodeCpuMs * 1000) / steps, unit: 'µs/step' },
@@ -80,6 +83,6 @@ function cost(name: string, run: Run, workflows: number): Case {
 }
 
 export const workload: Workload = {
-  about: 'Statements, commits, rows, bytes of log and processor time per step, under load and alone.',
+  about: 'Statements, round trips, commits, rows, bytes of log and processor time per step, under load and alone.',
   cases: [cost('under load', runMany, 2_000), cost('one at a time', runAlone, 200)],
 }

@@ -191,6 +191,7 @@ forEachDatabaseSideBySide('a transactional step', database => {
       await never.passed
     })
     await began.passed
+    // In a file it waits until the time of the step is over, and comes before its report.
     await wf.cancel({ by: 'ann' })
     await waitFor(async () => (await wf.refresh()).state === 'canceled')
     expect(await notesOf(wf)).toEqual([])

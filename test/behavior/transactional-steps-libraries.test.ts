@@ -194,8 +194,8 @@ forEachDatabase('a transactional step in the application’s own library', datab
         await geneva.startWorker({ ...quickly, concurrency: 2 })
         expect(await finished(wf)).toBe(oddText)
         expect((await geneva.doctor({ workflow: wf.id })).findings).toEqual([])
-        // Where its writes would pass over what is new, it is run again.
-        if (database.name === 'postgres') expect(calls).toBe(2)
+        // PostgreSQL does not let it write over what it cannot see, so it is run again; MariaDB shows what is new to whoever locks it.
+        expect(calls).toBe(database.name === 'postgres' ? 2 : 1)
         await geneva.close()
       },
     )

@@ -7,6 +7,7 @@ const kills = 30
 /** As many processes are started as are killed; what they do between two kills may be little. */
 const few = {
   failpoints: ['step.after', 'finish.before-commit', 'finish.after-commit'],
+  victims: 'busy',
   options: { ...onceKills.options, concurrency: 3 },
   workers: 2,
   bodyMs: [1, 5],
@@ -21,6 +22,5 @@ forEachDatabaseAtOnce('transactional steps whose processes are killed', database
     const report = await exactlyOnceRun({ ...onceKills, ...few, url, kills, seed, say: () => {} })
     expect(report.findings, `seed ${seed}`).toEqual([])
     expect(report.deaths).toHaveLength(kills)
-    expect(report.recovered).toBeGreaterThan(0)
   })
 })

@@ -17,8 +17,8 @@ const stops = 3
 forEachDatabase('two workers at the same instant', database => {
   const race = useRacers(database)
 
-  it('share out what is due: each execution is claimed once', async () => {
-    let contested = 0
+  it('share out what is due: each execution is claimed once, and both get some', async () => {
+    const shares = [0, 0]
     for (let round = 0; round < claimRounds; round++) {
       const heroes = ['a', 'b', 'c'].map(name => ({ hero: Contestants.ref(`${name}${round}`) }))
       const started = await race.geneva.startMany(Contest, heroes)
@@ -26,9 +26,10 @@ forEachDatabase('two workers at the same instant', database => {
       const results = await race.round('claim')
       const claimed = results.flatMap(result => result.claimed ?? [])
       expect(claimed.sort()).toEqual(due.sort())
-      if (results.every(result => result.claimed?.length)) contested++
+      for (const [racer, { claimed: own = [] }] of results.entries()) shares[racer] = (shares[racer] ?? 0) + own.length
     }
-    expect(contested).toBeLessThan(claimRounds)
+    // If one always came too late, they have not raced.
+    expect(Math.min(...shares)).toBeGreaterThan(0)
   })
 })
 

@@ -8,13 +8,18 @@ export interface Application<Transaction extends object = any> {
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** A write of the application, through the library. */
   note(transaction: Transaction, text: string): Promise<unknown>
+  /** Any statement of the application without values, through the library. */
+  run(transaction: Transaction, statement: string): Promise<unknown>
   /** What someone might pass by mistake instead of a transaction. */
   readonly root: object
   close(): Promise<unknown>
 }
 
+/** How strictly transactions are kept apart, where it is not to be what library and server do by default. */
+export type Isolation = 'serializable'
+
 /** Opens a library on the database at the address. */
-export type OpenApplication = (url: string) => Promise<Application> | Application
+export type OpenApplication = (url: string, isolation?: Isolation) => Promise<Application> | Application
 
 export const notesTable = 'create table application_notes (note varchar(100) not null)'
 

@@ -1,6 +1,6 @@
 /**
- * A stand-in for better-sqlite3, which has to be compiled: its interface and its refusals, over the SQLite library that
- * is installed. Checked once against version 12.11.
+ * A stand-in for better-sqlite3, whose binaries need a newer Node than we do (version 13) or a script that fetches them (12): its
+ * interface and its refusals, over the SQLite library that is installed. Checked once against version 12.11.
  */
 import { DatabaseSync, type SqliteConnection } from './sqlite-library.ts'
 

@@ -18,6 +18,10 @@ export const sqliteLibraries: Readonly<Record<string, OpenApplication>> = {
   'the interface of node:sqlite': url => handleApplication(new DatabaseSync(pathOf(url))),
   'the interface of node:sqlite, set to bigints and arrays': url =>
     handleApplication(new DatabaseSync(pathOf(url), { readBigInts: true, returnArrays: true })),
+  'the interface of node:sqlite, opened for each transaction': url => {
+    const root = new DatabaseSync(pathOf(url))
+    return { ...handleApplication(root), transaction: work => inFileOfItsOwn(pathOf(url), work) }
+  },
   'better-sqlite3': url => handleApplication(new BetterSqlite(pathOf(url))),
   Kysely: url => {
     const dialect = new SqliteDialect({ database: new BetterSqlite(pathOf(url)) })
@@ -26,7 +30,7 @@ export const sqliteLibraries: Readonly<Record<string, OpenApplication>> = {
   'Drizzle on libsql': url => {
     const client = new LibsqlClient(pathOf(url))
     const run = (tx: { run(statement: SQL): Promise<unknown> }, statement: SQL) => tx.run(statement)
-    return drizzleApplication(construct(client), run, async () => client.close())
+    return drizzleApplication(construct(client), { run, close: async () => client.close() })
   },
   Knex: url => {
     class Client extends BetterSqliteClient {
@@ -57,8 +61,25 @@ function handleApplication(handle: Handle): ReturnType<OpenApplication> {
         rollback: () => handle.exec('rollback'),
       })
     },
-    note: async (_handle, text) => handle.prepare(insertNote).run(text),
+    note: async (own: Handle, text) => own.prepare(insertNote).run(text),
+    run: async (own: Handle, statement) => own.exec(statement),
     root: handle,
     close: async () => handle.close(),
+  }
+}
+
+/** As the guide to transactional steps shows it. */
+async function inFileOfItsOwn<T>(path: string, run: (file: Handle) => Promise<T>): Promise<T> {
+  const file = new DatabaseSync(path)
+  try {
+    file.exec('begin immediate')
+    const result = await run(file)
+    file.exec('commit')
+    return result
+  } catch (error) {
+    if (file.isTransaction) file.exec('rollback')
+    throw error
+  } finally {
+    file.close()
   }
 }

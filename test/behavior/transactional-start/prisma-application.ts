@@ -3,17 +3,18 @@
  * models is this configuration.
  */
 import { getPrismaClient } from '@prisma/client/runtime/client'
-import type { Application } from './application.ts'
+import type { Application, Isolation } from './application.ts'
 
 /** Part of every runtime, but of no declarations that are loaded here. */
 const { WebAssembly } = globalThis as unknown as { WebAssembly: { Module: new (code: Uint8Array) => object } }
 
 interface PrismaTransaction {
   $executeRawUnsafe(statement: string, ...values: unknown[]): Promise<number>
+  $queryRawUnsafe(statement: string): Promise<unknown>
 }
 
 interface PrismaClient extends PrismaTransaction {
-  $transaction<T>(work: (transaction: PrismaTransaction) => Promise<T>): Promise<T>
+  $transaction<T>(work: (transaction: PrismaTransaction) => Promise<T>, settings?: object): Promise<T>
   $disconnect(): Promise<void>
 }
 
@@ -41,10 +42,18 @@ export function prismaClient(provider: Provider, adapter: object): PrismaClient 
   return new Client({ adapter } as ConstructorParameters<typeof Client>[0]) as unknown as PrismaClient
 }
 
-export function prismaApplication(client: PrismaClient, placeholder: string): Application<PrismaTransaction> {
+const isolationLevels = { serializable: 'Serializable' } as const
+
+export function prismaApplication(
+  client: PrismaClient,
+  placeholder: string,
+  isolation?: Isolation,
+): Application<PrismaTransaction> {
+  const settings = isolation && { isolationLevel: isolationLevels[isolation] }
   return {
-    transaction: work => client.$transaction(work),
+    transaction: work => client.$transaction(work, settings),
     note: (tx, text) => tx.$executeRawUnsafe(`insert into application_notes (note) values (${placeholder})`, text),
+    run: (tx, statement) => tx.$queryRawUnsafe(statement),
     root: client,
     close: () => client.$disconnect(),
   }

@@ -149,7 +149,8 @@ async function killTransactions(kind: DatabaseKind, url: string, wishes: Wishes)
   const { exactlyOnce: kills, seed } = wishes
   const report = await exactlyOnceRun({ ...onceKills, url, kills, seed, say: line => say(`${kind}: ${line}`) })
   printTable(`${kind}: transactional steps under kills`, [
-    ['kills', `${report.deaths.length}, of which ${report.recovered} attempts were taken over`],
+    ['kills', `${report.deaths.length}, of which ${report.hits} hit work under way`],
+    ['attempts taken over from the dead', `${report.recovered}`],
     ['workflows finished', `${report.workflows}`],
     ['steps and items, each counted once', `${report.counted}`],
     ['failed attempts, counted never', `${report.failed}`],

@@ -6,7 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Geneva, type WorkerOptions } from '../../../src/index.ts'
 import { stepFailpoints } from '../../../src/primitives/failpoint.ts'
 import { Counting, countedItems, countedPerWorkflow, countedSteps, createCounters } from './counting-workflow.ts'
-import { countUnfinished, describeStuck, leftWorkers, resumeParked, waitForBurials } from './kill-run.ts'
+import {
+  countUnfinished,
+  describeStuck,
+  killOne,
+  leftWorkers,
+  resumeParked,
+  tooFew,
+  waitForBurials,
+} from './kill-run.ts'
 import { openAccess, type PlainAccess } from './plain-access.ts'
 import { type Random, seededRandom } from './seeded-random.ts'
 import { type Death, WorkerFleet } from './worker-fleet.ts'
@@ -17,6 +25,8 @@ export interface ExactlyOnceOptions {
   readonly kills: number
   /** Places where a process is killed by itself; these count as kills. */
   readonly failpoints: readonly string[]
+  /** Any worker that is up, whatever it does; or the one that has most under way. */
+  readonly victims: 'random' | 'busy'
   readonly workers: number
   readonly options: WorkerOptions
   readonly bodyMs: readonly [number, number]
@@ -30,6 +40,8 @@ export interface ExactlyOnceReport {
   readonly findings: readonly string[]
   readonly deaths: readonly Death[]
   readonly workflows: number
+  /** Kills of processes that held attempts, which others had to take over. */
+  readonly hits: number
   /** What the counters say. */
   readonly counted: number
   /** Attempts that threw after they had counted, and attempts that were taken over from the dead. */
@@ -40,6 +52,7 @@ export interface ExactlyOnceReport {
 
 export const onceKills: Omit<ExactlyOnceOptions, 'url' | 'kills' | 'seed' | 'say'> = {
   failpoints: stepFailpoints,
+  victims: 'random',
   workers: 3,
   options: { lease: 1000, poll: 50, concurrency: 5 },
   bodyMs: [1, 15],
@@ -68,9 +81,12 @@ export async function exactlyOnceRun(options: ExactlyOnceOptions): Promise<Exact
     const left = [...stuck, ...(await waitForBurials(access, fleet))]
     await fleet.retire()
     const { findings, ...tally } = await audit(access, geneva)
+    const { deaths } = fleet
+    const hits = await countHits(access, deaths)
     const seconds = Math.round((performance.now() - startedAt) / 1000)
-    const all = [...left, ...(await leftWorkers(access)), ...findings, ...complaints(fleet)]
-    return { ...tally, findings: all, deaths: fleet.deaths, seconds }
+    const few = tooFew(deaths, { hits, calls: tally.counted + tally.failed + tally.recovered })
+    const all = [...left, ...(await leftWorkers(access)), ...findings, ...few, ...complaints(fleet)]
+    return { ...tally, findings: all, hits, deaths, seconds }
   } finally {
     await fleet.end()
     await geneva.close()
@@ -97,16 +113,13 @@ async function keepUp({ access, geneva }: World, load: number, stop: AbortSignal
 }
 
 async function killAll({ fleet, random }: World, options: ExactlyOnceOptions): Promise<void> {
-  const { kills, failpoints, betweenMs, say } = options
+  const { kills, failpoints, victims, betweenMs, say } = options
   const named = failpoints.slice(0, kills)
   const plain = Array.from({ length: kills - named.length }, () => null)
   for (const [index, failpoint] of random.shuffle<string | null>([...named, ...plain]).entries()) {
-    const victim = random.pick(fleet.killable)
-    await victim.ready
     await pause(random.between(...betweenMs))
-    if (failpoint === null) await fleet.kill(victim)
+    if (failpoint === null) await killOne(fleet, random, victims)
     else await dieAt(fleet, `${failpoint}:${random.between(1, 3)}`)
-    if (failpoint === null) fleet.start()
     if ((index + 1) % 50 === 0) say(`${index + 1} of ${kills} kills`)
   }
 }
@@ -129,7 +142,7 @@ async function waitForEnd(access: PlainAccess, geneva: Geneva): Promise<string[]
   return []
 }
 
-type Tally = Omit<ExactlyOnceReport, 'deaths' | 'seconds'>
+type Tally = Omit<ExactlyOnceReport, 'deaths' | 'hits' | 'seconds'>
 
 async function audit(access: PlainAccess, geneva: Geneva): Promise<Tally> {
   const number = async (select: string) => Number((await access.query(select))[0]?.number)
@@ -158,6 +171,15 @@ async function audit(access: PlainAccess, geneva: Geneva): Promise<Tally> {
       ...findings.map(({ workflowId, problem }) => `Workflow ${workflowId}: the doctor says: ${problem}`),
     ],
   }
+}
+
+async function countHits(access: PlainAccess, deaths: readonly Death[]): Promise<number> {
+  const history = access.table('geneva_drive_step_executions')
+  const lost = await access.query(
+    `select distinct owner from ${history} where outcome = 'recovered' or error_class = 'CrashLimitError'`,
+  )
+  const losers = new Set(lost.map(({ owner }) => String(owner)))
+  return deaths.filter(({ workerIds }) => workerIds.some(id => losers.has(id))).length
 }
 
 /** What no body has thrown on purpose. */

@@ -108,7 +108,7 @@ async function killAll(fleet: WorkerFleet, options: KillRunOptions): Promise<voi
   await Promise.all(dying)
 }
 
-async function killOne(fleet: WorkerFleet, random: Random, victims: KillRunOptions['victims']): Promise<void> {
+export async function killOne(fleet: WorkerFleet, random: Random, victims: KillRunOptions['victims']): Promise<void> {
   // On a slow machine the kills slow down too: all are up, so that the dead leave work and the living can take it.
   await fleet.allReady()
   const victim = victims === 'busy' ? await fleet.busiest() : random.pick(fleet.killable)
@@ -215,8 +215,7 @@ export async function leftWorkers(access: PlainAccess): Promise<string[]> {
 }
 
 /** A run that hit nothing proves nothing. */
-function enough(deaths: readonly Death[], taken: readonly Retake[], calls: number): string[] {
-  const hits = new Set(taken.map(retake => retake.death)).size
+export function tooFew(deaths: readonly Death[], { hits, calls }: { readonly hits: number; readonly calls: number }) {
   return [
     ...(hits * 2 >= deaths.length ? [] : [`Only ${hits} of ${deaths.length} kills hit work that was under way.`]),
     ...(calls >= deaths.length * 5 ? [] : [`Only ${calls} steps ran under ${deaths.length} kills.`]),
@@ -232,16 +231,17 @@ function report(
   const taken = retakes(rows, deaths)
   const stepErrors = errors.filter(error => error.step !== null)
   const workerErrors = groupBy(errors, error => error.error)
+  const hits = new Set(taken.map(retake => retake.death)).size
   return {
     findings: [
       ...so.findings,
       ...auditRows(rows, stepsOfLoad, deaths),
       ...stepErrors.map(error => `Step ${error.step} threw ${error.error}`),
-      ...enough(deaths, taken, rows.journal.length),
+      ...tooFew(deaths, { hits, calls: rows.journal.length }),
       ...(fleet.stderr === '' ? [] : [`The workers printed: ${fleet.stderr}`]),
     ],
     deaths,
-    hits: new Set(taken.map(retake => retake.death)).size,
+    hits,
     workflows: rows.workflows.size,
     calls: rows.journal.length,
     retakes: taken,

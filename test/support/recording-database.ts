@@ -65,7 +65,7 @@ export function recordingDatabase(inner: Database): Recording {
 }
 
 /** The plan of a statement as text, one line per part, in the words of the database. */
-export async function explain(database: Database, statement: Sql, prefix: string): Promise<string[]> {
+export async function explain(database: Pick<Executor, 'query'>, statement: Sql, prefix: string): Promise<string[]> {
   const [first = '', ...rest] = statement.parts
   const rows = await database.query(new Sql([`${prefix} ${first}`, ...rest], statement.values))
   return rows.map(row =>

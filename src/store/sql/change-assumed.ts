@@ -11,7 +11,7 @@ import type { AssumedCall } from '../store.ts'
 import { eventsIn } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Guard } from './dialect.ts'
-import { selectCounted, selectFanIns } from './fan-ins.ts'
+import { selectBegun, selectCounted } from './fan-ins.ts'
 import { type Columns, mostRowsIn, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { lockAlive } from './workers.ts'
@@ -71,7 +71,7 @@ function guards(context: SqlContext, facts: readonly AssumedFacts[], call: Guard
   return [
     { select: lockVersions(context, facts), count: facts.length, waits: true },
     ...(asked.length === 0 ? [] : [{ select: selectKnown(context, asked), count: asked.length }]),
-    ...(uncounted.length === 0 ? [] : [{ select: selectFanIns(context, uncounted), count: 0 }]),
+    ...(uncounted.length === 0 ? [] : [{ select: selectBegun(context, uncounted), count: 0 }]),
     ...(counted.length === 0 ? [] : [{ select: selectCounted(context, counted), count: counted.length }]),
     { select: lockAlive(context, call.workerId, call.revision), count: 1 },
   ]
@@ -102,7 +102,7 @@ function selectKnown(context: SqlContext, rows: readonly ActiveExecution[]): Sql
     selectKnown,
     [context.rows('r', rowSet(rowColumns, rows))],
     ({ dialect, tables, sameRow }, known) => sql`select a.id from ${known}
-      ${dialect.keyedJoin} ${tables.active} a on ${sameRow}
+      ${dialect.keyedJoin} ${tables.active} a${dialect.byKey} on ${sameRow}
       where ${stillHeld('r.id', 'r.fence')}`,
   )
 }

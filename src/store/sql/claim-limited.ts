@@ -16,7 +16,7 @@ import { limitRecord, writeStarts } from './limit-rows.ts'
 import { dueLanes } from './look-through-lanes.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, oneOf, raw, type Sql, sql } from './sql.ts'
-import { claimTries, lockedColumns, lookInOrder, mayClaim, probe, takeLocked } from './take-claimed.ts'
+import { claimTries, lockedColumns, lookInOrder, mayClaim, probe, stillInLine, takeLocked } from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
 export async function claimLimited(context: SqlContext, asked: LimitedRequest): Promise<ClaimedExecution[]> {
@@ -148,6 +148,6 @@ function lockChosen(context: SqlContext, chosen: readonly Row[]): Sql {
     rows: chosen.map(row => [text(row, 'workflow_id'), text(row, 'slot'), text(row, 'id'), int(row, 'fence')]),
   })
   return sql`select ${lockedColumns} from ${rows}
-    ${context.dialect.keyedJoin} ${context.tables.active} a on ${context.sameRow}
-    where a.sort_key is not null and a.id = r.id and a.fence = r.fence${context.dialect.lockSkipping}`
+    ${context.dialect.keyedJoin} ${context.tables.active} a${context.dialect.byKey} on ${context.sameRow}
+    where a.id = r.id and ${stillInLine('r.fence')}${context.dialect.lockSkipping}`
 }

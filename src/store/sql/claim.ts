@@ -11,7 +11,16 @@ import type { SqlContext } from './context.ts'
 import { callMark, int, turnMark } from './decode.ts'
 import { runTransaction } from './run-transaction.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
-import { claimTries, lockedColumns, lookInOrder, mayClaim, probe, takeLocked, wholeProbe } from './take-claimed.ts'
+import {
+  claimTries,
+  lockedColumns,
+  lookInOrder,
+  mayClaim,
+  probe,
+  stillInLine,
+  takeLocked,
+  wholeProbe,
+} from './take-claimed.ts'
 import { aliveUnder } from './workers.ts'
 
 /**
@@ -65,11 +74,14 @@ function lockDue(context: SqlContext, request: ClaimRequest, floor: number): Sql
   const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)
   return sql`select ${lockedColumns} from
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
-    ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'due.workflow_id')} and a.slot = due.slot
-    where a.sort_key is not null and a.id = due.id and a.fence = due.fence${context.dialect.lockSkipping}`
+    ${context.dialect.keyedJoin} ${active} a${context.dialect.byKey} on ${context.dialect.sameKey('a.workflow_id', 'due.workflow_id')} and a.slot = due.slot
+    where a.id = due.id and ${stillInLine('due.fence')}${context.dialect.lockSkipping}`
 }
 
-/** True while the claim is still ours. */
+/**
+ * True while the claim is still ours. The fence tells the owner; named, it would be looked up by the index of owners, which has an entry
+ * for each row that the worker ever had.
+ */
 export async function markStarted(
   context: SqlContext,
   execution: ActiveExecution,
@@ -77,7 +89,7 @@ export async function markStarted(
 ): Promise<boolean> {
   const touched = await context.write(
     sql`update ${context.tables.active} set start_mark = ${mark === 'turn' ? turnMark : callMark} where workflow_id = ${context.id(execution.workflowId)}
-      and slot = ${execution.slot} and id = ${context.id(execution.id)} and owner = ${execution.owner}
+      and slot = ${execution.slot} and id = ${context.id(execution.id)}
       and fence = ${execution.fence} and state = 'in_progress'`,
   )
   return touched > 0

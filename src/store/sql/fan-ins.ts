@@ -24,27 +24,50 @@ export function selectFanIns(context: SqlContext, keys: readonly Key[]): Sql {
     selectFanIns,
     [context.rows('r', rowSet(keyColumns, keys))],
     ({ dialect, tables }, rows) => sql`select f.workflow_id, f.node, f.open_parents from ${rows}
-      ${dialect.keyedJoin} ${tables.fanIns} f on ${dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node`,
+      ${dialect.keyedJoin} ${tables.fanIns} f${dialect.byKey} on ${dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node`,
   )
 }
 
-type Counted = AssumedFacts['counted'][number] & Key
+interface Bounded extends Key {
+  readonly least: number
+  readonly most: number
+}
 
-const openColumns: Columns<Counted> = {
+const openColumns: Columns<Bounded> = {
   ...keyColumns,
-  least: ['int', ({ by, leaves }) => (leaves === 'some' ? by + 1 : by)],
-  most: ['int', ({ by, leaves }) => (leaves === 'some' ? mostParents : by)],
+  least: ['int', ({ least }) => least],
+  most: ['int', ({ most }) => most],
 }
 
 const mostParents = 2 ** 31 - 1
 
 /** Those that counting down leaves as it is said. */
-export function selectCounted(context: SqlContext, counted: readonly Counted[]): Sql {
+export function selectCounted(context: SqlContext, counted: readonly (AssumedFacts['counted'][number] & Key)[]): Sql {
+  const bounded = counted.map(({ workflowId, node, by, leaves }) =>
+    leaves === 'some'
+      ? { workflowId, node, least: by + 1, most: mostParents }
+      : { workflowId, node, least: by, most: by },
+  )
+  return selectBounded(context, bounded)
+}
+
+/**
+ * Those that are there, for a guard that only counts them. How many parents are open is asked for all the same: what its key alone can tell,
+ * a planner may read out of the whole index, once stock was taken while there were none.
+ */
+export function selectBegun(context: SqlContext, keys: readonly Key[]): Sql {
+  return selectBounded(
+    context,
+    keys.map(key => ({ ...key, least: -mostParents, most: mostParents })),
+  )
+}
+
+function selectBounded(context: SqlContext, bounded: readonly Bounded[]): Sql {
   return context.statement(
-    selectCounted,
-    [context.rows('r', rowSet(openColumns, counted))],
+    selectBounded,
+    [context.rows('r', rowSet(openColumns, bounded))],
     ({ dialect, tables }, rows) => sql`select f.node from ${rows}
-      ${dialect.keyedJoin} ${tables.fanIns} f on ${dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node
+      ${dialect.keyedJoin} ${tables.fanIns} f${dialect.byKey} on ${dialect.sameKey('f.workflow_id', 'r.workflow_id')} and f.node = r.node
         and f.open_parents >= r.least and f.open_parents <= r.most`,
   )
 }

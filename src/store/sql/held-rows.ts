@@ -40,7 +40,7 @@ export class HeldRows {
     if (this.#held.size === 0) return null
     return sql`select a.workflow_id, a.slot, a.id, a.fence, a.state, a.held_from, a.start_mark
       from ${context.rows('r', rowSet(keyColumns, [...this.#held.values()]))} ${context.dialect.keyedJoin}
-      ${context.tables.active} a on ${context.sameRow}`
+      ${context.tables.active} a${context.dialect.byKey} on ${context.sameRow}`
   }
 
   /** The rows as they stand, and the keys of those that are not the ones that were held. */

@@ -10,6 +10,7 @@ import { activeExecution, int, latestEnding, optionalText, text, workflowRecord 
 import type { Executor, Row } from './dialect.ts'
 import { selectFanIns } from './fan-ins.ts'
 import { HeldRows, type RowKey } from './held-rows.ts'
+import { isLatest } from './latest-attempt.ts'
 import { letterRecord, selectLetters, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
@@ -101,7 +102,7 @@ function selectAllRows(context: SqlContext, targets: readonly ChangeTarget[]): S
 function selectRows(context: SqlContext, keys: readonly RowKey[]): Sql | null {
   if (keys.length === 0) return null
   const rows = context.rows('r', { columns: { workflow_id: 'id', slot: 'text' }, rows: keys })
-  return sql`select ${activeColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.active} a
+  return sql`select ${activeColumns} from ${rows} ${context.dialect.keyedJoin} ${context.tables.active} a${context.dialect.byKey}
     on ${context.sameRow}`
 }
 
@@ -110,9 +111,7 @@ function selectLatest(context: SqlContext, targets: readonly ChangeTarget[]): Sq
   if (asked.length === 0) return null
   const { history } = context.tables
   return sql`select ${latestColumns} from ${history} e
-    where ${context.among(raw('e.workflow_id'), idsOf(asked))} and e.kind = 'forward' and not exists
-      (select 1 from ${history} l where ${context.dialect.sameKey('l.workflow_id', 'e.workflow_id')} and l.node = e.node and l.kind = 'forward'
-        and l.attempt = e.attempt + 1)`
+    where ${context.among(raw('e.workflow_id'), idsOf(asked))} and e.kind = 'forward' and ${isLatest(context)}`
 }
 
 function selectCounters(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
@@ -133,7 +132,8 @@ function selectCounters(context: SqlContext, targets: readonly ChangeTarget[]): 
 function selectEnded(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
   const ids = targets.flatMap(target => (target.repeated ? (target.settle ?? []) : []))
   if (ids.length === 0) return null
-  return sql`select e.id, e.owner from ${context.tables.history} e where ${context.among(raw('e.id'), ids)}`
+  return sql`select e.id, e.owner from ${context.tables.history} e${context.dialect.byKey}
+    where ${context.among(raw('e.id'), ids)}`
 }
 
 function idsOf(targets: readonly ChangeTarget[]): string[] {

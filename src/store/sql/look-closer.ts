@@ -8,6 +8,7 @@ import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, latestEnding, text, workflowRecord } from './decode.ts'
 import type { Executor } from './dialect.ts'
+import { isLatest } from './latest-attempt.ts'
 import { byNode, grouped } from './lock-facts.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 import { startAll } from './start-workflows.ts'
@@ -84,29 +85,36 @@ function selectOthers(context: SqlContext, facts: readonly WorkflowFacts[]): Sql
   return probes.length === 0 ? null : join(probes, ' union all ')
 }
 
+/**
+ * Said of each row of a set: a condition that holds for all of them would let a planner that takes history for small go through the whole
+ * of an index by it.
+ */
+const forward = 'forward'
+
 function selectParents(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
-  const keys = [...looks].flatMap(([workflowId, look]) => look.parents.map(node => [workflowId, node] as const))
+  const keys = [...looks].flatMap(([workflowId, look]) =>
+    look.parents.map(node => [workflowId, node, forward] as const),
+  )
   if (keys.length === 0) return null
   const { history } = context.tables
-  const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text' }, rows: keys })
+  const rows = context.rows('r', { columns: { workflow_id: 'id', node: 'text', kind: 'text' }, rows: keys })
   return sql`select ${latestColumns} from ${rows}
-    ${context.dialect.keyedJoin} ${history} e on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward'
-    where not exists (select 1 from ${history} l where ${context.dialect.sameKey('l.workflow_id', 'e.workflow_id')} and l.node = e.node
-      and l.kind = 'forward' and l.attempt = e.attempt + 1)`
+    ${context.dialect.keyedJoin} ${history} e on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = r.kind
+    where ${isLatest(context)}`
 }
 
 /** No more than one change can remove; the rest is found the next time. */
 function selectOutworn(context: SqlContext, looks: ReadonlyMap<string, CloserLook>): Sql | null {
   const keys = [...looks].flatMap(([workflowId, look]) =>
-    look.outworn.map(({ node, after, upTo }) => [workflowId, node, after, upTo]),
+    look.outworn.map(({ node, after, upTo }) => [workflowId, node, forward, after, upTo]),
   )
   if (keys.length === 0) return null
   const rows = context.rows('r', {
-    columns: { workflow_id: 'id', node: 'text', behind: 'int', up_to: 'int' },
+    columns: { workflow_id: 'id', node: 'text', kind: 'text', behind: 'int', up_to: 'int' },
     rows: keys,
   })
   return sql`select e.workflow_id, e.id from ${rows} ${context.dialect.keyedJoin} ${context.tables.history} e
-    on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = 'forward'
+    on ${context.dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = r.kind
       and e.attempt > r.behind and e.attempt <= r.up_to
     limit ${maxOutworn}`
 }

@@ -69,7 +69,7 @@ function selectEvents(context: SqlContext, read: EventRead, upTo: number): Sql {
   if (read.workflowId !== undefined) conditions.push(sql`v.workflow_id = ${context.id(read.workflowId)}`)
   if (read.types !== undefined) conditions.push(oneOf(raw('v.type'), read.types))
   return sql`select ${eventColumns}, w.type as workflow_type from ${events} v
-    left join ${workflows} w on w.id = v.workflow_id where ${join(conditions, ' and ')}
+    left join ${workflows} w on ${context.dialect.sameKey('w.id', 'v.workflow_id')} where ${join(conditions, ' and ')}
     order by v.id limit ${read.limit}`
 }
 

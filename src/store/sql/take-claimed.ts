@@ -112,6 +112,14 @@ export function keyRows(context: SqlContext, keys: readonly RowKey[]): Sql {
   })
 }
 
+/**
+ * The row `a`, looked up by its key, still stands in line under the fence. That it does is asked for through the fence: by itself it would
+ * let a planner that takes the lines for short go through all of them.
+ */
+export function stillInLine(fence: string): Sql {
+  return raw(`case when a.sort_key is not null then a.fence end = ${fence}`)
+}
+
 interface ReadRow {
   readonly claimed: ClaimedExecution
   readonly now: number

@@ -185,8 +185,8 @@ function lockWaiting(context: SqlContext, transaction: Transaction, rows: readon
   })
   return transaction.query(
     sql`select a.workflow_id, a.id, a.node, a.node_name, a.attempt, a.queue, a.handler, ${context.now} as now from ${set}
-      ${context.dialect.keyedJoin} ${context.tables.active} a on ${context.sameRow}
-      where a.sort_key is not null and a.id = r.id${context.dialect.lockSkipping}`,
+      ${context.dialect.keyedJoin} ${context.tables.active} a${context.dialect.byKey} on ${context.sameRow}
+      where case when a.sort_key is not null then a.id end = r.id${context.dialect.lockSkipping}`,
   )
 }
 

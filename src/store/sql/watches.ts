@@ -81,7 +81,7 @@ export function insertWakeEvents(context: SqlContext, endedIds: readonly string[
   const { watches, active, events } = context.tables
   return sql`insert into ${events} (workflow_id, type, execution_id, node, attempt, to_state, at)
     select a.workflow_id, 'timer.scheduled', a.id, a.node, a.attempt, 'scheduled', ${context.now} from ${watches} x
-      ${context.dialect.keyedJoin} ${active} a on ${context.dialect.sameKey('a.workflow_id', 'x.watcher_id')} and a.slot = concat('#wake/', x.timer_id)
+      ${context.dialect.keyedJoin} ${active} a${context.dialect.byKey} on ${context.dialect.sameKey('a.workflow_id', 'x.watcher_id')} and a.slot = concat('#wake/', x.timer_id)
         and a.id = x.timer_id
     where ${context.among(raw('x.workflow_id'), endedIds)}`
 }

@@ -97,16 +97,16 @@ export async function heartbeat(
   const { active, workflows } = context.tables
   if (!(await renewLease(context, workerId, leaseMs))) return null
   if (among?.length === 0) return []
-  const { keyedJoin, sameKey } = context.dialect
+  const { byKey, keyedJoin, sameKey } = context.dialect
   const held =
     among === undefined
       ? sql`${active} a`
-      : sql`${keyRows(context, among)} ${keyedJoin} ${active} a on ${context.sameRow}`
+      : sql`${keyRows(context, among)} ${keyedJoin} ${active} a${byKey} on ${context.sameRow}`
   // By name it would be looked up in the index of owners, which has an entry for each row that the worker ever had.
   const owner = raw(among === undefined ? 'a.owner' : `coalesce(a.owner, '')`)
   const rows = await context.read(
     sql`select a.workflow_id, a.slot, a.id, a.kind, a.fence, a.held_from, w.state, w.finishing
-      from ${held} ${keyedJoin} ${workflows} w on ${sameKey('w.id', 'a.workflow_id')}
+      from ${held} ${keyedJoin} ${workflows} w${byKey} on ${sameKey('w.id', 'a.workflow_id')}
       where ${owner} = ${workerId}`,
   )
   return rows.map(row => ({
@@ -128,7 +128,7 @@ export async function heldBy(context: SqlContext, workerId: string): Promise<Cla
   const { active, workflows } = context.tables
   const rows = await context.read(
     sql`select ${activeColumns}, ${workflowColumns}, w.input, w.trace_parent from ${active} a
-      ${context.dialect.keyedJoin} ${workflows} w on ${context.dialect.sameKey('w.id', 'a.workflow_id')} where a.owner = ${workerId}`,
+      ${context.dialect.keyedJoin} ${workflows} w${context.dialect.byKey} on ${context.dialect.sameKey('w.id', 'a.workflow_id')} where a.owner = ${workerId}`,
   )
   return rows.map(claimedExecution)
 }
@@ -173,7 +173,8 @@ async function bury(context: SqlContext): Promise<void> {
 
 async function removeBuried(context: SqlContext): Promise<void> {
   const { workers, active } = context.tables
-  const empty = sql`k.state = 'dead' and not exists (select 1 from ${active} a where a.owner = k.id)`
+  // As a scalar, because a planner may answer NOT EXISTS by reading the owners of all active rows.
+  const empty = sql`k.state = 'dead' and coalesce((select 1 from ${active} a where a.owner = k.id limit 1), 0) = 0`
   const found = await context.read(sql`select k.id from ${workers} k where ${empty} limit ${burialLimit}`)
   if (found.length === 0) return
   const theirs = (column: string) => oneOf(raw(column), namesIn(found))

@@ -83,7 +83,7 @@ export function copyHistory(context: SqlContext, endings: readonly StandingEndin
 function copyRows({ tables, dialect, now, sameRow }: SqlContext, rows: Sql): Sql {
   return sql`insert into ${tables.history} (${copiedNames}, ended_at)
     select ${copiedValues}, ${now} from ${rows}
-    ${dialect.keyedJoin} ${tables.active} a on ${sameRow}`
+    ${dialect.keyedJoin} ${tables.active} a${dialect.byKey} on ${sameRow}`
 }
 
 export const knownColumns: Columns<StandingEnding> = {

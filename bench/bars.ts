@@ -88,6 +88,9 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   growth: [
     ...alone('history: throughput, many against none', all, { atLeast: 0.9 }),
     ...alone('history: start to end of one, many against none', all, { atMost: 1.25 }),
+    ...['explain, many against few', 'claim, many against few', 'claim, many against none'].flatMap(what =>
+      alone(`history: ${what}`, all, { atMost: 1.5 }),
+    ),
   ],
   bloat: servers.map(on => ({
     ours: line('snapshot held: server CPU', on),

@@ -106,6 +106,11 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
       alone(`${name}: errors told`, all, { atMost: 0, never: true }),
     ),
   ],
+  memory: [
+    ...alone('a million steps: highest growth of the heap since', all, { atMost: 5, never: true }),
+    // 50 bytes for each of 200,000 in line: to know their ids alone takes more.
+    ...alone('a backlog: highest growth of the heap since', all, { atMost: 10, never: true }),
+  ],
 }
 
 export function compare(workload: string, all: readonly Result[]): Comparison[] {

@@ -80,12 +80,24 @@ describe('npm run bench', () => {
     expect(results.every(result => result.median > 0)).toBe(true)
   }, 30_000)
 
-  it('measures what a worker keeps of the steps that it has run, and that is next to nothing', async () => {
-    const { stdout } = await bench('memory', '--tiny', '--json', '--databases', 'sqlite')
-    const { results } = JSON.parse(stdout) as { results: { case: string; median: number; unit: string }[] }
-    const heap = results.find(result => result.case === 'a million steps: highest growth of the heap since')
-    expect(heap).toMatchObject({ unit: 'MB' })
-    expect(heap?.median).toBeLessThan(3)
+  it('measures what a worker keeps of the steps that it has run and of what stands in line, and that is next to nothing', async () => {
+    const { stdout } = await bench('memory', '--tiny', '--runs', '1', '--json', '--databases', 'sqlite')
+    const { results, comparisons } = JSON.parse(stdout) as {
+      results: { case: string; median: number; unit: string }[]
+      comparisons: { what: string; met: boolean }[]
+    }
+    const found = new Map(results.map(result => [result.case, result]))
+    const growth = 'highest growth of the heap since'
+    expect(found.get(`a million steps: ${growth}`)).toMatchObject({ unit: 'MB' })
+    expect(found.get(`a million steps: ${growth}`)?.median).toBeLessThan(3)
+    for (const moment of ['before the worker begins', 'in the beginning', 'in the middle', 'at the end']) {
+      for (const memory of ['heap', 'resident memory']) {
+        expect(found.get(`a backlog: ${memory} ${moment}`)?.median).toBeGreaterThan(1)
+      }
+    }
+    expect(comparisons).toMatchObject(
+      ['a million steps', 'a backlog'].map(name => ({ what: `${name}: ${growth}: geneva-drive on sqlite`, met: true })),
+    )
   }, 60_000)
 
   it('runs a large graph in a process of its own, and tells its memory', async () => {

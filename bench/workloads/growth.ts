@@ -1,13 +1,13 @@
 /**
  * Whether history costs anything: the same work in turns on tables with few executions that have ended, or none, and on
- * tables with a million. Explaining 5,000 workflows in one call and claiming must not take more than 1.5 times as long,
- * throughput and the time of one workflow must hardly change.
+ * tables with a million. All begin equally warm, and each comes as early as the others: what runs later in a process is faster.
  */
 import { Geneva, Workflow } from '../../src/index.ts'
 import { connectPlainly, type PlainConnection } from '../../test/support/plain-sql.ts'
 import type { BenchDatabase } from '../databases.ts'
 import { FiveSteps, runMany, stepsOfFive, workerOptions } from '../five-steps.ts'
 import { type History, Past, seedHistory } from '../history.ts'
+import { warmUp } from '../warm-up.ts'
 import type { Case, Measurement, Size, Workload } from '../workload.ts'
 
 /** Due tomorrow: something to explain. */
@@ -41,19 +41,19 @@ interface Amounts {
   /** Run at once, and one after the other. */
   readonly many: number
   readonly alone: number
+  /** Even, so that each set has come first as often as last. */
   readonly rounds: number
 }
 
 const amounts: Readonly<Record<Size, Amounts>> = {
-  full: { small: 1000, explained: 5000, ended: 200, due: 2000, claims: 50, many: 2000, alone: 100, rounds: 5 },
-  tiny: { small: 50, explained: 20, ended: 5, due: 30, claims: 2, many: 10, alone: 2, rounds: 1 },
+  full: { small: 1000, explained: 5000, ended: 200, due: 2000, claims: 50, many: 2000, alone: 100, rounds: 6 },
+  tiny: { small: 50, explained: 20, ended: 5, due: 30, claims: 2, many: 10, alone: 2, rounds: 2 },
 }
 
 const perClaim = 10
 const worker = 'claimer'
-const bound = 1.5
 
-const none: History = { sample: () => [], bytes: 0 }
+const noHistory: History = { sample: () => [], bytes: 0 }
 
 /** One set of tables, with all that is measured on it. */
 class Grown {
@@ -84,7 +84,7 @@ class Grown {
     const geneva = new Geneva({ database: own.options, workflows })
     await geneva.migrate()
     const plain = await connectPlainly(own.kind, own.options.url)
-    const history = finished === 0 ? none : await seedHistory({ geneva, database: own, plain }, finished)
+    const history = finished === 0 ? noHistory : await seedHistory({ geneva, database: own, plain }, finished)
     const { explained, due } = size
     const ended = finished === 0 ? 0 : size.ended
     const whats = (count: number) => Array.from({ length: count }, () => ({}))
@@ -188,60 +188,86 @@ function grown(database: BenchDatabase, finished: number, size: Size): Promise<G
   return known
 }
 
-/** The same of both sets in turns, so that a busy moment hits both. */
-async function inTurns(
-  both: readonly [Grown, Grown],
-  rounds: number,
-  measure: (set: Grown) => Promise<number>,
-): Promise<readonly [number, number]> {
-  const times: readonly [number[], number[]] = [[], []]
-  // Unmeasured: caches and plans are as warm for one as for the other.
-  for (const set of both) await measure(set)
-  for (let round = 0; round < rounds; round++) {
-    times[0].push(await measure(both[0]))
-    times[1].push(await measure(both[1]))
+interface Turns<T> {
+  readonly set: Grown
+  readonly measured: T[]
+}
+
+/** The same of each set in turns, so that a busy moment hits all, and in every other round the other way round. */
+async function inTurns<T>(
+  sets: readonly Grown[],
+  size: Size,
+  measure: (set: Grown) => Promise<T>,
+): Promise<Turns<T>[]> {
+  const all = sets.map((set): Turns<T> => ({ set, measured: [] }))
+  // Unmeasured: code, caches and plans are as warm for one as for the others.
+  await warmUp(async () => {
+    for (const set of sets) await measure(set)
+  }, size)
+  for (let round = 0; round < amounts[size].rounds; round++) {
+    for (const { set, measured } of round % 2 === 0 ? all : all.toReversed()) measured.push(await measure(set))
   }
-  return [middle(times[0]), middle(times[1])]
+  return all
 }
 
 function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+  const sorted = values.toSorted((a, b) => a - b)
+  const [low = Number.NaN, high = low] = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1)
+  return (low + high) / 2
+}
+
+interface Line {
+  readonly what: string
+  /** What it is called where one number is divided by another, if that is something else. */
+  readonly ratio?: string
+  readonly unit: string
+}
+
+/** A line for each set, the largest last, and one for that against each of the others. */
+function lines<T>(
+  { what, ratio = what, unit }: Line,
+  turns: readonly Turns<T>[],
+  of: (each: T) => number,
+): Measurement[] {
+  const sets = turns.map(({ set, measured }) => ({ set, value: middle(measured.map(of)) }))
+  const many = sets.at(-1)?.value ?? Number.NaN
+  return [
+    ...sets.map(({ set, value }) => ({ what: `${what}, ${ended(set)}`, value, unit })),
+    ...sets.slice(0, -1).map(({ set, value }) => ({
+      what: `${ratio}, many against ${set.finished === 0 ? 'none' : 'few'}`,
+      value: many / value,
+      unit: 'times',
+    })),
+  ]
+}
+
+function ended({ finished }: Grown): string {
+  return `${finished === 0 ? 'none' : count(finished)} ended`
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en')
 }
 
 const history: Case = {
   name: 'history',
   async measure(database, size, { finished }) {
-    const { small, rounds, explained } = amounts[size]
-    const large = size === 'full' ? finished : small * 10
-    const empty = await grown(database, 0, size)
-    const both = [await grown(database, small, size), await grown(database, large, size)] as const
-    const explain = await inTurns(both, rounds, set => set.explainMs())
-    const claim = await inTurns(both, rounds, set => set.claimMs())
-    // Unmeasured: code and plans are as warm for one as for the other.
-    await both[1].run()
-    const runs = [await empty.run(), await both[1].run()] as const
-    const pair = (what: string, [few, many]: readonly [number, number], unit: string): Measurement[] => [
-      { what: `${what}, ${count(small)} ended`, value: few, unit },
-      { what: `${what}, ${count(large)} ended`, value: many, unit },
-      { what: `${what}, many against few`, value: many / few, unit: 'times' },
-    ]
-    const beside = (what: string, [zero, many]: readonly [number, number], unit: string): Measurement[] => [
-      { what: `${what}, none ended`, value: zero, unit },
-      { what: `${what}, ${count(large)} ended`, value: many, unit },
-      { what: `${what}, many against none`, value: many / zero, unit: 'times' },
-    ]
+    const { small, explained } = amounts[size]
+    const none = await grown(database, 0, size)
+    const few = await grown(database, small, size)
+    const many = await grown(database, size === 'full' ? finished : small * 10, size)
+    const explains = await inTurns([few, many], size, set => set.explainMs())
+    const claims = await inTurns([none, few, many], size, set => set.claimMs())
+    const runs = await inTurns([none, many], size, set => set.run())
+    const itself = (value: number) => value
     return [
-      ...pair(`explain ${count(explained)} (bound ${bound})`, explain, 'ms'),
-      ...pair(`claim ${perClaim} (bound ${bound})`, claim, 'ms'),
-      ...beside('throughput', [runs[0].perSecond, runs[1].perSecond], 'steps/s'),
-      ...beside('start to end of one', [runs[0].aloneMs, runs[1].aloneMs], 'ms'),
-      ...both.map(set => ({ what: `disk, ${count(set.finished)} ended`, value: set.bytes / 2 ** 20, unit: 'MB' })),
+      ...lines({ what: `explain ${count(explained)}`, ratio: 'explain', unit: 'ms' }, explains, itself),
+      ...lines({ what: `claim ${perClaim}`, ratio: 'claim', unit: 'ms' }, claims, itself),
+      ...lines({ what: 'throughput', unit: 'steps/s' }, runs, ({ perSecond }) => perSecond),
+      ...lines({ what: 'start to end of one', unit: 'ms' }, runs, ({ aloneMs }) => aloneMs),
+      ...[few, many].map(set => ({ what: `disk, ${ended(set)}`, value: set.bytes / 2 ** 20, unit: 'MB' })),
     ]
   },
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en')
 }
 
 export const workload: Workload = {

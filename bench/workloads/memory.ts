@@ -1,85 +1,69 @@
 /**
- * What a worker keeps of the steps that it has run: its memory over a million of them, with garbage collected, from after the
- * first tenth on. Workflows are started as they are worked off, so the tables hold little that is due.
+ * What a worker keeps, with garbage collected: of the steps that it has run, over a million of them, and of what stands in line, beside
+ * 200,000 workflows that stood there before it began.
  */
-import { Geneva, Workflow } from '../../src/index.ts'
-import type { BenchDatabase } from '../databases.ts'
-import type { Case, Measurement, Size, Workload } from '../workload.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { type BenchDatabase, inFreshPlace } from '../databases.ts'
+import type { Look, Looks, Task } from '../memory-program.ts'
+import type { Case, Measurement, Workload } from '../workload.ts'
 
-class FiveSteps extends Workflow<null, { text: string }> {
-  static {
-    this.step('one')
-    this.step('two')
-    this.step('three')
-    this.step('four')
-    this.step('five')
-  }
-  async one() {
-    return { text: this.input.text }
-  }
-  async two() {}
-  async three() {}
-  async four() {}
-  async five() {}
+const program = fileURLToPath(new URL('../memory-program.js', import.meta.url))
+
+/** In a process of its own, whose memory nobody else has used. */
+async function inProcess(place: BenchDatabase, task: Task, workflows: number): Promise<Looks> {
+  const args = ['--expose-gc', program, JSON.stringify(place), task, String(workflows)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [told, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  if (code !== 0) throw new Error(`The process whose memory is measured ended with ${code}.`)
+  return JSON.parse(told)
 }
 
-const stepsEach = 5
-const input = { text: 'x'.repeat(200) }
-const megabyte = 2 ** 20
-
-interface Memory {
-  readonly heap: number
-  readonly process: number
+/** Both kinds of memory at one look. */
+function told(look: Look, when: string): Measurement[] {
+  return [
+    { what: `heap ${when}`, value: look.heapMb, unit: 'MB' },
+    { what: `resident memory ${when}`, value: look.residentMb, unit: 'MB' },
+  ]
 }
 
-/** What is still needed; garbage is collected first, for which Node needs `--expose-gc`. */
-function memory(): Memory {
-  globalThis.gc?.()
-  const { heapUsed, external, rss } = process.memoryUsage()
-  return { heap: (heapUsed + external) / megabyte, process: rss / megabyte }
+/** How much more there was than at the first look, at most; and the peak of the process, whoever looked. */
+function growth({ looks: [first, ...rest], peakMb }: Looks): Measurement[] {
+  const since = (of: keyof Look) => Math.max(...rest.map(look => look[of])) - (first?.[of] ?? Number.NaN)
+  return [
+    { what: 'highest growth of the heap since', value: since('heapMb'), unit: 'MB' },
+    { what: 'highest growth of resident memory since', value: since('residentMb'), unit: 'MB' },
+    { what: 'resident memory at its peak', value: peakMb, unit: 'MB' },
+  ]
 }
 
-/** Workflows in portions, the next as soon as the one before has ended. */
-async function workOff(geneva: Geneva, count: number, portion: number): Promise<void> {
-  for (let begun = 0; begun < count; begun += portion) {
-    const whats = Array.from({ length: Math.min(portion, count - begun) }, () => ({ input }))
-    const started = await geneva.startMany(FiveSteps, whats)
-    await Promise.all(started.map(workflow => workflow.waitUntilFinished({ timeout: '10 min' })))
-  }
-}
-
-async function watch(database: BenchDatabase, steps: number): Promise<Memory[]> {
-  const geneva = new Geneva({ database: database.options, workflows: [FiveSteps], retention: '1ms' })
-  try {
-    await geneva.startWorker()
-    const looks: Memory[] = []
-    const tenth = steps / stepsEach / 10
-    for (let each = 0; each < 10; each++) {
-      await workOff(geneva, tenth, 500)
-      looks.push(memory())
-      process.stderr.write(`  ${Math.round(((each + 1) * steps) / 10)} steps: ${looks.at(-1)?.heap.toFixed(1)} MB\n`)
-    }
-    return looks
-  } finally {
-    await geneva.close()
-  }
-}
-
+/** Workflows are started as they are worked off, so the tables hold little that is due. */
 const million: Case = {
   name: 'a million steps',
-  async measure(database: BenchDatabase, size: Size): Promise<Measurement[]> {
-    const looks = await watch(database, size === 'full' ? 1_000_000 : 1_000)
-    const [first, ...rest] = looks
-    const growth = (of: keyof Memory) => Math.max(...rest.map(look => look[of])) - (first?.[of] ?? 0)
-    return [
-      { what: 'heap after a tenth', value: first?.heap ?? 0, unit: 'MB' },
-      { what: 'highest growth of the heap since', value: growth('heap'), unit: 'MB' },
-      { what: 'highest growth of the process since', value: growth('process'), unit: 'MB' },
-    ]
-  },
+  measure: (database, size) =>
+    inFreshPlace(database, async place => {
+      const seen = await inProcess(place, 'goOn', size === 'full' ? 200_000 : 200)
+      return [...seen.looks.slice(0, 1).flatMap(look => told(look, 'after a tenth')), ...growth(seen)]
+    }),
+}
+
+const moments = ['before the worker begins', 'in the beginning', 'in the middle', 'at the end']
+
+/** All stand in line before the worker begins, put there by another process. */
+const backlog: Case = {
+  name: 'a backlog',
+  measure: (database, size) =>
+    inFreshPlace(database, async place => {
+      const workflows = size === 'full' ? 200_000 : 200
+      await inProcess(place, 'start', workflows)
+      const seen = await inProcess(place, 'workOff', workflows)
+      return [...seen.looks.flatMap((look, index) => told(look, moments[index] ?? '')), ...growth(seen)]
+    }),
 }
 
 export const workload: Workload = {
-  about: 'Memory of a worker over a million steps, with garbage collected.',
-  cases: [million],
+  about: 'Memory of a worker over a million steps, and beside a line of 200,000 workflows, with garbage collected.',
+  cases: [million, backlog],
 }

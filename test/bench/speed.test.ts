@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { compare } from '../../bench/bars.ts'
+import type { Claim } from '../../bench/claim-count.ts'
 import { measureAll } from '../../bench/measure.ts'
 import { asTable, currentLoad, describeMachine, type Result, resultOf } from '../../bench/report.ts'
+import { StandingLine } from '../../bench/standing-line.ts'
 import type { Case } from '../../bench/workload.ts'
+import { tellClaims } from '../../bench/workloads/contention.ts'
 
 const program = join(import.meta.dirname, '..', '..', '.build/bench/main.js')
 const bench = async (...args: string[]) => {
@@ -47,8 +50,46 @@ describe('the workloads', () => {
     const { results } = await bench('contention', '--only', '2 processes', '--databases', 'sqlite')
     expect(unitOf(results, 'geneva-drive', '2 processes')).toBe('steps/s')
     expect(results.find(result => result.case === '2 processes: errors told')).toMatchObject({ high: 0 })
-    expect(unitOf(results, 'geneva-drive', '2 processes: claims in vain')).toBe('%')
   }, 90_000)
+
+  it('count the claims that several worker processes make beside a long line', async () => {
+    const line = 'a long line, 2 processes'
+    const { results } = await bench('contention', '--only', line, '--databases', 'sqlite')
+    const claims = results.find(result => result.case === `${line}: claims while work stood in line`)
+    // 120 workflows stand there, and a worker takes 50 at most.
+    expect(claims?.low).toBeGreaterThanOrEqual(3)
+    expect(results.find(result => result.case === `${line}: errors told`)).toMatchObject({ high: 0 })
+  }, 90_000)
+})
+
+describe('a claim', () => {
+  const claim = (begun: number, at: number, found: number): Claim => ({ at, ms: at - begun, found })
+
+  it('is looked at if something stood in line when it began', () => {
+    const line = new StandingLine()
+    line.put(100, 10)
+    const early = claim(0, 5, 0)
+    const first = claim(10, 20, 50)
+    const beside = claim(15, 25, 0)
+    const last = claim(21, 30, 50)
+    const besideTheLast = claim(29, 40, 0)
+    const late = claim(30, 45, 0)
+    line.put(10, 50)
+    const again = claim(51, 60, 10)
+    const claims = [late, last, first, again, early, besideTheLast, beside]
+    expect(line.claimsMeanwhile(claims)).toEqual([first, beside, last, besideTheLast, again])
+  })
+
+  it('was in vain if it found nothing, which is told of fifty or more', () => {
+    const claims = Array.from({ length: 50 }, (_, index) => claim(index, index + 1, index < 3 ? 0 : 10))
+    expect(tellClaims(claims)).toEqual([
+      { what: 'claims while work stood in line', value: 50, unit: 'claims' },
+      { what: 'claims in vain', value: 6, unit: '%' },
+    ])
+    expect(tellClaims(claims.slice(1))).toEqual([
+      { what: 'claims while work stood in line', value: 49, unit: 'claims' },
+    ])
+  })
 })
 
 const result = (median: number, place: Partial<Result>): Result => ({
@@ -98,6 +139,9 @@ describe('a comparison', () => {
       result(6, place),
       result(20, { ...place, system: 'DBOS' }),
       result(10, { ...place, system: 'graphile-worker' }),
+      result(11, { ...place, system: 'pg-boss' }),
+      result(12, { ...place, system: 'pg-boss, hand-batched' }),
+      result(90, { ...place, system: 'openworkflow' }),
     ]
     expect(compare('latency', results)[0]).toMatchObject({
       what: 'same process: p50: geneva-drive on postgres / graphile-worker on postgres',

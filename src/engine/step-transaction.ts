@@ -160,7 +160,7 @@ export class StepTransaction implements CallTransaction {
       if (error === refused) return { kind: 'refused' }
       this.trouble = { error }
       if (written.changes === null || store.isTransient(error)) throw error
-      const found = await this.#find(workerId, request)
+      const found = await this.#find(workerId, request, written.changes)
       if (found === 'open') throw error
       if (found.kind === 'refused') return found
       this.#opened?.transaction.committed()
@@ -181,10 +181,14 @@ export class StepTransaction implements CallTransaction {
   }
 
   /** The answer to the commit was lost: the row tells, once the database can be asked. */
-  async #find(workerId: string, request: FinishRequest): Promise<FinishResult | 'open'> {
+  async #find(
+    workerId: string,
+    request: FinishRequest,
+    written: readonly WorkflowChange[],
+  ): Promise<FinishResult | 'open'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await readBack(this.#engine, workerId, request)
+        return await readBack(this.#engine, workerId, request, written)
       } catch (error) {
         if (this.#engine.store.isLasting(error)) throw error
         await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))

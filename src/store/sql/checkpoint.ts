@@ -7,7 +7,7 @@ import type { ActiveExecution, Progress } from '../records.ts'
 import type { OpenApplicationTransaction, WorkInTransaction } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
-import { isTransient, OpenedAgain } from './is-transient.ts'
+import { isOfTheConnection, isTransient, OpenedAgain } from './is-transient.ts'
 import { retrying, untilAnswered } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
 import { sql } from './sql.ts'
@@ -58,7 +58,7 @@ export async function checkpointWith<Result>(
 
 /** Said of what our own writes, or the commit, have met. Whoever was not called yet is not waited for here. */
 function passes({ dialect }: SqlContext, error: unknown): boolean {
-  return error instanceof OpenedAgain || dialect.classify(error) === 'connection'
+  return error instanceof OpenedAgain || isOfTheConnection(dialect, error)
 }
 
 export interface CheckpointWork<Result> {

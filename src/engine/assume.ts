@@ -153,7 +153,7 @@ export function factsOfClaim({ workflow, execution }: ClaimedExecution): Assumed
     started: none.map,
     others: none.map,
     fanIns: none.map,
-    endedBy: none.map,
+    ended: none.map,
     uncounted: none.list,
     counted: none.list,
   }

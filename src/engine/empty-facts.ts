@@ -18,6 +18,6 @@ export function emptyFacts(workflow: WorkflowRecord): WorkflowFacts {
     started: new Map(),
     others: new Map(),
     fanIns: new Map(),
-    endedBy: new Map(),
+    ended: new Map(),
   }
 }

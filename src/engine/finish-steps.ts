@@ -17,6 +17,7 @@ import { closerLook, needsHealing, targetFor, usualFollowers } from './finish-ta
 import { type IdPool, withEnoughIds } from './id-pool.ts'
 import { isSelective } from './joins.ts'
 import type { RunOn } from './plan.ts'
+import { settleReport } from './settle-report.ts'
 import type { StepReport } from './step-report.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
@@ -62,17 +63,18 @@ export async function finishInside(
   return { result: results.get(request) ?? { kind: 'refused' }, changes }
 }
 
-/** Whether a report was recorded whose answer was lost; `open`: it was not, and the claim still holds. */
+/** Whether what was `written` was recorded, where the answer was lost; `open`: it was not, and the claim still holds. */
 export async function readBack(
   engine: Engine,
   workerId: string,
   request: FinishRequest,
+  written: readonly WorkflowChange[],
 ): Promise<FinishResult | 'open'> {
   const { execution } = request.claimed
   const found: { answer: FinishResult | 'open' } = { answer: { kind: 'refused' } }
   const target = { workflowId: execution.workflowId, settle: [execution.id], repeated: true }
   await engine.store.change([target], facts => {
-    found.answer = holds(facts, execution) ? 'open' : settle(facts, request, workerId)
+    found.answer = holds(facts, execution) ? 'open' : settleReport(facts, request, workerId, written)
     return null
   })
   return found.answer
@@ -296,7 +298,7 @@ function decideGroup(
     const { execution } = request.claimed
     const found = rowWith(execution.id)
     if (!found || !isSameClaim(found, execution) || draft.rowIn(found.slot)?.id !== found.id) {
-      results.set(request, settle(facts, request, workerId))
+      results.set(request, settleReport(facts, request, workerId))
       continue
     }
     const row = withProgress(found, request.progress)
@@ -355,31 +357,6 @@ function byWorkflow<Request extends Pick<FinishRequest, 'claimed'>>(
     else groups.set(workflow.id, { workflow, requests: [request] })
   }
   return groups
-}
-
-/**
- * The claim does not hold any more. If this worker itself has ended the row, or items stand there under the ids that they were to
- * have, or the row has moved on in place as it was to, the answer to that was lost. What it has claimed since is known to it already.
- */
-function settle(facts: WorkflowFacts, request: FinishRequest, workerId: string): FinishResult {
-  const rowWith = finderOf(facts.active)
-  // In the order in which they were given their ids: the first has the place of the step.
-  const written = request.ids.ids.flatMap(id => rowWith(id) ?? [])
-  const isEnded = facts.endedBy.get(request.claimed.execution.id) === workerId
-  if (!isEnded && written.length === 0 && !hasMoved(rowWith(request.claimed.execution.id), request))
-    return { kind: 'refused' }
-  const isBegun = ({ id, fence }: ActiveExecution) =>
-    request.ids.begun.some(row => row.id === id && row.fence === fence)
-  const mine = written.filter(row => row.state === 'in_progress' && row.owner === workerId && isBegun(row))
-  const [next, ...also] = mine.map(execution => ({ ...request.claimed, workflow: facts.workflow, execution }))
-  return { kind: 'recorded', next: next ?? null, also }
-}
-
-/** It is due at another time. Whoever takes over such a row ends it, or counts the crash; giving it back leaves its time. */
-function hasMoved(row: ActiveExecution | undefined, { claimed, report }: FinishRequest): boolean {
-  if (report.kind !== 'postpone' && report.kind !== 'suspend') return false
-  const { fence, dueAt, crashes } = claimed.execution
-  return row !== undefined && row.fence > fence && row.dueAt !== dueAt && row.crashes <= crashes
 }
 
 /** Most workflows have one row only. */

@@ -3,6 +3,7 @@
  * afterwards: one that runs out is made again with more.
  */
 import { InvariantError } from '../errors.ts'
+import { someCause } from '../primitives/some-cause.ts'
 import type { Store } from '../store/store.ts'
 
 /** Ids that are at hand without asking the database. What one decision leaves over, the next one takes. */
@@ -85,7 +86,7 @@ class OutOfIds extends Error {
 }
 
 export function isOutOfIds(error: unknown): boolean {
-  return error instanceof OutOfIds
+  return someCause(error, cause => cause instanceof OutOfIds)
 }
 
 const maxRounds = 40

@@ -3,6 +3,7 @@
  * writes and what the step came to are committed together, or neither is. A claim that is lost undoes both.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { InvalidArgumentError } from '../errors.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { WorkflowChange } from '../store/change.ts'
@@ -45,6 +46,8 @@ export class StepTransaction implements CallTransaction {
   #calls = 0
   /** Resolves when the code has ended, in whatever way. */
   #running: Promise<unknown> = Promise.resolve()
+  /** Why it is not to be committed, whatever the application's function makes of what it is thrown for that. */
+  #givenUp: 'undone' | 'refused' | null = null
   /** What went wrong with the transaction itself, not in the code that ran in it. */
   trouble: { readonly error: unknown } | null = null
 
@@ -79,7 +82,7 @@ export class StepTransaction implements CallTransaction {
   async begin(): Promise<unknown> {
     this.#hasBegun = true
     try {
-      if (this.#isOver) throw undone
+      if (this.#isOver) throw new TransactionUndoneError(isUndone)
       await reserveFor(this.#engine, this.#claimed, this.#ids)
       return await this.#open()
     } catch (error) {
@@ -91,7 +94,7 @@ export class StepTransaction implements CallTransaction {
   #open(): Promise<unknown> {
     const { store, transactions } = this.#engine
     // Nobody would come to end what is opened now.
-    if (this.#isOver) return Promise.reject(undone)
+    if (this.#isOver) return Promise.reject(new TransactionUndoneError(isUndone))
     const ending = new Promise<Ending>(resolve => {
       this.#end = resolve
     })
@@ -106,7 +109,7 @@ export class StepTransaction implements CallTransaction {
   }
 
   async inside<Result>(call: () => Promise<Result>): Promise<Result> {
-    if (this.#isOver) throw undone
+    if (this.#isOver) throw new TransactionUndoneError(isUndone)
     const running = this.#opened === null ? call() : this.#opened.run(call)
     this.#calls++
     const settled = running.finally(() => this.#calls--)
@@ -128,7 +131,8 @@ export class StepTransaction implements CallTransaction {
     const leftBehind = this.#calls === 0 ? null : this.#running
     this.#end(async transaction => {
       if (leftBehind !== null && !transaction.abandon()) await leftBehind
-      throw undone
+      this.#givenUp = 'undone'
+      throw new TransactionUndoneError(isUndone)
     })
     // One that still waits for its turn is undone when that comes.
     const waits = this.#opened !== null && (leftBehind === null || this.#opened.transaction.abandon())
@@ -147,20 +151,26 @@ export class StepTransaction implements CallTransaction {
     this.#end(async transaction => {
       const { result, changes } = await finishInside(this.#engine, transaction, workerId, request)
       // What has changed hands is not ours to write: neither the outcome nor what the code has done.
-      if (result.kind === 'refused') throw refused
+      if (result.kind === 'refused') {
+        this.#givenUp = 'refused'
+        throw new TransactionUndoneError(isLost)
+      }
       written.changes = changes
       return result
     })
     try {
-      const result = (await this.#done) ?? { kind: 'refused' }
+      if (this.#done === null) return { kind: 'refused' }
+      const result = (await this.#done) as FinishResult | undefined
+      // It may have committed, or may have kept to itself why it has not: the row tells.
+      if (result === undefined) throw new InvalidArgumentError(returnsNothing)
       failpoint?.('finish.after-commit')
       ends.noteAll(written.changes ?? [])
       return result
     } catch (error) {
-      if (error === refused) return { kind: 'refused' }
+      if (this.#givenUp === 'refused') return { kind: 'refused' }
       this.trouble = { error }
       if (written.changes === null || store.isTransient(error)) throw error
-      const found = await this.#find(workerId, request)
+      const found = await this.#find(workerId, request, written.changes)
       if (found === 'open') throw error
       if (found.kind === 'refused') return found
       this.#opened?.transaction.committed()
@@ -173,7 +183,7 @@ export class StepTransaction implements CallTransaction {
   #failure(): Promise<never> {
     return new Promise((_, reject) => {
       this.#done?.catch(error => {
-        if (error === undone || error === refused) return
+        if (this.#givenUp !== null) return
         this.trouble ??= { error }
         reject(error)
       })
@@ -181,10 +191,14 @@ export class StepTransaction implements CallTransaction {
   }
 
   /** The answer to the commit was lost: the row tells, once the database can be asked. */
-  async #find(workerId: string, request: FinishRequest): Promise<FinishResult | 'open'> {
+  async #find(
+    workerId: string,
+    request: FinishRequest,
+    written: readonly WorkflowChange[],
+  ): Promise<FinishResult | 'open'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await readBack(this.#engine, workerId, request)
+        return await readBack(this.#engine, workerId, request, written)
       } catch (error) {
         if (this.#engine.store.isLasting(error)) throw error
         await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))
@@ -193,5 +207,10 @@ export class StepTransaction implements CallTransaction {
   }
 }
 
-const undone = Symbol('the writes are undone')
-const refused = Symbol('the claim is lost')
+/** What the application's function is thrown, so that it rolls back. */
+class TransactionUndoneError extends Error {}
+
+const isUndone = 'The step has not come to its end, so what it has written is undone.'
+const isLost = 'The step belongs to another worker by now, so what it has written is undone.'
+const returnsNothing =
+  'The function `transactions` has resolved with something else than what `run` has come to. Return that, and let it throw when nothing was committed.'

@@ -241,10 +241,18 @@ export interface WorkflowFacts {
   readonly others: ReadonlyMap<string, WorkflowRecord>
   /** Counters that were asked for; one that is not here has not been begun. */
   readonly fanIns: ReadonlyMap<string, number>
-  /** Ids of executions that were asked about and stand in history already, with the worker that ended them. */
-  readonly endedBy: ReadonlyMap<string, string | null>
+  /** Executions that were asked about and stand in history already, by id. */
+  readonly ended: ReadonlyMap<string, EndedExecution>
   /** The time at which what is decided will be written; missing where that is not known beforehand. */
   readonly now?: number
+}
+
+/** What an execution came to. */
+export interface EndedExecution {
+  /** The worker that had claimed it. Others may have ended it all the same: whoever took it over, or has stopped the workflow. */
+  readonly owner: string | null
+  readonly state: EndedState
+  readonly outcome: Outcome
 }
 
 /** Facts that nobody has looked at. */

@@ -146,7 +146,10 @@ export class StepCall implements CompensationJob, ChildExecution {
     return this.#noteCall(Promise.resolve(this.#holds()).then(may => may && this.#mark()))
   }
 
-  /** A database that is away is no failure of a call that has not begun. */
+  /**
+   * A database that is away is no failure of a call that has not begun. The answer may take longer than the lease: then somebody
+   * else has found the mark, asked what came of it, and may have called by now.
+   */
   async #mark(): Promise<boolean> {
     const { store } = this.parts.engine
     const isMine = await patiently(
@@ -154,7 +157,7 @@ export class StepCall implements CompensationJob, ChildExecution {
       store,
       () => this.#isOverTime || store.markStarted(this.claimed.execution),
     )
-    return isMine === true && !this.#isOverTime
+    return isMine === true && !this.#isOverTime && (await this.#holds()) && !this.#isOverTime
   }
 
   /** Then it has been reported on, and must not be called any more. */

@@ -7,7 +7,7 @@ import type { ActiveExecution, Progress } from '../records.ts'
 import type { OpenApplicationTransaction, WorkInTransaction } from '../store.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
-import { isTransient, OpenedAgain } from './is-transient.ts'
+import { isOfTheConnection, isTransient, OpenedAgain } from './is-transient.ts'
 import { retrying, untilAnswered } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
 import { sql } from './sql.ts'
@@ -33,19 +33,22 @@ export async function checkpointWith<Result>(
 ): Promise<{ readonly result: Result } | 'lost'> {
   let calls = 0
   for (let attempt = 1; ; attempt++) {
-    const call: { isAtWork: boolean; written: { readonly result: Result } | null } = { isAtWork: false, written: null }
+    const call: CheckpointCall<Result> = { isAtWork: false, isLost: false, written: null }
     try {
       return await transact(context, open, async opened => {
         calls++
         call.isAtWork = true
         const result = await work(opened.handle, opened.abandon)
         call.isAtWork = false
-        if (!(await opened.checkpoint(execution, progress))) throw lost
+        if (!(await opened.checkpoint(execution, progress))) {
+          call.isLost = true
+          throw new Error('The step belongs to another worker by now, so what it has written is undone.')
+        }
         call.written = { result }
         return call.written
       })
     } catch (error) {
-      if (error === lost) return 'lost'
+      if (call.isLost) return 'lost'
       const isConflict = isTransient(context.dialect, error)
       if (call.written !== null && !isConflict && (await wasCommitted(context, execution, progress)))
         return call.written
@@ -58,7 +61,7 @@ export async function checkpointWith<Result>(
 
 /** Said of what our own writes, or the commit, have met. Whoever was not called yet is not waited for here. */
 function passes({ dialect }: SqlContext, error: unknown): boolean {
-  return error instanceof OpenedAgain || dialect.classify(error) === 'connection'
+  return error instanceof OpenedAgain || isOfTheConnection(dialect, error)
 }
 
 export interface CheckpointWork<Result> {
@@ -66,11 +69,16 @@ export interface CheckpointWork<Result> {
   readonly open: OpenApplicationTransaction | null
 }
 
+interface CheckpointCall<Result> {
+  isAtWork: boolean
+  /** Then nothing is to be committed, whatever the application's function makes of what it is thrown. */
+  isLost: boolean
+  written: { readonly result: Result } | null
+}
+
 /** How often the code is called while the database does not let it through, and how often a transaction is asked for in vain. */
 const maxCalls = 10
 const maxOpenings = 150
-
-const lost = Symbol('the claim is lost')
 
 /**
  * The answer to the commit was lost. The row tells, once the database can be asked, and nothing may be done before that: the next

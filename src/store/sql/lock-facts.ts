@@ -2,7 +2,7 @@
  * Locks workflows and reads what a decision about them may look at: the rows and counters that were asked for. The queries
  * are issued together, so that a driver that can pipeline needs one round trip.
  */
-import type { LatestEnding, WorkflowFacts } from '../change.ts'
+import type { EndedExecution, LatestEnding, WorkflowFacts } from '../change.ts'
 import type { ChangeTarget } from '../store.ts'
 import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
@@ -22,7 +22,7 @@ export async function lockFacts(
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
   const held = new HeldRows(targets)
-  const [workflows, whole, single, standing, latest, fanIns, ended] = await Promise.all([
+  const [workflows, whole, single, standing, latest, fanIns, endings] = await Promise.all([
     ask(lockWorkflows(context, [...byId.keys()])),
     ask(selectAllRows(context, targets)),
     ask(selectRows(context, held.otherKeys())),
@@ -45,7 +45,7 @@ export async function lockFacts(
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
-  const endedBy = new Map(ended.map(row => [text(row, 'id'), optionalText(row, 'owner')]))
+  const ended = new Map(endings.map(row => [text(row, 'id'), endedExecution(row)]))
   return workflows.map(row => {
     const workflow = workflowRecord(row)
     const target = byId.get(workflow.id)
@@ -65,7 +65,7 @@ export async function lockFacts(
       started: new Map(),
       others: new Map(),
       fanIns: new Map(fanInsOf.get(workflow.id) ?? []),
-      endedBy,
+      ended,
     }
   })
 }
@@ -132,8 +132,16 @@ function selectCounters(context: SqlContext, targets: readonly ChangeTarget[]): 
 function selectEnded(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
   const ids = targets.flatMap(target => (target.repeated ? (target.settle ?? []) : []))
   if (ids.length === 0) return null
-  return sql`select e.id, e.owner from ${context.tables.history} e${context.dialect.byKey}
+  return sql`select e.id, e.owner, e.state, e.outcome from ${context.tables.history} e${context.dialect.byKey}
     where ${context.among(raw('e.id'), ids)}`
+}
+
+function endedExecution(row: Row): EndedExecution {
+  return {
+    owner: optionalText(row, 'owner'),
+    state: text(row, 'state') as EndedExecution['state'],
+    outcome: text(row, 'outcome') as EndedExecution['outcome'],
+  }
 }
 
 function idsOf(targets: readonly ChangeTarget[]): string[] {

@@ -38,7 +38,7 @@ import { frozenGraphs } from './frozen-graphs.ts'
 import { inTurn } from './handles/in-turn.ts'
 import { IdAllocator, isId } from './ids.ts'
 import { countEvents, inspect } from './inspect.ts'
-import { isTransient, OpenedAgain } from './is-transient.ts'
+import { isLasting, isTransient } from './is-transient.ts'
 import { databaseTime, KnownTime } from './known-time.ts'
 import { listLetters } from './letters.ts'
 import { checkSchema, migrate, planMigrations, refuseOutgrown } from './migrate.ts'
@@ -108,7 +108,7 @@ export class SqlStore implements Store {
   }
 
   isLasting(error: unknown) {
-    return !(error instanceof OpenedAgain) && this.#context.dialect.classify(error) === 'lasting'
+    return isLasting(this.#context.dialect, error)
   }
 
   now() {

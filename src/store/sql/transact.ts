@@ -74,7 +74,7 @@ async function inBorrowed<Result>(
 ): Promise<Result> {
   const call: { first: Promise<Result> | null; isThrough: boolean } = { first: null, isThrough: false }
   try {
-    return await open(async handle => {
+    const result = await open(async handle => {
       if (call.first !== null) {
         await call.first
         call.isThrough = true
@@ -84,10 +84,15 @@ async function inBorrowed<Result>(
       call.first = work(opened)
       return call.first
     })
+    if (call.first === null) throw new InvalidArgumentError(hasNotCalled)
+    return result
   } catch (error) {
     throw call.isThrough ? new OpenedAgain() : error
   }
 }
+
+const hasNotCalled =
+  'The function `transactions` has resolved without calling `run`. Let it call `run` with the transaction that it has begun, or throw.'
 
 /**
  * Libraries answer in types of their own, and the transaction may see an older state: what is decided on is read on a

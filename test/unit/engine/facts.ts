@@ -201,7 +201,7 @@ export function facts(situation: Situation): WorkflowFacts {
     started: new Map(),
     others: new Map(),
     fanIns: new Map(Object.entries(fanIns)),
-    endedBy: new Map(),
+    ended: new Map(),
   }
 }
 

@@ -56,8 +56,9 @@ class PickyStore {
 
   #factsOf({ repeated = false }: { readonly repeated?: boolean }): WorkflowFacts {
     const active = this.written.flatMap(({ replacements }) => replacements) as unknown as ActiveExecution[]
-    const endedBy = new Map(repeated ? [[`a of ${good.id}`, 'worker']] : [])
-    return { ...facts({ active }), workflow: good, endedBy }
+    const end = { owner: 'worker', state: 'completed', outcome: 'success' } as const
+    const ended = new Map(repeated ? [[`a of ${good.id}`, end]] : [])
+    return { ...facts({ active }), workflow: good, ended }
   }
 }
 

@@ -59,7 +59,10 @@ export async function changeInside(
   const orders: StartOrder[] = []
   // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
   const [locked, revision, now] = await Promise.all([
-    lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
+    lockFacts(context, transaction, {
+      targets: attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true })),
+      passes: call.passesLocked === true,
+    }),
     call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
     transaction.query(sql`select ${context.leaseNow} as now`),
   ])

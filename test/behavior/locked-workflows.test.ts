@@ -1,9 +1,15 @@
 /** What one transaction holds locked keeps nobody else waiting: neither starts, nor reports, nor take-overs. */
+import { createConnection } from 'mysql2/promise'
+import pg from 'pg'
 import { expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
-import { forEachServerAtOnce } from '../support/databases.ts'
+import { defineHero, Workflow } from '../../src/index.ts'
+import { type DatabaseName, forEachServerAtOnce } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
+import { Gates, waitFor } from '../support/wait-for.ts'
+
+const gates = new Gates()
+const Orders = defineHero('Order', { id: (order: { id: number }) => order.id, load: async id => ({ id: Number(id) }) })
 
 class Lone extends Workflow {
   static {
@@ -13,6 +19,98 @@ class Lone extends Workflow {
   }
   async only() {}
 }
+
+class Fulfil extends Workflow<{ id: number }> {
+  static {
+    this.named('Fulfil')
+    this.heroes(Orders)
+    this.step('ship')
+  }
+  async ship() {}
+}
+
+class Held extends Workflow<null, { gate: string }> {
+  static {
+    this.named('Held')
+    this.allowMultiple()
+    this.step('stop')
+  }
+  async stop() {
+    await gates.stop(this.input.gate, this.signal)
+  }
+}
+
+interface Client {
+  query(statement: string): Promise<unknown>
+  end(): Promise<void>
+}
+
+/** What an application has: a connection of its driver. */
+async function openClient(name: DatabaseName, url: string): Promise<Client> {
+  if (name !== 'postgres') return createConnection({ uri: url })
+  const client = new pg.Client(url)
+  await client.connect()
+  return client
+}
+
+/** Who waits for a lock in this database. */
+const lockWaits = {
+  postgres: `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  mysql: `select 1 from information_schema.innodb_trx t join information_schema.processlist p
+    on p.id = t.trx_mysql_thread_id where t.trx_state = 'LOCK WAIT' and p.db = database()`,
+  sqlite: '',
+}
+
+forEachServerAtOnce('a start', database => {
+  const under = useGeneva(database, { workflows: [Fulfil, Lone] })
+
+  it('does not wait for those of a hero whose workflow the application is about to commit', async () => {
+    const client = await openClient(database.name, under.url)
+    const watcher = await connectPlainly(database.name, under.url)
+    await client.query('begin')
+    const hero = { id: 1 }
+    await under.geneva.start(Fulfil, { hero }, { transaction: client })
+    const conflicts = [0, 1, 2].map(() => under.geneva.start(Fulfil, { hero }).catch(error => error.code))
+    await waitFor(async () => (await watcher.query(lockWaits[database.name])).length > 0)
+    try {
+      let others = 0
+      void under.geneva.start(Lone).then(() => others++)
+      void under.geneva.start(Fulfil, { hero: { id: 2 } }).then(() => others++)
+      await waitFor(() => others === 2, 5000)
+    } finally {
+      await client.query('commit')
+      await client.end()
+      await watcher.close()
+    }
+    expect(new Set(await Promise.all(conflicts))).toEqual(new Set(['ALREADY_ACTIVE']))
+  })
+})
+
+forEachServerAtOnce('a report', database => {
+  const under = useGeneva(database, { workflows: [Held, Lone] })
+
+  it('does not wait for those on a workflow that somebody has locked', async () => {
+    const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false })
+    const held = await under.geneva.start(Held, { input: { gate: database.name } })
+    await gates.arrived(database.name)
+    const other = await connectPlainly(database.name, under.url)
+    const watcher = await connectPlainly(database.name, under.url)
+    await other.query('begin')
+    await other.query(`select * from geneva_drive_workflows where id = '${held.id}' for update`)
+    gates.open(database.name)
+    await waitFor(async () => (await watcher.query(lockWaits[database.name])).length > 0)
+    try {
+      const free = await under.geneva.start(Lone)
+      await free.waitUntilFinished({ timeout: '5s' })
+    } finally {
+      await other.query('rollback')
+      await held.waitUntilFinished({ timeout: '10s' })
+      await other.close()
+      await watcher.close()
+      await worker.stop()
+    }
+  })
+})
 
 for (const [what, table, column] of [
   ['workflow', 'workflows', 'id'],

@@ -124,6 +124,8 @@ export interface ChangeTarget {
 export interface ChangeCall {
   /** The worker that reports. While it holds its lease the decision learns the revision of the limits; it cannot lose it meanwhile. */
   readonly workerId?: string
+  /** What is looked for may start workflows, and wait for others: the worker is locked after that, at the cost of a round trip. */
+  readonly mayStart?: boolean
   /** Waits for nobody: a workflow that somebody else has locked, or a row of it, is left out. */
   readonly passesLocked?: true
   /** Asked once the counters are known; what it asks for is in the facts of the decision. */

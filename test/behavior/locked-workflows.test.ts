@@ -2,7 +2,7 @@
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { defineHero, Workflow } from '../../src/index.ts'
+import { type Child, defineHero, Workflow } from '../../src/index.ts'
 import { type DatabaseName, forEachServerAtOnce } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -27,6 +27,17 @@ class Fulfil extends Workflow<{ id: number }> {
     this.step('ship')
   }
   async ship() {}
+}
+
+class Parent extends Workflow {
+  static {
+    this.named('Parent')
+    this.allowMultiple()
+    this.child('sub', { workflow: Fulfil, start: () => ({ hero: { id: 1 } }) })
+  }
+  async sub(child: Child<Fulfil>) {
+    return child.result()
+  }
 }
 
 class Held extends Workflow<null, { gate: string }> {
@@ -110,6 +121,36 @@ forEachServerAtOnce('a report', database => {
       await watcher.close()
       await worker.stop()
     }
+  })
+})
+
+forEachServerAtOnce('the start of a child', database => {
+  const under = useGeneva(database, { workflows: [Fulfil, Parent, Lone] })
+
+  it('that waits for a transaction of the application holds up no other report, and no heartbeat', async () => {
+    const client = await openClient(database.name, under.url)
+    const watcher = await connectPlainly(database.name, under.url)
+    await client.query('begin')
+    const own = await under.geneva.start(Fulfil, { hero: { id: 1 } }, { transaction: client })
+    const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false, lease: '2s' })
+    const parent = await under.geneva.start(Parent)
+    const leaseUntil = async () =>
+      Number((await watcher.query('select max(lease_until) as until from geneva_drive_workers'))[0]?.until)
+    try {
+      await waitFor(async () => (await watcher.query(lockWaits[database.name])).length > 0)
+      const before = await leaseUntil()
+      const free = await under.geneva.start(Lone)
+      await free.waitUntilFinished({ timeout: '5s' })
+      await waitFor(async () => (await leaseUntil()) > before + 1_000_000, 5000)
+      expect(worker.healthy).toBe(true)
+    } finally {
+      await client.query('rollback')
+      await client.end()
+      await watcher.close()
+    }
+    await parent.waitUntilFinished({ timeout: '10s' })
+    expect(own.id).not.toBe(parent.id)
+    await worker.stop()
   })
 })
 

@@ -34,6 +34,7 @@ export class Starter {
       write: (orders, repeated) => startClaimed(engine, orders, { repeated }),
       maxGroup,
       crowd,
+      kinOf: ({ id, type, hero }) => (hero === null ? id : `${type} ${hero.type} ${hero.idText}`),
       sizeOf: order => order.input?.length ?? 0,
       maxBytes,
     })

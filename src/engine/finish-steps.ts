@@ -272,7 +272,8 @@ async function finishLooking(call: FinishCall): Promise<{ moved: WorkflowRecord[
     const course = courses.get(facts.workflow.id)
     return group && course && isOnCourse(course, facts.workflow) ? closerLook(course, facts, group.requests) : null
   }
-  const changes = await store.change(targets, decide, { workerId, look })
+  const mayStart = [...open.values()].some(({ requests }) => requests.some(({ report }) => report?.kind === 'child'))
+  const changes = await store.change(targets, decide, { workerId, look, mayStart })
   return { moved: [...moved.values()], changes }
 }
 

@@ -124,6 +124,10 @@ export interface ChangeTarget {
 export interface ChangeCall {
   /** The worker that reports. While it holds its lease the decision learns the revision of the limits; it cannot lose it meanwhile. */
   readonly workerId?: string
+  /** What is looked for may start workflows, and wait for others: the worker is locked after that, at the cost of a round trip. */
+  readonly mayStart?: boolean
+  /** Waits for nobody: a workflow that somebody else has locked, or a row of it, is left out. */
+  readonly passesLocked?: true
   /** Asked once the counters are known; what it asks for is in the facts of the decision. */
   look?(facts: WorkflowFacts): CloserLook | null
 }
@@ -300,10 +304,10 @@ export interface Store extends EventStore {
   heldBy(workerId: string): Promise<ClaimedExecution[]>
   retireWorker(workerId: string): Promise<void>
   /**
-   * Declares workers dead whose lease has lapsed, and names work that they left, of these handlers only. Never blocks on
-   * another process.
+   * Declares workers dead whose lease has lapsed, and names work that they left, of these handlers only, but none of the workflows in
+   * `except`. Never blocks on another process.
    */
-  findAbandoned(handlers: readonly string[], limit: number): Promise<ActiveExecution[]>
+  findAbandoned(handlers: readonly string[], limit: number, except?: readonly string[]): Promise<ActiveExecution[]>
 
   /** Workflows that have rows, and whose graph is older than the generation given for their type. */
   findOutdated(generations: ReadonlyMap<string, number>, limit: number): Promise<WorkflowRecord[]>

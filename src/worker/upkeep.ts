@@ -44,6 +44,8 @@ export interface UpkeepHooks {
 /** Dead workers are looked for every fifth of a lease, and at least so often. */
 const longestRecoveryMs = 2000
 const recoveryLimit = 100
+/** So many locked workflows are passed over in one look; beyond that it ends. */
+const mostLeft = 1000
 const healingLimit = 100
 /** How often code that nobody has is looked for, at the longest. */
 const longestMissingMs = 10_000
@@ -100,7 +102,9 @@ export class Upkeep {
 
   async recover(stop: AbortSignal): Promise<void> {
     const { engine } = this.#parts
-    while (!stop.aborted && (await recover(engine, this.#hooks.handlers(), recoveryLimit)) === recoveryLimit);
+    const left = new Set<string>()
+    const isMore = async () => (await recover(engine, this.#hooks.handlers(), recoveryLimit, left)) === recoveryLimit
+    while (!stop.aborted && left.size < mostLeft && (await isMore()));
   }
 
   /** Priorities that have grown to 100 count no more than that. Where nobody has any, there is nothing to do. */

@@ -76,11 +76,11 @@ export class Worker {
   constructor(given: WorkerParts) {
     const parts = { ...given, onError: given.onError.withIds(() => ({ workerId: this.#workerId })) }
     this.#parts = parts
-    this.#finisher = new Finisher(parts.engine)
     const { engine, onError } = parts
     this.#rules = new RulesInForce(engine)
     const perform = (claimed: ClaimedExecution) => this.#perform(claimed)
     const { leaseMs, concurrency } = parts.settings
+    this.#finisher = new Finisher(engine, { onError, tellAfterMs: leaseMs })
     const now = () => ({ plan: this.#plan, lease: this.#lease, rules: this.#rules.now })
     this.#places = new Places({ running: this.#running, concurrency, perform, now, stopped: this.#stop.signal })
     this.#lostClaims = new LostClaims({ engine, onError, running: this.#running, leaseMs, perform })

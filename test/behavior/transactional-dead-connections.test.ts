@@ -33,7 +33,7 @@ const applications: Readonly<Record<'postgres' | 'mysql', Readonly<Record<string
       ),
     'Drizzle on pg': url => {
       const pool = listeningPool(url)
-      return drizzleApplication(drizzle(pool), execute, () => pool.end())
+      return drizzleApplication(drizzle(pool), { run: execute, close: () => pool.end() })
     },
     Prisma: url => prismaApplication(prismaClient('postgresql', new PrismaPg(listeningPool(url))), '$1'),
   },

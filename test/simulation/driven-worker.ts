@@ -148,7 +148,7 @@ export class DrivenWorker {
       engine,
       running: this.#running,
       // A connection breaks once, so there is nothing to wait for.
-      finisher: new Finisher(engine, async () => {}),
+      finisher: new Finisher(engine, { rest: async () => {} }),
       onError: new ErrorListener(error => this.#heard(error)),
       maxInputBytes: 1000,
       maxOutputBytes: 1000,

@@ -99,6 +99,7 @@ export const mysqlStatements: StatementDialect = {
   keyedJoin: raw('straight_join'),
   byKey,
   lock: raw(' for update'),
+  lockFree: raw(' for update skip locked'),
   lockNamed: (table, rows, further) =>
     sql`select w.id from ${rows} straight_join ${table} w${byKey} on w.id = r.id and ${further} order by w.id for update`,
   lockShared: raw(' lock in share mode'),

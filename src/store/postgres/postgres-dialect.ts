@@ -106,6 +106,7 @@ export const postgresDialect: Dialect = {
 
   byKey: raw(''),
   lock: raw(' for no key update'),
+  lockFree: raw(' for no key update skip locked'),
   // A plain join may be turned round on a young table, which is believed to be small: every row of it would be compared with the whole set.
   lockNamed: (table, rows, further) => sql`select w.id from (select * from ${rows} order by id) r
     cross join lateral (select w.id from ${table} w where w.id = r.id and ${further} for no key update) w`,

@@ -57,15 +57,21 @@ export async function changeInside(
   { targets, decide, call, attempt }: ChangeWork,
 ): Promise<Changed> {
   const orders: StartOrder[] = []
-  // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow.
-  const [locked, revision, now] = await Promise.all([
-    lockFacts(context, transaction, attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true }))),
-    call.workerId === undefined ? null : aliveUnder(context, transaction, call.workerId),
+  const { workerId, mayStart } = call
+  const revisionNow = async () => (workerId === undefined ? null : aliveUnder(context, transaction, workerId))
+  // The worker comes last: its heartbeat must not wait behind a finish that waits for a workflow, or for the place of one.
+  const [locked, early, now] = await Promise.all([
+    lockFacts(context, transaction, {
+      targets: attempt === 1 ? targets : targets.map(target => ({ ...target, repeated: true })),
+      passes: call.passesLocked === true,
+    }),
+    mayStart ? null : revisionNow(),
     transaction.query(sql`select ${context.leaseNow} as now`),
   ])
   const clock = now[0] ? int(now[0], 'now') : 0
   const timed = locked.map(fact => ({ ...fact, now: clock + context.clockOffset }))
   const facts = await lookCloser(context, transaction, timed, noting(call, orders))
+  const revision = mayStart ? await revisionNow() : early
   const changes = facts.map(fact => decide(fact, revision)).filter(change => change !== null)
   if (changes.length > 0) {
     failpoint?.('finish.before-commit')

@@ -119,6 +119,8 @@ export interface StatementDialect {
   readonly byKey: Sql
   /** Appended to a select: locks its rows against change, waiting. */
   readonly lock: Sql
+  /** Appended to a select: locks like `lock` what can be locked at once and leaves the rest out. */
+  readonly lockFree: Sql
   /** Selects the ids of the rows `w` of a table that the rows `r` of a set name by theirs; locks each, waiting, in the order of the ids. */
   lockNamed(table: Sql, rows: Sql, further: Sql): Sql
   /** Appended to a select: keeps its rows from being locked by `lockSkipping`, letting others do the same. */

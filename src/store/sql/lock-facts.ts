@@ -14,23 +14,32 @@ import { isLatest } from './latest-attempt.ts'
 import { letterRecord, selectLetters, selectOpenLetters } from './letters.ts'
 import { join, raw, type Sql, sql } from './sql.ts'
 
+interface Locking {
+  readonly targets: readonly ChangeTarget[]
+  /** What others have locked is left out instead of waited for. */
+  readonly passes: boolean
+}
+
 export async function lockFacts(
   context: SqlContext,
   transaction: Executor,
-  targets: readonly ChangeTarget[],
+  { targets, passes }: Locking,
 ): Promise<WorkflowFacts[]> {
+  const lock = passes ? context.dialect.lockFree : context.dialect.lock
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
   const held = new HeldRows(targets)
-  const [workflows, whole, single, standing, latest, fanIns, endings] = await Promise.all([
-    ask(lockWorkflows(context, [...byId.keys()])),
-    ask(selectAllRows(context, targets)),
+  const [locked, whole, single, standing, latest, fanIns, endings, counts] = await Promise.all([
+    ask(lockWorkflows(context, [...byId.keys()], lock)),
+    ask(selectAllRows(context, targets, lock)),
     ask(selectRows(context, held.otherKeys())),
     ask(held.select(context)),
     ask(selectLatest(context, targets)),
     ask(selectCounters(context, targets)),
     ask(selectEnded(context, targets)),
+    ask(passes ? countRows(context, targets) : null),
   ])
+  const workflows = passes ? withAllRows(locked, whole, counts) : locked
   // Few workflows have any, and each says so itself.
   const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
   const letters = given.length === 0 ? [] : await openLettersOf(context, transaction, { given, byId })
@@ -85,18 +94,31 @@ async function openLettersOf(
   return found.flat()
 }
 
-function lockWorkflows(context: SqlContext, ids: readonly string[]): Sql {
+function lockWorkflows(context: SqlContext, ids: readonly string[], lock: Sql): Sql {
   return sql`select ${workflowColumns} from ${context.tables.workflows} w${context.dialect.byKey}
-    where ${context.among(raw('w.id'), ids)} order by w.id${context.dialect.lock}`
+    where ${context.among(raw('w.id'), ids)} order by w.id${lock}`
 }
 
 /** Whoever reports on a row owns it. Others lock it: it must not be claimed, nor moved on, once it was looked at. */
-function selectAllRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql | null {
+function selectAllRows(context: SqlContext, targets: readonly ChangeTarget[], locking: Sql): Sql | null {
   const whole = targets.filter(target => target.slots === undefined)
   if (whole.length === 0) return null
-  const lock = whole.some(target => target.withLatest || target.lockRows) ? context.dialect.lock : raw('')
+  const lock = whole.some(target => target.withLatest || target.lockRows) ? locking : raw('')
   return sql`select ${activeColumns} from ${context.tables.active} a${context.dialect.byKey}
     where ${context.among(raw('a.workflow_id'), idsOf(whole))}${lock}`
+}
+
+/** How many rows each has, whoever has locked them. They come and go only under the lock of their workflow. */
+function countRows(context: SqlContext, targets: readonly ChangeTarget[]): Sql {
+  return sql`select a.workflow_id, count(*) as count from ${context.tables.active} a
+    where ${context.among(raw('a.workflow_id'), idsOf(targets))} group by a.workflow_id`
+}
+
+/** A decision must not be made on a part of the rows: where somebody else has one of them, the workflow is left out. */
+function withAllRows(workflows: readonly Row[], rows: readonly Row[], counts: readonly Row[]): readonly Row[] {
+  const rowsOf = grouped(rows, row => row)
+  const all = new Map(counts.map(row => [text(row, 'workflow_id'), int(row, 'count')]))
+  return workflows.filter(row => (rowsOf.get(text(row, 'w_id'))?.length ?? 0) === (all.get(text(row, 'w_id')) ?? 0))
 }
 
 function selectRows(context: SqlContext, keys: readonly RowKey[]): Sql | null {

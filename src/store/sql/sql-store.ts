@@ -217,8 +217,8 @@ export class SqlStore implements Store {
   retireWorker(workerId: string) {
     return retireWorker(this.#context, workerId)
   }
-  findAbandoned(handlers: readonly string[], limit: number) {
-    return findAbandoned(this.#context, handlers, limit)
+  findAbandoned(handlers: readonly string[], limit: number, except: readonly string[] = []) {
+    return findAbandoned(this.#context, handlers, { limit, except })
   }
 
   findOutdated(generations: ReadonlyMap<string, number>, limit: number) {

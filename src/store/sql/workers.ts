@@ -142,7 +142,7 @@ export async function retireWorker(context: SqlContext, workerId: string): Promi
 export async function findAbandoned(
   context: SqlContext,
   handlers: readonly string[],
-  limit: number,
+  { limit, except }: { readonly limit: number; readonly except: readonly string[] },
 ): Promise<ActiveExecution[]> {
   await bury(context)
   if (handlers.length === 0) return []
@@ -150,11 +150,12 @@ export async function findAbandoned(
   // Asked for first, because there are none most of the time: then no row has to be looked at.
   const dead = await context.read(sql`select k.id from ${workers} k where k.state = 'dead'`)
   if (dead.length === 0) return []
+  const others = except.length === 0 ? raw('') : sql` and not (${context.among(raw('a.workflow_id'), except)})`
   const rows = await context.read(
     sql`select ${activeColumns} from ${active} a where ${oneOf(raw('a.owner'), namesIn(dead))}
-      and ${oneOf(raw('a.handler'), handlers)} limit ${limit}`,
+      and ${oneOf(raw('a.handler'), handlers)}${others} limit ${limit}`,
   )
-  if (rows.length === 0) await removeBuried(context)
+  if (rows.length === 0 && except.length === 0) await removeBuried(context)
   return rows.map(activeExecution)
 }
 

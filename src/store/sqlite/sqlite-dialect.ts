@@ -113,6 +113,7 @@ export const sqliteDialect: Dialect = {
   mostRows: mostBoundRows,
   byKey: raw(''),
   lock: raw(''),
+  lockFree: raw(''),
   lockNamed: (table, rows, further) =>
     sql`select w.id from ${rows} cross join ${table} w on w.id = r.id and ${further} order by w.id`,
   lockShared: raw(''),

@@ -1,6 +1,6 @@
 /** Group commit: nothing waits for a timer, nothing is written twice unawares, and one bad item spoils no other. */
 import { setImmediate } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { Batcher } from '../../../src/primitives/batcher.ts'
 
 function recorder(fails: (items: readonly string[]) => boolean = () => false) {
@@ -23,6 +23,10 @@ function recorder(fails: (items: readonly string[]) => boolean = () => false) {
 async function turns(): Promise<void> {
   await setImmediate()
 }
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 it('what is added in one turn goes out together, and what comes meanwhile forms the next group', async () => {
   const log = recorder()
@@ -198,4 +202,102 @@ it('begins further writes beside the first while there is a crowd, up to the mos
   await turns()
   log.release()
   expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'])
+})
+
+function withClock(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+}
+
+it('a write that takes long keeps nothing waiting that is not in it', async () => {
+  withClock()
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  void batcher.add('stuck')
+  await turns()
+  const other = batcher.add('other')
+  await turns()
+  vi.advanceTimersByTime(299)
+  await turns()
+  expect(log.writes).toHaveLength(1)
+  vi.advanceTimersByTime(1)
+  await turns()
+  expect(log.writes.map(write => write.items)).toEqual([['stuck'], ['other']])
+  // What is asked for later does not even wait for the timer.
+  const later = batcher.add('later')
+  vi.advanceTimersByTime(300)
+  await turns()
+  expect(log.writes.at(-1)?.items).toEqual(['later'])
+  for (let left = 0; left < 3; left++) log.release()
+  expect(await Promise.all([other, later])).toEqual(['OTHER', 'LATER'])
+})
+
+it('there is no timer but while something waits for a write, and then one', async () => {
+  withClock()
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 1, crowd: 2, mostWrites: 2 })
+  const alone = batcher.add('a')
+  await turns()
+  expect([log.writes.length, vi.getTimerCount()]).toEqual([1, 0])
+  log.release()
+  await alone
+  const all = Promise.all(['b', 'c', 'd', 'e', 'f'].map(item => batcher.add(item)))
+  for (let left = 0; left < 5; left++) {
+    await turns()
+    expect(vi.getTimerCount()).toBe(1)
+    log.release()
+  }
+  await all
+  await turns()
+  vi.advanceTimersByTime(1000)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('while a write takes long, others of its kin wait for it, and those of other kinds do not', async () => {
+  withClock()
+  const log = recorder()
+  const options = { write: log.write, maxGroup: 10, kinOf: (item: string) => item[0] ?? '' }
+  const batcher = new Batcher<string, string>(options)
+  void batcher.add('a1')
+  await turns()
+  const kin = batcher.add('a2')
+  const other = batcher.add('b1')
+  await turns()
+  vi.advanceTimersByTime(300)
+  await turns()
+  expect(log.writes.map(write => write.items)).toEqual([['a1'], ['b1']])
+  log.release()
+  log.release()
+  await turns()
+  log.release()
+  expect(await Promise.all([kin, other])).toEqual(['A2', 'B1'])
+})
+
+it('writes that take long become no more than four beside each other', async () => {
+  withClock()
+  const log = recorder()
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10, mostWrites: 1 })
+  for (const item of 'abcdef') {
+    void batcher.add(item)
+    await turns()
+    vi.advanceTimersByTime(300)
+    await turns()
+  }
+  expect(log.writes.map(write => write.items)).toEqual([['a'], ['b'], ['c'], ['d']])
+})
+
+it('a half that takes long does not keep the other one waiting', async () => {
+  withClock()
+  const log = recorder(items => items.length > 2)
+  const batcher = new Batcher<string, string>({ write: log.write, maxGroup: 10 })
+  const all = ['a', 'b', 'c', 'd'].map(item => batcher.add(item))
+  await turns()
+  log.release()
+  await turns()
+  expect(log.writes.at(-1)?.items).toEqual(['a', 'b'])
+  vi.advanceTimersByTime(300)
+  await turns()
+  expect(log.writes.at(-1)).toEqual({ items: ['c', 'd'], again: true })
+  log.release()
+  log.release()
+  expect(await Promise.all(all)).toEqual(['A', 'B', 'C', 'D'])
 })

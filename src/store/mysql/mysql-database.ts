@@ -39,6 +39,8 @@ const sessionSettings = [
   // Strict, and with backslash escapes, which the driver relies on when it quotes values.
   `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'`,
   'set session innodb_lock_wait_timeout = 20',
+  // A server may begin sessions without it: single writes would stay in a transaction that nobody commits.
+  'set session autocommit = 1',
 ]
 
 /** A process that was stopped in mid-transaction keeps its locks no longer than that. */

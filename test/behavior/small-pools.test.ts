@@ -1,5 +1,5 @@
 /** However few connections a process may keep, whatever runs in it comes to its end. */
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { Geneva, type Transaction, Workflow } from '../../src/index.ts'
 import { forEachServerAtOnce } from '../support/databases.ts'
 import { quickly } from '../support/use-geneva.ts'
@@ -21,7 +21,7 @@ class Book extends Workflow {
 }
 
 forEachServerAtOnce('a pool of one connection', database => {
-  it('is enough for transactional steps that ask for the output of another step', async () => {
+  it('is enough for transactional steps that ask for the output of another step', async ({ onTestFinished }) => {
     const { url } = await database.isolated()
     const geneva = new Geneva({ database: { url, poolSize: 1 }, workflows: [Book] })
     await geneva.migrate()

@@ -12,7 +12,7 @@ export interface DatabaseOptions {
   readonly schema?: string
   /** The type of new keys. Default: uuid where most of the application's own tables have uuids, else bigint. */
   readonly keyType?: 'bigint' | 'uuid'
-  /** Most connections that this process keeps to a server. Default 10. */
+  /** Most connections that this process keeps to a server: at least 2. Default 10. */
   readonly poolSize?: number
   /** Off behind a pooler that hands out a connection per transaction. Default on. */
   readonly preparedStatements?: boolean
@@ -52,6 +52,14 @@ const known: { readonly [Name in keyof DatabaseOptions]-?: readonly unknown[] | 
   mustExist: [true, false],
   synchronous: ['full', 'normal'],
   driver: null,
+}
+
+const usualPoolSize = 10
+/** With one, a transactional step that asks for anything beside its transaction would wait for itself. The other is opened when it is needed. */
+const smallestPoolSize = 2
+
+export function poolSizeOf({ poolSize = usualPoolSize }: DatabaseOptions): number {
+  return Math.max(smallestPoolSize, poolSize)
 }
 
 /** What is left out, or undefined, is as by default. */

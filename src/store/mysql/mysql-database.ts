@@ -39,6 +39,8 @@ const sessionSettings = [
   // Strict, and with backslash escapes, which the driver relies on when it quotes values.
   `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'`,
   'set session innodb_lock_wait_timeout = 20',
+  // A server may begin sessions without it: single writes would stay in a transaction that nobody commits.
+  'set session autocommit = 1',
 ]
 
 /** A process that was stopped in mid-transaction keeps its locks no longer than that. */
@@ -50,10 +52,9 @@ const letUsersIdle = 'set session idle_transaction_timeout = 60'
 
 /**
  * After a deadlock the server has ended the transaction, and would commit what the application's code still sends, statement by
- * statement. Like this it is in another transaction, which is undone with the first. Taking it back commits: only at the end.
+ * statement. Like this it is in another transaction, which is undone with the first, until the session begins anew.
  */
 const commitNothingAlone = raw('set autocommit = 0')
-const commitAlone = raw('set autocommit = 1')
 
 /** The level holds for this one transaction. */
 const beginSnapshot = [
@@ -223,19 +224,33 @@ class MysqlDatabase implements Database {
           discard = true
         },
       })
-      await together([raw('commit'), commitAlone])
+      await together([raw('commit')])
       return result
     } catch (error) {
       discard ||= this.dialect.classify(error) === 'connection'
       if (!discard) {
-        await together([raw('rollback'), commitAlone, ...mustGoOn]).catch(() => {
+        await together([raw('rollback')]).catch(() => {
           discard = true
         })
       }
       throw error
     } finally {
       if (discard) this.#discard(connection)
-      else this.#release(connection)
+      else void this.#beginAnew(connection)
+    }
+  }
+
+  /**
+   * What the application's code has set, locked or made must not fall on whoever gets the connection next: the database in use, the SQL
+   * mode, user locks, temporary tables. Nobody waits for it. The server forgets all of it when the same user logs in again.
+   */
+  async #beginAnew(connection: PoolConnection): Promise<void> {
+    try {
+      await inTime(connection.changeUser({}), this.#settings.answerMs)
+      await this.#setUp(connection)
+      this.#release(connection)
+    } catch {
+      this.#discard(connection)
     }
   }
 
@@ -259,7 +274,7 @@ class MysqlDatabase implements Database {
     streamOf(connection)?.ref()
     if (!this.#prepared.has(underlying)) {
       try {
-        await inTime(connection.query(this.#settings.session), this.#settings.answerMs)
+        await this.#setUp(connection)
       } catch (error) {
         this.#discard(connection)
         throw error
@@ -267,6 +282,10 @@ class MysqlDatabase implements Database {
       this.#prepared.add(underlying)
     }
     return connection
+  }
+
+  async #setUp(connection: PoolConnection): Promise<void> {
+    await inTime(connection.query(this.#settings.session), this.#settings.answerMs)
   }
 
   /** An idle connection does not keep a process alive that has nothing left to do. */

@@ -2,7 +2,7 @@
  * Opens the store on MySQL or MariaDB.
  */
 import { InvalidArgumentError } from '../../errors.ts'
-import type { DatabaseOptions } from '../database-options.ts'
+import { type DatabaseOptions, poolSizeOf } from '../database-options.ts'
 import { openingError } from '../sql/opening-error.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
@@ -26,7 +26,7 @@ export async function openMysqlStore(options: DatabaseOptions): Promise<Store> {
       'The URL of the database names none: write it behind the host, like mysql://user@host/name.',
     )
   }
-  const database = await openMysql({ url: options.url, poolSize: options.poolSize ?? 10 }).catch(error => {
+  const database = await openMysql({ url: options.url, poolSize: poolSizeOf(options) }).catch(error => {
     throw openingError(options.url, error, ({ code }: { code?: unknown }) => remedies[String(code)])
   })
   return new SqlStore(database, options)

@@ -1,7 +1,7 @@
 /**
  * Opens the store on PostgreSQL.
  */
-import type { DatabaseOptions } from '../database-options.ts'
+import { type DatabaseOptions, poolSizeOf } from '../database-options.ts'
 import { openingError } from '../sql/opening-error.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import type { Store } from '../store.ts'
@@ -18,7 +18,7 @@ const remedies: Readonly<Record<string, string>> = {
 export async function openPostgresStore(options: DatabaseOptions): Promise<Store> {
   const database = await openPostgres({
     url: options.url,
-    poolSize: options.poolSize ?? 10,
+    poolSize: poolSizeOf(options),
     preparedStatements: options.preparedStatements ?? true,
     notify: options.notify ?? options.preparedStatements ?? true,
   }).catch(error => {

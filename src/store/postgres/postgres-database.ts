@@ -20,11 +20,12 @@ import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, type Sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
+import { limitAnswers } from './limit-answers.ts'
 import { postgresDialect } from './postgres-dialect.ts'
 import { PostgresHints } from './postgres-hints.ts'
 import { PostgresSession, PostgresTransaction, StatementNames } from './postgres-session.ts'
 import { namePooler, refusePooler } from './refuse-pooler.ts'
-import { setForSession, setForTransaction } from './session-settings.ts'
+import { resetSession, setForSession, setForTransaction } from './session-settings.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -133,6 +134,7 @@ class PostgresDatabase implements Database {
   readonly #pool: pg.Pool
   readonly #names: StatementNames | null
   readonly #users: Turnstile
+  readonly #answerMs: number
   readonly hints?: (channel: string) => Hints
 
   constructor(pool: pg.Pool, names: StatementNames | null, connect: (() => pg.Client) | null) {
@@ -140,6 +142,7 @@ class PostgresDatabase implements Database {
     this.#pool = pool
     this.#users = new Turnstile(pool.options.max - keptConnections)
     this.#names = names
+    this.#answerMs = pool.options.query_timeout ?? usualAnswerMs
   }
 
   query(statement: Sql): Promise<Row[]> {
@@ -199,15 +202,19 @@ class PostgresDatabase implements Database {
     let discard = false
     try {
       await runAll(session, beginUser)
+      limitAnswers(client, null)
       const result = await work({
         transaction: { query, handle: client },
         executor: session,
-        closing: () => runAll(session, closeUser),
+        closing: () => {
+          limitAnswers(client, this.#answerMs)
+          return runAll(session, closeUser)
+        },
         runAll: statements => runAll(session, statements),
         abandon: () => {
           discard = true
         },
-      })
+      }).finally(() => limitAnswers(client, this.#answerMs))
       await new PostgresTransaction(session, true).commitWith([])
       return result
     } catch (error) {
@@ -215,8 +222,14 @@ class PostgresDatabase implements Database {
       if (!discard) await client.query('rollback').catch(() => {})
       throw namePooler(error)
     } finally {
-      client.release(discard)
+      void this.#takeBack(client, discard)
     }
+  }
+
+  /** Nobody waits for it. Behind a pooler the server's connection is with somebody else by now. */
+  async #takeBack(client: pg.PoolClient, discard: boolean): Promise<void> {
+    const isReset = discard || this.#names === null || (await client.query(resetSession).catch(() => null)) !== null
+    client.release(discard || !isReset)
   }
 
   borrow(handle: unknown): Executor {

@@ -11,3 +11,20 @@ export const setForSession = [...settings, `default_transaction_isolation = 'rea
 
 /** Behind a pooler what is set for longer would fall on whoever gets the server's connection next. */
 export const setForTransaction = settings.map(setting => `set local ${setting}`).join('; ')
+
+/**
+ * Behind code of the application, whose settings, role, locks and tables must not fall on whoever gets the connection next. All that
+ * `discard all` does, but prepared statements and plans stay: they are ours, and would have to be made again.
+ */
+export const resetSession = [
+  'close all',
+  'set session authorization default',
+  // Users may have a role by default.
+  'reset role',
+  'reset all',
+  'unlisten *',
+  'select pg_advisory_unlock_all()',
+  'discard temp',
+  'discard sequences',
+  setForSession,
+].join('; ')

@@ -248,7 +248,10 @@ export interface Database extends Executor {
    * for a lost connection, unless `mayTakeLong` says that there are statements that do.
    */
   session<T>(work: (executor: Executor) => Promise<T>, options?: SessionOptions): Promise<T>
-  /** A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. */
+  /**
+   * A transaction in which the application runs statements of its own. Commits when `work` returns; never repeated. Its statements may take
+   * long, and what it sets in a server's session concerns nobody else.
+   */
   userTransaction<T>(work: (opened: OpenUserTransaction) => Promise<T>): Promise<T>
   /** Wraps a transaction of the application; throws `InvalidArgumentError` for anything else. */
   borrow(handle: unknown): Executor

@@ -21,6 +21,7 @@ import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { retrying } from '../sql/retrying.ts'
 import { Counted, param, raw, render, Sql, sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
+import { Turnstile } from '../sql/turnstile.ts'
 import { ExcludingTransaction } from './excluding-transaction.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
 import { openSqliteHandle, type SqliteHandle, type SqliteLibrary, type SqliteStatement } from './sqlite-driver.ts'
@@ -114,6 +115,8 @@ class SqliteDatabase implements Database {
   #turn: Promise<unknown> = Promise.resolve()
   /** The connection for the application's own statements. */
   #user: SqliteConnection | null = null
+  /** One at a time joins the queue, or our own writers would stand behind all of them. */
+  readonly #users = new Turnstile(1)
   /** How long to leave the file to others before it is locked for the application again. */
   #restMs = 0
 
@@ -168,11 +171,13 @@ class SqliteDatabase implements Database {
    * On a connection of its own. Nobody else can write meanwhile, so it stands in one line with our own writers: those
    * who wait for it come next. Other processes find the file free for a while after a transaction that took long.
    */
-  async userTransaction<T>(work: UserWork<T>): Promise<T> {
-    if (this.#restMs > 0) await pauseFor(this.#restMs)
-    const outcome = await retrying(this.dialect, () => this.session(() => this.#runUserTransaction(work)))
-    if ('error' in outcome) throw outcome.error
-    return outcome.result
+  userTransaction<T>(work: UserWork<T>): Promise<T> {
+    return this.#users.through(async () => {
+      if (this.#restMs > 0) await pauseFor(this.#restMs)
+      const outcome = await retrying(this.dialect, () => this.session(() => this.#runUserTransaction(work)))
+      if ('error' in outcome) throw outcome.error
+      return outcome.result
+    })
   }
 
   /** Rejects only when it could not begin, so that the work is never repeated. */

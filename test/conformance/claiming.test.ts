@@ -244,7 +244,24 @@ forEachDatabase('claiming', database => {
     expect(await store.queuesInLine([])).toEqual([])
   })
 
-  // The others lock what they know by its key: of two at the same instant one may find nothing, and asks again.
+  it('at the same instant finds something behind what others have found, where there is enough for all', async () => {
+    const stores = [store, other, ...(await Promise.all([openSameStore(url), openSameStore(url)]))]
+    const names = await Promise.all(stores.map((each, index) => registerWorker(each, `throng-${index}`)))
+    for (let round = 0; round < 10; round++) {
+      const ids = await startSome(store, 40)
+      const claims = await Promise.all(
+        stores.map((each, index) => each.claim({ workerId: names[index] ?? '', sources: [sampleSource], limit: 10 })),
+      )
+      expect(claims.filter(claimed => claimed.length === 0)).toEqual([])
+      const claimed = claims.flat().map(({ workflow }) => workflow.id)
+      expect(new Set(claimed).size).toBe(claimed.length)
+      expect(claimed.filter(id => !ids.includes(id))).toEqual([])
+      await drain()
+    }
+    for (const each of stores.slice(2)) await each.close()
+  })
+
+  // The others lock what they know by its key: of two at the same instant one may find less than it asks for.
   if (database.name === 'postgres') {
     it('at the same instant finds what others have not, as much as it asks for', async () => {
       const stores = [store, other, ...(await Promise.all([openSameStore(url), openSameStore(url)]))]

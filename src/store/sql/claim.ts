@@ -42,16 +42,22 @@ export async function claim(
   return floors.claim({ sources, margin }, look)
 }
 
+/** So many times as many are looked at where others may have taken the first. */
+const crowd = 8
+
 async function claimFrom(context: SqlContext, request: ClaimRequest, floor: number): Promise<Look> {
   return runTransaction(
     context.database,
     async transaction => {
-      const [, revision, rows] = await Promise.all([
+      const [, revision, found] = await Promise.all([
         lookInOrder(context, transaction),
         aliveUnder(context, transaction, request.workerId),
-        transaction.query(lockDue(context, request, floor)),
+        transaction.query(lockDue(context, request, { floor })),
       ])
-      if (!mayClaim(request, revision) || rows.length === 0) return { claimed: [], smallest: null }
+      if (!mayClaim(request, revision)) return { claimed: [], smallest: null }
+      const mayBeTaken = found.length === 0 && context.dialect.lockFound === undefined
+      const rows = mayBeTaken ? await transaction.query(lockDue(context, request, { floor, among: crowd })) : found
+      if (rows.length === 0) return { claimed: [], smallest: null }
       const claimed = await takeLocked(context, transaction, { request, rows, revision })
       return { claimed, smallest: Math.min(...rows.map(row => int(row, 'sort_key'))) }
     },
@@ -62,20 +68,27 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floor: numb
 /**
  * One probe of the index per source, merged in order, then locked by key. Between the two a row may have moved on to its
  * next step, which is not due: it must still be the same execution under the same fence. Whoever claims at the same instant has found the
- * same rows, and gets none; with one source, where the database can, rows are locked as they are found, and each gets others.
+ * same rows, and gets none, unless it looks `among` several times as many; with one source, where the database can, rows are locked as they
+ * are found, and each gets others.
  */
-function lockDue(context: SqlContext, request: ClaimRequest, floor: number): Sql {
+function lockDue(context: SqlContext, request: ClaimRequest, { floor, among = 1 }: LookFor): Sql {
   const { active } = context.tables
   const [only] = request.sources
   const { lockFound } = context.dialect
   if (lockFound !== undefined && only !== undefined && request.sources.length === 1)
     return sql`${wholeProbe(context, request, { source: only, floor })}${lockFound}`
-  const look = (source: ClaimSource) => probe(context, request, { source, floor })
+  const limit = request.limit * among
+  const look = (source: ClaimSource) => probe(context, { ...request, limit }, { source, floor })
   const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)
   return sql`select ${lockedColumns} from
-    (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${request.limit}) due
+    (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${limit}) due
     ${context.dialect.keyedJoin} ${active} a${context.dialect.byKey} on ${context.dialect.sameKey('a.workflow_id', 'due.workflow_id')} and a.slot = due.slot
-    where a.id = due.id and ${stillInLine('due.fence')}${context.dialect.lockSkipping}`
+    where a.id = due.id and ${stillInLine('due.fence')}${among === 1 ? raw('') : sql` limit ${request.limit}`}${context.dialect.lockSkipping}`
+}
+
+interface LookFor {
+  readonly floor: number
+  readonly among?: number
 }
 
 /**

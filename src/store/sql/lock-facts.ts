@@ -23,14 +23,18 @@ interface Locking {
 export async function lockFacts(
   context: SqlContext,
   transaction: Executor,
-  { targets, passes }: Locking,
+  { targets: asked, passes }: Locking,
 ): Promise<WorkflowFacts[]> {
   const lock = passes ? context.dialect.lockFree : context.dialect.lock
   const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
+  // Rows of a workflow that another has are not to be touched: of two who pass each other by like that neither would get anything.
+  const free = passes ? await ask(lockWorkflows(context, idsOf(asked), lock)) : null
+  const targets = free === null ? asked : amongThose(asked, free)
+  if (targets.length === 0) return []
   const byId = new Map(targets.map(target => [target.workflowId, target]))
   const held = new HeldRows(targets)
   const [locked, whole, single, standing, latest, fanIns, endings, counts] = await Promise.all([
-    ask(lockWorkflows(context, [...byId.keys()], lock)),
+    free ?? ask(lockWorkflows(context, [...byId.keys()], lock)),
     ask(selectAllRows(context, targets, lock)),
     ask(selectRows(context, held.otherKeys())),
     ask(held.select(context)),
@@ -92,6 +96,11 @@ async function openLettersOf(
     whole.length === 0 ? [] : transaction.query(selectOpenLetters(context, whole)),
   ])
   return found.flat()
+}
+
+function amongThose(targets: readonly ChangeTarget[], workflows: readonly Row[]): readonly ChangeTarget[] {
+  const ids = new Set(workflows.map(row => text(row, 'w_id')))
+  return targets.filter(({ workflowId }) => ids.has(workflowId))
 }
 
 function lockWorkflows(context: SqlContext, ids: readonly string[], lock: Sql): Sql {

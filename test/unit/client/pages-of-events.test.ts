@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { listEvents } from '../../../src/client/views/attempt-view.ts'
 import { GapMemories } from '../../../src/client/views/gap-memories.ts'
+import { mysqlStatements } from '../../../src/store/mysql/mysql-statements.ts'
 import { settleByDirtyRead } from '../../../src/store/mysql/settle-by-dirty-read.ts'
 import type { SqlContext } from '../../../src/store/sql/context.ts'
 import type { Executor, Row } from '../../../src/store/sql/dialect.ts'
@@ -21,7 +22,7 @@ function interleavingServer(numbers: readonly number[]) {
   const context = {
     tables: { events: raw('events'), workflows: raw('workflows') },
     read: query,
-    dialect: { settle: settleByDirtyRead },
+    dialect: { settle: settleByDirtyRead, sameKey: mysqlStatements.sameKey },
     database: { session: (use: (session: Executor) => unknown) => use(session) },
   } as unknown as SqlContext
   const store = { readEvents: read => readEvents(context, read) } as Pick<Store, 'readEvents'> as Store

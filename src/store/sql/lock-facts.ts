@@ -3,6 +3,7 @@
  * are issued together, so that a driver that can pipeline needs one round trip.
  */
 import type { EndedExecution, LatestEnding, WorkflowFacts } from '../change.ts'
+import type { ActiveExecution } from '../records.ts'
 import type { ChangeTarget } from '../store.ts'
 import { activeColumns, latestColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
@@ -23,14 +24,30 @@ interface Locking {
 export async function lockFacts(
   context: SqlContext,
   transaction: Executor,
-  { targets: asked, passes }: Locking,
+  { targets, passes }: Locking,
 ): Promise<WorkflowFacts[]> {
-  const lock = passes ? context.dialect.lockFree : context.dialect.lock
-  const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
+  const { lock, lockFree } = context.dialect
+  if (!passes) return readFacts(context, transaction, { targets, lock, free: null })
   // Rows of a workflow that another has are not to be touched: of two who pass each other by like that neither would get anything.
-  const free = passes ? await ask(lockWorkflows(context, idsOf(asked), lock)) : null
-  const targets = free === null ? asked : amongThose(asked, free)
+  const free = await transaction.query(lockWorkflows(context, idsOf(targets), lockFree))
+  return readFacts(context, transaction, { targets: amongThose(targets, free), lock: lockFree, free })
+}
+
+interface Reading {
+  readonly targets: readonly ChangeTarget[]
+  /** How rows are locked. */
+  readonly lock: Sql
+  /** The workflows, where those that were free are locked already. */
+  readonly free: readonly Row[] | null
+}
+
+async function readFacts(
+  context: SqlContext,
+  transaction: Executor,
+  { targets, lock, free }: Reading,
+): Promise<WorkflowFacts[]> {
   if (targets.length === 0) return []
+  const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
   const held = new HeldRows(targets)
   const [locked, whole, single, standing, latest, fanIns, endings, counts] = await Promise.all([
@@ -41,20 +58,15 @@ export async function lockFacts(
     ask(selectLatest(context, targets)),
     ask(selectCounters(context, targets)),
     ask(selectEnded(context, targets)),
-    ask(passes ? countRows(context, targets) : null),
+    ask(free === null ? null : countRows(context, targets)),
   ])
-  const workflows = passes ? withAllRows(locked, whole, counts) : locked
+  const workflows = free === null ? locked : withAllRows(locked, whole, counts)
   // Few workflows have any, and each says so itself.
   const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
   const letters = given.length === 0 ? [] : await openLettersOf(context, transaction, { given, byId })
   const { rows: known, moved } = held.found(standing)
   const others = moved.length === 0 ? [] : await ask(selectRows(context, moved))
-  const rowsOf = grouped([...whole, ...single, ...others], activeExecution)
-  for (const row of known) {
-    const rows = rowsOf.get(row.workflowId)
-    if (rows) rows.push(row)
-    else rowsOf.set(row.workflowId, [row])
-  }
+  const rowsOf = withRows(grouped([...whole, ...single, ...others], activeExecution), known)
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)
   const fanInsOf = grouped(fanIns, row => [text(row, 'node'), int(row, 'open_parents')] as const)
@@ -173,6 +185,18 @@ function endedExecution(row: Row): EndedExecution {
     state: text(row, 'state') as EndedExecution['state'],
     outcome: text(row, 'outcome') as EndedExecution['outcome'],
   }
+}
+
+function withRows(
+  rowsOf: Map<string, ActiveExecution[]>,
+  more: readonly ActiveExecution[],
+): ReadonlyMap<string, ActiveExecution[]> {
+  for (const row of more) {
+    const rows = rowsOf.get(row.workflowId)
+    if (rows) rows.push(row)
+    else rowsOf.set(row.workflowId, [row])
+  }
+  return rowsOf
 }
 
 function idsOf(targets: readonly ChangeTarget[]): string[] {

@@ -250,29 +250,36 @@ export function findOutputs(
   prefix: string,
   rounds: Rounds,
 ): Promise<Map<string, string | null>> {
-  const within = sql`e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`}`
-  return outputsBehind(context, { workflowId, prefix, within }, rounds)
+  const { history } = context.tables
+  const within = sql`${history} e where e.workflow_id = ${context.id(workflowId)}
+    and e.node >= ${prefix} and e.node < ${`${prefix}\u{10ffff}`} and e.kind = 'forward'`
+  return outputsBehind(context, { prefix, within }, rounds)
 }
 
-/** Numbers are no range of names: `10` comes before `2`. */
+/** Numbers are no range of names: `10` comes before `2`. Each is looked up by its key, however few others there seem to be. */
 export function findFirstOutputs(
   context: SqlContext,
   workflowId: string,
   { prefix, count }: FirstOutputs,
   rounds: Rounds,
 ): Promise<Map<string, string | null>> {
-  const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`)
-  return outputsBehind(context, { workflowId, prefix, within: oneOf(raw('e.node'), names) }, rounds)
+  const { dialect, tables } = context
+  const names = context.rows('r', {
+    columns: { workflow_id: 'id', node: 'text', kind: 'text' },
+    rows: Array.from({ length: count }, (_, index) => [workflowId, `${prefix}${index}`, 'forward']),
+  })
+  const within = sql`${names} ${dialect.keyedJoin} ${tables.history} e
+    on ${dialect.sameKey('e.workflow_id', 'r.workflow_id')} and e.node = r.node and e.kind = r.kind where 1 = 1`
+  return outputsBehind(context, { prefix, within }, rounds)
 }
 
 async function outputsBehind(
   context: SqlContext,
-  { workflowId, prefix, within }: { workflowId: string; prefix: string; within: Sql },
+  { prefix, within }: { readonly prefix: string; readonly within: Sql },
   rounds: Rounds,
 ): Promise<Map<string, string | null>> {
   const rows = await context.read(
-    sql`select e.node, e.attempt, e.output from ${context.tables.history} e where e.workflow_id = ${context.id(workflowId)}
-      and ${within} and e.kind = 'forward' and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
+    sql`select e.node, e.attempt, e.output from ${within} and e.outcome in ${raw(successes)} order by e.node, e.attempt`,
   )
   const current = rows.filter(row => isOfThisRound(rounds, attemptIn(row)))
   return new Map(current.map(row => [text(row, 'node').slice(prefix.length), json(row, 'output')]))

@@ -27,6 +27,8 @@ class Planned extends Workflow {
   async go() {}
 }
 
+const otherSource = { ...sampleSource, handler: 'Other' }
+
 forEachDatabase('claiming', database => {
   let store: Store
   let other: Store
@@ -50,7 +52,8 @@ forEachDatabase('claiming', database => {
 
   /** Leaves nothing for the next test. */
   async function drain(): Promise<void> {
-    while ((await store.claim({ workerId: worker, sources: [sampleSource], limit: 500 })).length > 0);
+    const sources = [sampleSource, otherSource]
+    while ((await store.claim({ workerId: worker, sources, limit: 500 })).length > 0);
   }
 
   it('gives a row to one of many claimers at the same instant, and loses none', async () => {
@@ -244,22 +247,27 @@ forEachDatabase('claiming', database => {
     expect(await store.queuesInLine([])).toEqual([])
   })
 
-  it('at the same instant finds something behind what others have found, where there is enough for all', async () => {
-    const stores = [store, other, ...(await Promise.all([openSameStore(url), openSameStore(url)]))]
-    const names = await Promise.all(stores.map((each, index) => registerWorker(each, `throng-${index}`)))
-    for (let round = 0; round < 10; round++) {
-      const ids = await startSome(store, 40)
-      const claims = await Promise.all(
-        stores.map((each, index) => each.claim({ workerId: names[index] ?? '', sources: [sampleSource], limit: 10 })),
-      )
-      expect(claims.filter(claimed => claimed.length === 0)).toEqual([])
-      const claimed = claims.flat().map(({ workflow }) => workflow.id)
-      expect(new Set(claimed).size).toBe(claimed.length)
-      expect(claimed.filter(id => !ids.includes(id))).toEqual([])
-      await drain()
-    }
-    for (const each of stores.slice(2)) await each.close()
-  })
+  const lines = { 'one class': [sampleSource], 'two classes': [sampleSource, otherSource] }
+  for (const [classes, sources] of Object.entries(lines)) {
+    it(`at the same instant finds something behind what others have found, where there is enough for all: ${classes}`, async () => {
+      const stores = [store, other, ...(await Promise.all([openSameStore(url), openSameStore(url)]))]
+      const names = await Promise.all(stores.map((each, index) => registerWorker(each, `throng-${classes}-${index}`)))
+      for (let round = 0; round < 10; round++) {
+        const ids: string[] = []
+        for (const { handler } of sources)
+          ids.push(...(await startSome(store, 40 / sources.length, { first: { handler } })))
+        const claims = await Promise.all(
+          stores.map((each, index) => each.claim({ workerId: names[index] ?? '', sources, limit: 10 })),
+        )
+        expect(claims.filter(claimed => claimed.length === 0)).toEqual([])
+        const claimed = claims.flat().map(({ workflow }) => workflow.id)
+        expect(new Set(claimed).size).toBe(claimed.length)
+        expect(claimed.filter(id => !ids.includes(id))).toEqual([])
+        await drain()
+      }
+      for (const each of stores.slice(2)) await each.close()
+    })
+  }
 
   // The others lock what they know by its key: of two at the same instant one may find less than it asks for.
   if (database.name === 'postgres') {

@@ -104,6 +104,7 @@ export const mysqlStatements: StatementDialect = {
     sql`select w.id from ${rows} straight_join ${table} w${byKey} on w.id = r.id and ${further} order by w.id for update`,
   lockShared: raw(' lock in share mode'),
   lockSkipping: raw(' for update skip locked'),
+  manyWriters: true,
   leapsInIndex: true,
   freshRead: raw(' lock in share mode'),
   holdsPlace: raw('w.active_flag = 1'),

@@ -114,6 +114,7 @@ export const postgresDialect: Dialect = {
   lockShared: raw(' for key share'),
   lockSkipping: raw(' for update of a skip locked'),
   lockFound: raw(' for update skip locked'),
+  manyWriters: true,
   readInOrder: raw('set local enable_bitmapscan = off'),
   freshRead: raw(''),
   holdsPlace: raw(`w.allow_multiple = 0 and w.state not in ('finished', 'failed', 'canceled', 'aborted')`),

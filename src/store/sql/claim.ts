@@ -55,7 +55,8 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floor: numb
         transaction.query(lockDue(context, request, { floor })),
       ])
       if (!mayClaim(request, revision)) return { claimed: [], smallest: null }
-      const mayBeTaken = found.length === 0 && context.dialect.lockFound === undefined
+      const mayBeTaken =
+        found.length === 0 && context.dialect.manyWriters === true && asFound(context, request) === null
       const rows = mayBeTaken ? await transaction.query(lockDue(context, request, { floor, among: crowd })) : found
       if (rows.length === 0) return { claimed: [], smallest: null }
       const claimed = await takeLocked(context, transaction, { request, rows, revision })
@@ -73,10 +74,8 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floor: numb
  */
 function lockDue(context: SqlContext, request: ClaimRequest, { floor, among = 1 }: LookFor): Sql {
   const { active } = context.tables
-  const [only] = request.sources
-  const { lockFound } = context.dialect
-  if (lockFound !== undefined && only !== undefined && request.sources.length === 1)
-    return sql`${wholeProbe(context, request, { source: only, floor })}${lockFound}`
+  const single = asFound(context, request)
+  if (single !== null) return sql`${wholeProbe(context, request, { source: single.source, floor })}${single.lock}`
   const limit = request.limit * among
   const look = (source: ClaimSource) => probe(context, { ...request, limit }, { source, floor })
   const probes = request.sources.map((source, index) => sql`select * from (${look(source)}) ${raw(`p${index}`)}`)
@@ -84,6 +83,13 @@ function lockDue(context: SqlContext, request: ClaimRequest, { floor, among = 1 
     (select * from (${join(probes, ' union all ')}) u order by sort_key limit ${limit}) due
     ${context.dialect.keyedJoin} ${active} a${context.dialect.byKey} on ${context.dialect.sameKey('a.workflow_id', 'due.workflow_id')} and a.slot = due.slot
     where a.id = due.id and ${stillInLine('due.fence')}${among === 1 ? raw('') : sql` limit ${request.limit}`}${context.dialect.lockSkipping}`
+}
+
+/** Set where rows are locked as they are found. */
+function asFound({ dialect }: SqlContext, { sources }: ClaimRequest) {
+  const [source] = sources
+  const lock = dialect.lockFound
+  return source !== undefined && sources.length === 1 && lock !== undefined ? { source, lock } : null
 }
 
 interface LookFor {

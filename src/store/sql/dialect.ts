@@ -87,6 +87,8 @@ export interface StatementDialect {
    * writer. Missing where only rows that are known by their key can be locked so.
    */
   readonly lockFound?: Sql
+  /** Whether others may write at the same time, so that rows that are passed over because they are locked are a thing of the moment. */
+  readonly manyWriters?: true
   /**
    * Said in a transaction before lines are looked at, where the database might else read a whole line and sort it, though the
    * index has it in order.

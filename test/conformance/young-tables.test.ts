@@ -145,12 +145,14 @@ describe.each(databases.filter(({ name }) => name === 'postgres'))('reports to y
     const byKey = looks.filter(namesRows)
     expect(byKey.length).toBeGreaterThan(4)
     for (const plan of await Promise.all(byKey.map(genericPlan))) expect(wholeScans(plan)).toEqual([])
-    // The lines are looked through by their own index, and what was found there is locked by its key.
+    // The lines are looked through by their own index, and what was found there is locked by its key: in the first look, and in
+    // the second of a claim that got nothing.
     const fromTwo = looks.filter(text => text.includes('skip locked') && text.includes('due.workflow_id'))
-    expect(fromTwo).toHaveLength(1)
-    const plan = await genericPlan(fromTwo[0] ?? '')
-    expect(wholeScans(plan).filter(node => !/geneva_drive_active_claimable/.test(node))).toEqual([])
-    expect(plan.match(/geneva_drive_active_claimable/g)).toHaveLength(2)
+    expect(fromTwo).toHaveLength(2)
+    for (const plan of await Promise.all(fromTwo.map(genericPlan))) {
+      expect(wholeScans(plan).filter(node => !/geneva_drive_active_claimable/.test(node))).toEqual([])
+      expect(plan.match(/geneva_drive_active_claimable/g)).toHaveLength(2)
+    }
   })
 
   it('come after claims that go through their line in its order, whatever the planner believes', async () => {

@@ -31,10 +31,22 @@ const written: Readonly<Record<Rows, (rows: readonly LimitRow[], isClaimed: stri
 
 const connections = 4
 
+/** A set that the server broke up because two waited for each other has left nothing behind, and is written again. */
+async function unbroken<T>(write: () => Promise<T>, tries = 20): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const isBroken = error instanceof Error && 'code' in error && error.code === 'ER_LOCK_DEADLOCK'
+    if (!isBroken || tries <= 1) throw error
+    return unbroken(write, tries - 1)
+  }
+}
+
 export function openMysqlLimit(url: string, rowsOfAStep: Rows): LimitStore {
   const pool = createPool({ uri: url, connectionLimit: connections, multipleStatements: true })
   pool.on('connection', connection => connection.query('set session transaction isolation level read committed'))
-  const together = (...statements: string[]) => pool.query(['start transaction', ...statements, 'commit'].join(';'))
+  const together = (...statements: string[]) =>
+    unbroken(() => pool.query(['start transaction', ...statements, 'commit'].join(';')))
   const count = async (table: string) => {
     const [rows] = await pool.query<RowDataPacket[]>(`select count(*) as count from ${table} where state = ${ended}`)
     return Number(rows[0]?.count)
@@ -48,21 +60,22 @@ export function openMysqlLimit(url: string, rowsOfAStep: Rows): LimitStore {
         `insert into limit_executions values ${first.map(row => `(${row.id},${row.workflow},1,${state})`)}`,
       )
     },
-    async claim(limit) {
-      const connection = await pool.getConnection()
-      try {
-        const [[, rows = []]] = await connection.query<RowDataPacket[][]>(
-          `start transaction; select id, workflow_id, step from limit_executions where state = ${due} order by id
-           limit ${limit} for update skip locked`,
-        )
-        const ids = rows.map(({ id }) => id)
-        const take = `update limit_executions set state = ${claimed} where id in (${ids})`
-        await connection.query(ids.length > 0 ? `${take};commit` : 'commit')
-        return rows.map(row => rowOf(row.workflow_id, row.step))
-      } finally {
-        connection.release()
-      }
-    },
+    claim: limit =>
+      unbroken(async () => {
+        const connection = await pool.getConnection()
+        try {
+          const [[, rows = []]] = await connection.query<RowDataPacket[][]>(
+            `start transaction; select id, workflow_id, step from limit_executions where state = ${due} order by id
+             limit ${limit} for update skip locked`,
+          )
+          const ids = rows.map(({ id }) => id)
+          const take = `update limit_executions set state = ${claimed} where id in (${ids})`
+          await connection.query(ids.length > 0 ? `${take};commit` : 'commit')
+          return rows.map(row => rowOf(row.workflow_id, row.step))
+        } finally {
+          connection.release()
+        }
+      }),
     async finish(rows, next) {
       const goOn = rows.filter(({ step }) => step < lastStep).map(({ workflow, step }) => rowOf(workflow, step + 1))
       const over = rows.filter(({ step }) => step === lastStep)

@@ -1,15 +1,16 @@
 /**
  * What the results are worth: our number against that of each other system in the same run, with the bar that was set for it
- * and whether it is met. A comparison whose numbers were not measured is left out.
+ * and whether it is met. What nobody asked for is left out; what was asked for and failed is told, and no bar is met without it.
  */
+import type { Failure } from './measure.ts'
 import type { Result } from './report.ts'
 
 export const ourSystem = 'geneva-drive'
 
 export interface Comparison {
   readonly what: string
-  /** Ours divided by theirs; ours alone where nothing is divided. */
-  readonly value: number
+  /** Ours divided by theirs; ours alone where nothing is divided; `null` where theirs was not measured. */
+  readonly value: number | null
   readonly unit: string
   /** `at least 10`; `null` where no bar was set. */
   readonly bar: string | null
@@ -125,9 +126,10 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   ],
 }
 
-export function compare(workload: string, all: readonly Result[]): Comparison[] {
+export function compare(workload: string, all: readonly Result[], failures: readonly Failure[] = []): Comparison[] {
   const results = all.filter(result => result.workload === workload)
-  const barred = (rules[workload] ?? []).flatMap(rule => compared(rule, results))
+  const failed = failures.filter(failure => failure.workload === workload)
+  const barred = (rules[workload] ?? []).flatMap(rule => compared(rule, results, failed))
   const known = new Set(barred.map(({ what }) => what))
   return [...barred, ...others(results).filter(({ what }) => !known.has(what))]
 }
@@ -140,37 +142,47 @@ function others(results: readonly Result[]): Comparison[] {
       const isOurs = (result: Result) => result.system === ourSystem && result.case === their.case
       const here = results.find(result => isOurs(result) && result.database === their.database)
       const ours = here ?? results.find(result => isOurs(result) && result.database === 'postgres')
-      return ours === undefined ? [] : compared({ ours, theirs: [their] }, results)
+      return ours === undefined ? [] : compared({ ours, theirs: [their] }, results, [])
     })
 }
 
-function compared({ ours, theirs, atLeast, atMost, never }: Rule, results: readonly Result[]): Comparison[] {
-  const find = (wanted: Line) =>
-    results.find(
-      ({ case: name, database, system }) =>
-        name === wanted.case && database === wanted.database && system === wanted.system,
-    )
+function compared(
+  { ours, theirs, atLeast, atMost, never }: Rule,
+  results: readonly Result[],
+  failures: readonly Line[],
+): Comparison[] {
+  const find = (wanted: Line) => results.find(result => isOf(result, wanted))
   const our = find(ours)
   const their = theirs.flatMap(wanted => find(wanted) ?? [])
-  const missing = theirs
-    .filter(wanted => find(wanted) === undefined)
-    .map(({ system, database }) => `${system} on ${database}`)
-  if (our === undefined || (theirs.length > 0 && their.length === 0)) return []
+  const absent = theirs.filter(wanted => find(wanted) === undefined)
+  const missing = absent.map(({ system, database }) => `${system} on ${database}`)
+  const wasAskedFor = absent.some(wanted => failures.some(failure => isOf(failure, wanted)))
+  if (our === undefined || (theirs.length > 0 && their.length === 0 && !wasAskedFor)) return []
   const isBetter = (a: Result, b: Result) => (our.unit.endsWith('/s') ? a.median > b.median : a.median < b.median)
   const best = their.toSorted((a, b) => (isBetter(a, b) ? -1 : 1))[0]
-  const value = best === undefined ? (never ? our.high : our.median) : our.median / best.median
-  const other = best === undefined || best.case === our.case ? '' : `${best.case}: `
-  const against = best === undefined ? '' : ` / ${other}${best.system} on ${best.database}`
+  const value =
+    theirs.length === 0 ? (never ? our.high : our.median) : best === undefined ? null : our.median / best.median
+  const against = best ?? absent[0]
   return [
     {
-      what: `${our.case}: ${our.system} on ${our.database}${against}`,
+      what: `${our.case}: ${our.system} on ${our.database}${against === undefined ? '' : besides(our, against)}`,
       value,
-      unit: best === undefined ? our.unit : 'times',
+      unit: theirs.length === 0 ? our.unit : 'times',
       bar: atLeast !== undefined ? `at least ${atLeast}` : atMost !== undefined ? `at most ${atMost}` : null,
-      met: judged(value, { atLeast, atMost }, missing),
+      met: value === null ? null : judged(value, { atLeast, atMost }, missing),
       ...(missing.length > 0 && { missing }),
     },
   ]
+}
+
+function besides(our: Line, { case: name, system, database }: Line): string {
+  return ` / ${name === our.case ? '' : `${name}: `}${system} on ${database}`
+}
+
+/** What has failed goes by the name of the whole case, of which a line may be one measurement. */
+function isOf(found: Line, wanted: Line): boolean {
+  const isCase = wanted.case === found.case || wanted.case.startsWith(`${found.case}: `)
+  return isCase && found.database === wanted.database && found.system === wanted.system
 }
 
 /** One that is missing could only be better than the best of the others. */

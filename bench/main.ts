@@ -8,6 +8,7 @@ import { compare } from './bars.ts'
 import { type BenchDatabaseName, openDatabases, serverSettings } from './databases.ts'
 import { durabilityOf } from './durability.ts'
 import { measureAll } from './measure.ts'
+import { ownCommit } from './own-commit.ts'
 import { installPeers, nodeOfPeers } from './peer-cases.ts'
 import { asTable, currentLoad, describeMachine } from './report.ts'
 import { goOnWith } from './same-node.ts'
@@ -20,7 +21,7 @@ const databaseNames: readonly BenchDatabaseName[] = ['sqlite', 'sqlite-normal', 
 const usualDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres']
 /** What is measured if only `--peers` is said: all that others can do, and what it costs us. */
 const comparedWorkloads = ['throughput', 'latency', 'fan', 'cost']
-const comparedDatabases: readonly BenchDatabaseName[] = ['sqlite', 'postgres', 'mysql']
+const comparedDatabases: readonly BenchDatabaseName[] = ['sqlite', 'sqlite-normal', 'postgres', 'mysql']
 const folder = new URL('workloads/', import.meta.url)
 const workloadNames = readdirSync(folder)
   .filter(file => file.endsWith('.js'))
@@ -69,6 +70,7 @@ async function main(order: Order): Promise<void> {
     await installPeers()
     if (await goOnWith(nodeOfPeers())) return
   }
+  const commit = await ownCommit()
   const loadBefore = currentLoad()
   const databases = await openDatabases(order.databases, serverSettings[order.size])
   for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -83,11 +85,12 @@ async function main(order: Order): Promise<void> {
     const all = []
     for (const { name, cases } of workloads) all.push(await measureAll({ ...plan, workload: name, cases }))
     const results = all.flatMap(each => each.results)
+    const failures = all.flatMap(each => each.failures)
     const measured = {
-      machine: describeMachine(databases.onDisk, loadBefore),
+      machine: describeMachine({ onDisk: databases.onDisk, loadBefore, commit }),
       results,
-      comparisons: order.workloads.flatMap(name => compare(name, results)),
-      failures: all.flatMap(each => each.failures),
+      comparisons: order.workloads.flatMap(name => compare(name, results, failures)),
+      failures,
       durability,
     }
     const about = Object.fromEntries(workloads.map(({ name, workload }) => [name, workload.about]))

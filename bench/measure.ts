@@ -1,6 +1,7 @@
 /**
  * Runs the cases of a workload in turns, so that a busy moment does not hit one of them only, and gathers what they measured.
- * Ours must work. What fails of others is noted with its error and not tried again.
+ * Ours must work. What fails of others is noted with its error and not tried again, and what it did before counts for nothing: a
+ * number of fewer runs would be compared with those of all.
  */
 import { ourSystem } from './bars.ts'
 import type { BenchDatabase } from './databases.ts'
@@ -8,6 +9,7 @@ import { type Result, resultOf } from './report.ts'
 import type { Case, Limits, Measurement, Size } from './workload.ts'
 
 export interface Failure {
+  readonly workload: string
   readonly system: string
   readonly database: string
   readonly case: string
@@ -23,6 +25,12 @@ export interface Plan {
   readonly limits: Limits
 }
 
+interface Gathered {
+  readonly turn: Turn
+  readonly head: Parameters<typeof resultOf>[0]
+  readonly values: number[]
+}
+
 interface Turn {
   readonly each: Case
   readonly database: BenchDatabase
@@ -31,11 +39,16 @@ interface Turn {
 
 export async function measureAll(plan: Plan): Promise<{ results: Result[]; failures: Failure[] }> {
   const failures: Failure[] = []
-  const gathered = new Map<string, { head: Parameters<typeof resultOf>[0]; values: number[] }>()
-  const note = ({ head, each }: Turn, { what, value, unit }: Measurement) => {
+  const gathered = new Map<string, Gathered>()
+  const note = (turn: Turn, { what, value, unit }: Measurement) => {
+    const { head, each } = turn
     const name = what === undefined ? each.name : `${each.name}: ${what}`
     const key = JSON.stringify([head.system, head.database, name])
-    const known = gathered.get(key) ?? { head: { ...head, workload: plan.workload, case: name, unit }, values: [] }
+    const known = gathered.get(key) ?? {
+      turn,
+      head: { ...head, workload: plan.workload, case: name, unit },
+      values: [],
+    }
     known.values.push(value)
     gathered.set(key, known)
   }
@@ -45,7 +58,11 @@ export async function measureAll(plan: Plan): Promise<{ results: Result[]; failu
       return await turn.each.measure(turn.database, size, plan.limits)
     } catch (error) {
       if (turn.head.system === ourSystem) throw error
-      failures.push({ ...turn.head, error: error instanceof Error ? error.message : String(error) })
+      failures.push({
+        ...turn.head,
+        workload: plan.workload,
+        error: error instanceof Error ? error.message : String(error),
+      })
       turns = turns.filter(other => other !== turn)
       return []
     }
@@ -58,7 +75,8 @@ export async function measureAll(plan: Plan): Promise<{ results: Result[]; failu
       for (const measurement of await attempt(turn, plan.size)) note(turn, measurement)
     }
   }
-  return { results: [...gathered.values()].map(({ head, values }) => resultOf(head, values)), failures }
+  const whole = [...gathered.values()].filter(({ turn }) => turns.includes(turn))
+  return { results: whole.map(({ head, values }) => resultOf(head, values)), failures }
 }
 
 /** Whatever is compared comes one after another: what has one name, on all databases and by all systems. */

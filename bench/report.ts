@@ -19,6 +19,8 @@ export interface Result {
 
 export interface Machine {
   readonly node: string
+  /** Of our own code. */
+  readonly commit: string
   readonly platform: string
   readonly cpu: string
   readonly cores: number
@@ -42,9 +44,14 @@ export function currentLoad(): number {
   return Math.round((loadavg()[0] ?? 0) * 100) / 100
 }
 
-export function describeMachine(onDisk: boolean, loadBefore: number): Machine {
+export function describeMachine({
+  onDisk,
+  loadBefore,
+  commit,
+}: Pick<Machine, 'onDisk' | 'loadBefore' | 'commit'>): Machine {
   return {
     node: process.version,
+    commit,
     platform: `${process.platform} ${process.arch}`,
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,
@@ -65,7 +72,7 @@ export interface Measured {
 }
 
 export function asTable({ machine, results, comparisons, failures, durability = {} }: Measured): string {
-  const { node, platform, cpu, cores, memoryGb, onDisk, loadBefore, loadAfter } = machine
+  const { node, commit, platform, cpu, cores, memoryGb, onDisk, loadBefore, loadAfter } = machine
   return [
     ...columns(
       ['workload', 'case', 'system', 'database', '>median', '>low', '>high', 'unit', '>runs'],
@@ -82,7 +89,7 @@ export function asTable({ machine, results, comparisons, failures, durability = 
     ...(comparisons.length === 0 ? [] : ['', ...compared(comparisons)]),
     ...failures.map(({ system, database, error }) => `\n${system} on ${database} could not be measured:\n${error}`),
     '',
-    `Node ${node}, ${platform}, ${cores} x ${cpu}, ${memoryGb} GB, files ${onDisk ? 'on disk' : 'IN MEMORY: not durable'}`,
+    `Commit ${commit}, Node ${node}, ${platform}, ${cores} x ${cpu}, ${memoryGb} GB, files ${onDisk ? 'on disk' : 'IN MEMORY: not durable'}`,
     ...Object.entries(durability).map(([name, settings]) => `${name}: ${told(settings)}`),
     `load ${loadBefore} before, ${loadAfter} after${loadAfter > cores ? ': the machine was busy, the numbers are low' : ''}`,
   ].join('\n')
@@ -91,7 +98,13 @@ export function asTable({ machine, results, comparisons, failures, durability = 
 function compared(comparisons: readonly Comparison[]): string[] {
   return columns(
     ['compared', '>value', 'unit', 'bar', 'verdict'],
-    comparisons.map(each => [each.what, number(each.value, 2), each.unit, each.bar ?? '', verdict(each)]),
+    comparisons.map(each => [
+      each.what,
+      each.value === null ? '' : number(each.value, 2),
+      each.unit,
+      each.bar ?? '',
+      verdict(each),
+    ]),
   )
 }
 

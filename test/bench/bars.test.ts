@@ -14,7 +14,7 @@ function p50(ms: number, system = 'geneva-drive'): Result {
 function judged(theirs: Readonly<Record<string, number>>) {
   const results = [p50(6), ...Object.entries(theirs).map(([system, ms]) => p50(ms, system))]
   const comparisons = compare('latency', results)
-  const machine = describeMachine(true, currentLoad())
+  const machine = describeMachine({ onDisk: true, loadBefore: currentLoad(), commit: 'abc1234' })
   return { first: comparisons[0], table: asTable({ machine, results, comparisons, failures: [] }) }
 }
 

@@ -31,7 +31,12 @@ describe('npm run bench', () => {
     const stdout = await benchByNpm('checkpoints', '--tiny', '--json', '--databases', 'sqlite')
     const { machine, results, durability } = JSON.parse(stdout)
     expect(durability).toEqual({ sqlite: { synchronous: 'full' } })
-    expect(machine).toMatchObject({ node: process.version, loadBefore: expect.any(Number), cores: expect.any(Number) })
+    expect(machine).toMatchObject({
+      node: process.version,
+      commit: expect.stringMatching(/^([0-9a-f]{7,}|unknown)/),
+      loadBefore: expect.any(Number),
+      cores: expect.any(Number),
+    })
     const cases = ['each item its own', 'every 100 items', 'coalesced (default)']
     for (const name of cases) {
       expect(results).toContainEqual({

@@ -155,7 +155,31 @@ describe('a comparison', () => {
     expect(compare('contention', [result(0, { ...errors, high: 1 })])[0]).toMatchObject({ value: 1, met: false })
   })
 
-  it('is left out where one of the numbers is missing', () => {
+  it('with somebody who failed is not judged, and told, not left out', () => {
+    const failed = {
+      workload: 'throughput',
+      case: '2,000 workflows',
+      system: 'DBOS',
+      database: 'postgres',
+      error: 'no',
+    }
+    const [comparison, ...rest] = compare('throughput', [result(9_000, {})], [failed])
+    expect(rest).toEqual([])
+    expect(comparison).toEqual({
+      what: '2,000 workflows: geneva-drive on postgres / DBOS on postgres',
+      value: null,
+      unit: 'times',
+      bar: 'at least 10',
+      met: null,
+      missing: ['DBOS on postgres'],
+    })
+    // A case may be measured in several ways, and fails as a whole.
+    const alone = { ...failed, workload: 'latency', case: 'same process', system: 'BullMQ', database: 'redis' }
+    const ours = result(3, { workload: 'latency', case: 'same process: p50', unit: 'ms' })
+    expect(compare('latency', [ours], [alone])).toMatchObject([{ bar: 'at most 1.1', missing: ['BullMQ on redis'] }])
+  })
+
+  it('is left out where one of the numbers was not asked for', () => {
     expect(compare('throughput', [result(9_000, {})])).toEqual([])
     expect(compare('throughput', [result(9_000, { system: 'DBOS' })])).toEqual([])
   })
@@ -173,11 +197,24 @@ describe('a run', () => {
     const works = measures('works', async () => [{ value: 1, unit: 'u' }])
     const { results, failures } = await measureAll({ ...plan, cases: [measures('broken', fails), works] })
     expect(failures).toEqual([
-      { system: 'broken', database: 'sqlite', case: 'c', error: 'It cannot be installed here.' },
+      { workload: 'w', system: 'broken', database: 'sqlite', case: 'c', error: 'It cannot be installed here.' },
     ])
     expect(results).toMatchObject([{ system: 'works', median: 1, runs: [1, 1, 1] }])
-    const table = asTable({ machine: describeMachine(true, currentLoad()), results, comparisons: [], failures })
+    const machine = describeMachine({ onDisk: true, loadBefore: currentLoad(), commit: 'abc1234' })
+    const table = asTable({ machine, results, comparisons: [], failures })
     expect(table).toContain('broken on sqlite could not be measured:\nIt cannot be installed here.')
+  })
+
+  it('makes nothing of a peer that fails in a later run: its number would be one of fewer runs', async () => {
+    let runs = 0
+    const tires = measures('tires', async () => {
+      if (++runs > 2) throw new Error('Enough.')
+      return [{ value: 9, unit: 'u' }]
+    })
+    const works = measures('works', async () => [{ value: 1, unit: 'u' }])
+    const { results, failures } = await measureAll({ ...plan, cases: [tires, works] })
+    expect(failures).toMatchObject([{ system: 'tires', error: 'Enough.' }])
+    expect(results).toMatchObject([{ system: 'works' }])
   })
 
   it('ends when we ourselves cannot be measured', async () => {

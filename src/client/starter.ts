@@ -7,8 +7,10 @@ import type { Engine } from '../engine/engine.ts'
 import { idsFor, type Prepared, prepareStart, type StartOptions, startOrder } from '../engine/start-orders.ts'
 import { traced } from '../engine/tracing.ts'
 import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
+import { type Attempt, NotYet } from '../primitives/batch-group.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
+import { jittered } from '../primitives/pause-for.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { StartOrder, StartResult } from '../store/store.ts'
 import { startClaimed } from './start-claimed.ts'
@@ -19,6 +21,13 @@ const maxMany = 10_000
 const maxGroup = 250
 /** Then another group goes out beside the first, so that neither side waits for the other. */
 const crowd = 100
+/** Where there are many connections. Others are for reports, claims and heartbeats. */
+const mostWrites = 2
+/** After that, those which others keep waiting go out again, in smaller groups or after a rest. */
+const patienceMs = 1500
+const longestRestMs = 1000
+/** How long a start waits for others, such as an open transaction of the application that has started for the same hero. */
+const longestWaitMs = 180_000
 /** Well below what servers accept in one packet. */
 const maxBytes = 4 * 1024 * 1024
 
@@ -30,14 +39,29 @@ export class Starter {
   constructor(engine: Engine, maxInputBytes: number) {
     this.#engine = engine
     this.#maxInputBytes = maxInputBytes
+    const { limit: connections = Infinity } = engine.store.housekeeping.poolUse() ?? {}
     this.#batcher = new Batcher({
-      write: (orders, repeated) => startClaimed(engine, orders, { repeated }),
+      write: (orders, attempt) => this.#write(orders, attempt),
       maxGroup,
       crowd,
+      mostWrites: Math.min(mostWrites, Math.max(1, Math.floor(connections / 5))),
+      mostLong: 1,
       kinOf: ({ id, type, hero }) => (hero === null ? id : `${type} ${hero.type} ${hero.idText}`),
       sizeOf: order => order.input?.length ?? 0,
       maxBytes,
     })
+  }
+
+  /** Starts that others keep waiting are parted from those that they do not, and wait without a connection. */
+  async #write(orders: readonly StartOrder[], attempt: Attempt): Promise<StartResult[]> {
+    try {
+      return await startClaimed(this.#engine, orders, { repeated: attempt.again, patienceMs })
+    } catch (error) {
+      const isHeldUp = attempt.kins.length === 1 && this.#engine.store.isTransient(error)
+      if (!isHeldUp || performance.now() - attempt.firstAt > longestWaitMs) throw error
+      const restMs = jittered(Math.min(100 * 2 ** attempt.rests, longestRestMs), 0.5)
+      throw new NotYet(error, { restMs, ofKin: true })
+    }
   }
 
   /** A new workflow, or the one that the idempotency key belongs to. */

@@ -20,6 +20,9 @@ import type { RunOn } from './plan.ts'
 import { settleReport } from './settle-report.ts'
 import type { StepReport } from './step-report.ts'
 
+/** Whoever reports tries again, and on fewer workflows at once: nobody waits for what another workflow is locked by. */
+const patienceMs = 1500
+
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
 
@@ -273,7 +276,7 @@ async function finishLooking(call: FinishCall): Promise<{ moved: WorkflowRecord[
     return group && course && isOnCourse(course, facts.workflow) ? closerLook(course, facts, group.requests) : null
   }
   const mayStart = [...open.values()].some(({ requests }) => requests.some(({ report }) => report?.kind === 'child'))
-  const changes = await store.change(targets, decide, { workerId, look, mayStart })
+  const changes = await store.change(targets, decide, { workerId, look, mayStart, patienceMs })
   return { moved: [...moved.values()], changes }
 }
 

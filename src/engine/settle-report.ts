@@ -29,22 +29,31 @@ export function settleReport(
 }
 
 /** What others bring a running step to, whose row keeps the name of its worker. */
-const endsByOthers: ReadonlySet<Outcome> = new Set(['recovered', 'stopped', 'superseded', 'unknown'])
+const endsByOthers: ReadonlySet<Outcome> = new Set([
+  'recovered',
+  'stopped',
+  'superseded',
+  'unknown',
+  'dead_lettered',
+  'compensation_failed',
+])
 
 /**
  * Others may have ended it. Where it is not known any more what was written, an end that could be theirs counts as theirs: then
- * the report has come too late at worst. That a step completed, nobody says but itself.
+ * the report has come too late at worst. That a step completed, nobody says but itself. Where it is known, the outcome tells, which
+ * stays while a rollback moves the state; the state tells only ends of the same outcome apart.
  */
 function isAsReported(
   { state, outcome }: EndedExecution,
   { claimed }: FinishRequest,
   changes: readonly WorkflowChange[] | null,
 ): boolean {
-  if (changes === null) return state === 'completed' || !endsByOthers.has(outcome)
+  const isOwn = !endsByOthers.has(outcome)
+  if (changes === null) return state === 'completed' || isOwn
   const written = changes
     .flatMap(({ endings }) => endings)
     .find(({ execution }) => execution.id === claimed.execution.id)
-  return written?.state === state && written.outcome === outcome
+  return written?.outcome === outcome && (written.state === state || isOwn)
 }
 
 /** It is due at another time. Whoever takes over such a row ends it, or counts the crash; giving it back leaves its time. */

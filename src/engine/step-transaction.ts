@@ -3,12 +3,12 @@
  * writes and what the step came to are committed together, or neither is. A claim that is lost undoes both.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { InvalidArgumentError } from '../errors.ts'
 import { failpoint } from '../primitives/failpoint.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { WorkflowChange } from '../store/change.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { OpenedTransaction } from '../store/store.ts'
+import { isClaimLost, TransactionUndoneError } from '../store/transaction-undone-error.ts'
 import type { Engine } from './engine.ts'
 import type { FinishRequest, FinishResult } from './finish-request.ts'
 import { finishInside, readBack, reserveFor } from './finish-steps.ts'
@@ -22,7 +22,15 @@ export interface CallTransaction {
   inside<Result>(call: () => Promise<Result>): Promise<Result>
 }
 
-type Ending = (opened: OpenedTransaction) => Promise<FinishResult>
+/** What was written in the transaction, once that is through. */
+interface Written {
+  readonly result: FinishResult
+  readonly changes: readonly WorkflowChange[]
+  /** Whether it is there: the row tells. */
+  readBack(): Promise<FinishResult | 'open'>
+}
+
+type Ending = (opened: OpenedTransaction) => Promise<Written>
 
 interface Opened {
   readonly transaction: OpenedTransaction
@@ -37,7 +45,7 @@ export class StepTransaction implements CallTransaction {
   readonly #claimed: ClaimedExecution
   readonly #ids: IdPool
   /** Settles when the transaction has ended; `null` before it was asked for. */
-  #done: Promise<FinishResult> | null = null
+  #done: Promise<Written> | null = null
   #opened: Opened | null = null
   #hasBegun = false
   /** Nobody waits for the code any more. It may be on its way here still. */
@@ -46,8 +54,6 @@ export class StepTransaction implements CallTransaction {
   #calls = 0
   /** Resolves when the code has ended, in whatever way. */
   #running: Promise<unknown> = Promise.resolve()
-  /** Why it is not to be committed, whatever the application's function makes of what it is thrown for that. */
-  #givenUp: 'undone' | 'refused' | null = null
   /** What went wrong with the transaction itself, not in the code that ran in it. */
   trouble: { readonly error: unknown } | null = null
 
@@ -82,7 +88,7 @@ export class StepTransaction implements CallTransaction {
   async begin(): Promise<unknown> {
     this.#hasBegun = true
     try {
-      if (this.#isOver) throw new TransactionUndoneError(isUndone)
+      if (this.#isOver) throw new TransactionUndoneError('unfinished')
       await reserveFor(this.#engine, this.#claimed, this.#ids)
       return await this.#open()
     } catch (error) {
@@ -94,22 +100,23 @@ export class StepTransaction implements CallTransaction {
   #open(): Promise<unknown> {
     const { store, transactions } = this.#engine
     // Nobody would come to end what is opened now.
-    if (this.#isOver) return Promise.reject(new TransactionUndoneError(isUndone))
+    if (this.#isOver) return Promise.reject(new TransactionUndoneError('unfinished'))
     const ending = new Promise<Ending>(resolve => {
       this.#end = resolve
     })
     return new Promise<unknown>((resolve, reject) => {
-      this.#done = store.transact(transactions, async transaction => {
+      const work = async (transaction: OpenedTransaction) => {
         this.#opened = { transaction, run: AsyncLocalStorage.snapshot() }
         resolve(transaction.handle)
         return (await ending)(transaction)
-      })
+      }
+      this.#done = store.transact(transactions, work, (written, error) => this.#find(written, error))
       this.#done.catch(reject)
     })
   }
 
   async inside<Result>(call: () => Promise<Result>): Promise<Result> {
-    if (this.#isOver) throw new TransactionUndoneError(isUndone)
+    if (this.#isOver) throw new TransactionUndoneError('unfinished')
     const running = this.#opened === null ? call() : this.#opened.run(call)
     this.#calls++
     const settled = running.finally(() => this.#calls--)
@@ -131,8 +138,7 @@ export class StepTransaction implements CallTransaction {
     const leftBehind = this.#calls === 0 ? null : this.#running
     this.#end(async transaction => {
       if (leftBehind !== null && !transaction.abandon()) await leftBehind
-      this.#givenUp = 'undone'
-      throw new TransactionUndoneError(isUndone)
+      throw new TransactionUndoneError('unfinished')
     })
     // One that still waits for its turn is undone when that comes.
     const waits = this.#opened !== null && (leftBehind === null || this.#opened.transaction.abandon())
@@ -146,36 +152,22 @@ export class StepTransaction implements CallTransaction {
   async finish(workerId: string, report: Omit<FinishRequest, 'ids' | 'repeated'>): Promise<FinishResult> {
     this.#isOver = true
     const request: FinishRequest = { ...report, ids: this.#ids, repeated: false }
-    const { ends, store } = this.#engine
-    const written: { changes: readonly WorkflowChange[] | null } = { changes: null }
     this.#end(async transaction => {
       const { result, changes } = await finishInside(this.#engine, transaction, workerId, request)
       // What has changed hands is not ours to write: neither the outcome nor what the code has done.
-      if (result.kind === 'refused') {
-        this.#givenUp = 'refused'
-        throw new TransactionUndoneError(isLost)
-      }
-      written.changes = changes
-      return result
+      if (result.kind === 'refused') throw new TransactionUndoneError('lost')
+      return { result, changes, readBack: () => readBack(this.#engine, workerId, request, changes) }
     })
     try {
       if (this.#done === null) return { kind: 'refused' }
-      const result = (await this.#done) as FinishResult | undefined
-      // It may have committed, or may have kept to itself why it has not: the row tells.
-      if (result === undefined) throw new InvalidArgumentError(returnsNothing)
+      const { result, changes } = await this.#done
       failpoint?.('finish.after-commit')
-      ends.noteAll(written.changes ?? [])
+      this.#engine.ends.noteAll(changes)
       return result
     } catch (error) {
-      if (this.#givenUp === 'refused') return { kind: 'refused' }
+      if (isClaimLost(error)) return { kind: 'refused' }
       this.trouble = { error }
-      if (written.changes === null || store.isTransient(error)) throw error
-      const found = await this.#find(workerId, request, written.changes)
-      if (found === 'open') throw error
-      if (found.kind === 'refused') return found
-      this.#opened?.transaction.committed()
-      ends.noteAll(written.changes)
-      return found
+      throw error
     }
   }
 
@@ -183,22 +175,25 @@ export class StepTransaction implements CallTransaction {
   #failure(): Promise<never> {
     return new Promise((_, reject) => {
       this.#done?.catch(error => {
-        if (this.#givenUp !== null) return
+        if (error instanceof TransactionUndoneError) return
         this.trouble ??= { error }
         reject(error)
       })
     })
   }
 
-  /** The answer to the commit was lost: the row tells, once the database can be asked. */
-  async #find(
-    workerId: string,
-    request: FinishRequest,
-    written: readonly WorkflowChange[],
-  ): Promise<FinishResult | 'open'> {
+  /** The answer to the commit is missing: the row tells, once the database can be asked. */
+  async #find(written: Written, error: unknown): Promise<Written> {
+    const result = await this.#answerOf(written)
+    if (result === 'open') throw error
+    if (result.kind === 'refused') throw new TransactionUndoneError('lost')
+    return { ...written, result }
+  }
+
+  async #answerOf(written: Written): Promise<FinishResult | 'open'> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await readBack(this.#engine, workerId, request, written)
+        return await written.readBack()
       } catch (error) {
         if (this.#engine.store.isLasting(error)) throw error
         await pauseFor(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))
@@ -206,11 +201,3 @@ export class StepTransaction implements CallTransaction {
     }
   }
 }
-
-/** What the application's function is thrown, so that it rolls back. */
-class TransactionUndoneError extends Error {}
-
-const isUndone = 'The step has not come to its end, so what it has written is undone.'
-const isLost = 'The step belongs to another worker by now, so what it has written is undone.'
-const returnsNothing =
-  'The function `transactions` has resolved with something else than what `run` has come to. Return that, and let it throw when nothing was committed.'

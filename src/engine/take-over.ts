@@ -1,6 +1,6 @@
 /**
  * Takes over what nobody will report on: ends those attempts and begins the next ones. A row that cannot be taken over
- * stops no other, and one that somebody has locked is left to the next look.
+ * stops no other, and one that somebody has locked is passed over, unless the caller has time to wait its turn.
  */
 import type { WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution } from '../store/records.ts'
@@ -9,70 +9,119 @@ import { type Course, graphIsMissing, isOnCourse, mayHaveCounters, planOf } from
 import { decideTakeover } from './decide-recovery.ts'
 import { type Engine, historyToo, holds } from './engine.ts'
 import { mayBeUndone } from './finish-targets.ts'
-import { IdPool, withEnoughIds } from './id-pool.ts'
+import { IdPool, isOutOfIds, withEnoughIds } from './id-pool.ts'
+
+/** The workflows of which something is left, because it could not be taken over. */
+export interface Leftovers {
+  /** Somebody else has them locked, or they are gone. */
+  readonly passed: Set<string>
+  /** What stood in the way of others. */
+  readonly failed: Map<string, unknown>
+}
+
+export function noLeftovers(): Leftovers {
+  return { passed: new Set(), failed: new Map() }
+}
+
+/** How long somebody else may keep a workflow locked while it is waited for. No session waits less than two seconds for a lock. */
+const patienceMs = 1000
 
 /**
- * Takes over what dead workers have left, up to `limit` rows. Tells how many were found. Waits for nobody: workflows that somebody
- * has locked are added to `left`, and those that stand there are not looked at again.
+ * Takes over what dead workers have left, up to `limit` rows. Tells how many were found. Waits for nobody: what cannot be taken over
+ * now is added to `left`, and workflows that stand there are not looked at again.
  */
 export async function recover(
   engine: Engine,
   handlers: readonly string[],
   limit: number,
-  left: Set<string> = new Set(),
+  left: Leftovers,
 ): Promise<number> {
-  const rows = await engine.store.findAbandoned(handlers, limit, [...left])
-  for (const id of await takeOver(engine, rows)) left.add(id)
+  const rows = await engine.store.findAbandoned(handlers, limit, { except: [...left.passed, ...left.failed.keys()] })
+  const { passed, failed } = await takeOver(engine, rows)
+  for (const id of passed) left.passed.add(id)
+  for (const [id, error] of failed) left.failed.set(id, error)
   return rows.length
 }
 
-/** Answers with the workflows that it has left alone, because somebody else has locked them or they are gone. */
-export async function takeOver(engine: Engine, rows: readonly ActiveExecution[]): Promise<ReadonlySet<string>> {
-  const left = new Set<string>()
-  const failures = await takeOverEach(engine, rows, left)
-  if (failures.length === 0) return left
-  throw new AggregateError(failures, `${failures.length} abandoned steps were not taken over.`)
+/** `waits`: for its turn, for a moment. Then the rows should be those of one workflow, or what is locked keeps others waiting. */
+export async function takeOver(
+  engine: Engine,
+  rows: readonly ActiveExecution[],
+  { waits = false }: { readonly waits?: boolean } = {},
+): Promise<Leftovers> {
+  const left = noLeftovers()
+  await takeOverEach({ engine, waits, left }, rows)
+  return left
+}
+
+/** `null`: nothing has failed. */
+export function failureOf({ failed }: Leftovers): AggregateError | null {
+  if (failed.size === 0) return null
+  const workflows = failed.size === 1 ? 'a workflow' : `${failed.size} workflows`
+  return new AggregateError([...failed.values()], `Abandoned steps of ${workflows} were not taken over.`)
+}
+
+interface TakingOver {
+  readonly engine: Engine
+  readonly waits: boolean
+  readonly left: Leftovers
 }
 
 /** In one transaction; if the database will never take that, in halves, until the culprit stands alone. */
-async function takeOverEach(engine: Engine, rows: readonly ActiveExecution[], left: Set<string>): Promise<unknown[]> {
-  if (rows.length === 0) return []
+async function takeOverEach(work: TakingOver, rows: readonly ActiveExecution[]): Promise<void> {
+  if (rows.length === 0) return
+  const { engine, waits, left } = work
   try {
-    for (const id of await takeOverTogether(engine, rows)) left.add(id)
-    return []
+    await takeOverTogether(work, rows)
   } catch (error) {
-    if (rows.length === 1 || !engine.store.isLasting(error)) return [error]
-    const middle = Math.ceil(rows.length / 2)
-    return [
-      ...(await takeOverEach(engine, rows.slice(0, middle), left)),
-      ...(await takeOverEach(engine, rows.slice(middle), left)),
-    ]
+    if (rows.length > 1 && engine.store.isLasting(error)) {
+      const middle = Math.ceil(rows.length / 2)
+      await takeOverEach(work, rows.slice(0, middle))
+      await takeOverEach(work, rows.slice(middle))
+      return
+    }
+    const isLocked = waits && engine.store.isTransient(error)
+    for (const { workflowId } of rows) {
+      if (isLocked) left.passed.add(workflowId)
+      else left.failed.set(workflowId, error)
+    }
   }
 }
 
 /** What has changed its graph meanwhile, or is locked, is found again by the next look. */
-async function takeOverTogether(engine: Engine, rows: readonly ActiveExecution[]): Promise<ReadonlySet<string>> {
+async function takeOverTogether({ engine, waits, left }: TakingOver, rows: readonly ActiveExecution[]): Promise<void> {
   const ids = [...new Set(rows.map(row => row.workflowId))]
   const courses = await engine.courses.of([...(await engine.store.workflowStates(ids)).values()])
   const pool = new IdPool(engine.ids)
-  const left = new Set<string>()
+  const passed = new Set<string>()
+  const failed = new Map<string, unknown>()
   // A worker may be alive after all, and write checkpoints: the row as it is now counts, and is kept from changing.
   const targets = ids.map(workflowId => ({ workflowId, lockRows: true, withLatest: true }))
   const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
-    for (const id of ids) left.add(id)
+    for (const id of ids) passed.add(id)
+    failed.clear()
     const look = (facts: WorkflowFacts) => {
       const course = courses.get(facts.workflow.id)
       return course && mayBeUndone(course, facts.workflow) ? historyToo(facts) : null
     }
     const decideOn = (facts: WorkflowFacts) => {
-      left.delete(facts.workflow.id)
-      return decide(facts, rows, courses.get(facts.workflow.id), pool)
+      const { id } = facts.workflow
+      passed.delete(id)
+      failed.delete(id)
+      try {
+        return decide(facts, rows, courses.get(id), pool)
+      } catch (error) {
+        if (isOutOfIds(error)) throw error
+        failed.set(id, error)
+        return null
+      }
     }
-    return engine.store.change(targets, decideOn, { look, passesLocked: true })
+    return engine.store.change(targets, decideOn, { look, ...(waits ? { patienceMs } : { passesLocked: true }) })
   })
   engine.ends.noteAll(changes)
-  return left
+  for (const id of passed) left.passed.add(id)
+  for (const [id, error] of failed) left.failed.set(id, error)
 }
 
 function decide(facts: WorkflowFacts, rows: readonly ActiveExecution[], course: Course | undefined, pool: IdPool) {

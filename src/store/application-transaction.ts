@@ -14,3 +14,9 @@ export interface UserTransaction {
 
 /** A transaction of the application, as its own library hands it out. */
 export type TransactionHandle = object
+
+/**
+ * Asked where nobody knows whether what was `written` is committed: the answer was lost, or the application's function has not passed it
+ * on. Resolves with what it came to, and rejects when nothing was committed: with `error` where that is the reason.
+ */
+export type FindCommitted<Written> = (written: Written, error: unknown) => Promise<Written>

@@ -2,11 +2,17 @@
  * What the engine needs to be durable. Verbs work on sets; every verb is one transaction, retried as a whole when
  * the database says that it may be, and safe to call again when its answer was lost.
  */
-import type { OpenApplicationTransaction, TransactionHandle, WorkInTransaction } from './application-transaction.ts'
+import type {
+  FindCommitted,
+  OpenApplicationTransaction,
+  TransactionHandle,
+  WorkInTransaction,
+} from './application-transaction.ts'
 import type { AssumedFacts, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
 import type { CloserLook } from './closer-look.ts'
 
 export type {
+  FindCommitted,
   OpenApplicationTransaction,
   TransactionHandle,
   UserTransaction,
@@ -57,6 +63,8 @@ export interface StartCall {
   readonly repeated?: boolean
   /** That of the limits under which rows may begin in progress. */
   readonly revision?: number
+  /** Rejects where others, such as an open transaction of the application, keep it waiting for so long. Default: minutes. */
+  readonly patienceMs?: number
 }
 
 export interface ClaimSource {
@@ -126,6 +134,11 @@ export interface ChangeCall {
   readonly workerId?: string
   /** What is looked for may start workflows, and wait for others: the worker is locked after that, at the cost of a round trip. */
   readonly mayStart?: boolean
+  /**
+   * Rejects where others, such as an open transaction of the application, keep it waiting for so long, and where the connection has broken
+   * twice: whoever calls tries again, and has other things to do meanwhile. Default: minutes, and five times.
+   */
+  readonly patienceMs?: number
   /** Waits for nobody: a workflow that somebody else has locked, or a row of it, is left out. */
   readonly passesLocked?: true
   /** Asked once the counters are known; what it asks for is in the facts of the decision. */
@@ -137,6 +150,12 @@ export interface AssumedCall {
   readonly workerId: string
   /** That of the limits which it goes by; `null`: nothing begins, so they do not matter. */
   readonly revision: number | null
+}
+
+/** Of which workflows abandoned work is looked for. */
+export interface AbandonedWhere {
+  readonly except?: readonly string[]
+  readonly among?: readonly string[]
 }
 
 export interface HeldExecution {
@@ -186,8 +205,6 @@ export interface OpenedTransaction {
    * the connection is the application's: then the transaction must stay open until the code has ended.
    */
   abandon(): boolean
-  /** Tells those who listen. Called by `transact`, and by who has found out that a commit without an answer has happened. */
-  committed(): void
 }
 
 /** What bringing the tables up to date takes. */
@@ -242,11 +259,16 @@ export interface Store extends EventStore {
     work: WorkInTransaction<Result>,
     open?: OpenApplicationTransaction | null,
   ): Promise<{ readonly result: Result } | 'lost'>
-  /** One attempt: commits when `work` resolves, rolls back when it rejects. `null`: on a connection of ours. */
-  transact<Result>(
+  /**
+   * One attempt: commits when `work` resolves, rolls back when it rejects. What the work itself came to counts, whatever the function
+   * `open` makes of it: a `TransactionUndoneError` gets out as it is, and so does its result, once it is known to be committed. That is
+   * for `find` to tell where there was no answer. `open` is `null`: on a connection of ours.
+   */
+  transact<Written>(
     open: OpenApplicationTransaction | null,
-    work: (opened: OpenedTransaction) => Promise<Result>,
-  ): Promise<Result>
+    work: (opened: OpenedTransaction) => Promise<Written>,
+    find: FindCommitted<Written>,
+  ): Promise<Written>
   /** Whether an error, be it one of the application's library, says that its transaction may be run again. */
   isTransient(error: unknown): boolean
   /** Writes down that user code is about to be called, or that its turn has come; false if the claim is no longer ours. */
@@ -304,10 +326,10 @@ export interface Store extends EventStore {
   heldBy(workerId: string): Promise<ClaimedExecution[]>
   retireWorker(workerId: string): Promise<void>
   /**
-   * Declares workers dead whose lease has lapsed, and names work that they left, of these handlers only, but none of the workflows in
-   * `except`. Never blocks on another process.
+   * Declares workers dead whose lease has lapsed, and names work that they left, of these handlers only. Never blocks on another
+   * process.
    */
-  findAbandoned(handlers: readonly string[], limit: number, except?: readonly string[]): Promise<ActiveExecution[]>
+  findAbandoned(handlers: readonly string[], limit: number, where?: AbandonedWhere): Promise<ActiveExecution[]>
 
   /** Workflows that have rows, and whose graph is older than the generation given for their type. */
   findOutdated(generations: ReadonlyMap<string, number>, limit: number): Promise<WorkflowRecord[]>

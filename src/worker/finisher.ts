@@ -6,19 +6,14 @@ import type { Engine } from '../engine/engine.ts'
 import type { FinishRequest, FinishResult } from '../engine/finish-request.ts'
 import { finishSteps, reserveIds } from '../engine/finish-steps.ts'
 import { IdPool } from '../engine/id-pool.ts'
+import { type Attempt, NotYet } from '../primitives/batch-group.ts'
 import { Batcher } from '../primitives/batcher.ts'
-import { jittered, pauseFor } from '../primitives/pause-for.ts'
+import { jittered } from '../primitives/pause-for.ts'
 import type { ErrorListener } from './error-listener.ts'
 
-interface Group {
-  /** A part of it may have been recorded. */
-  readonly again: boolean
-  readonly isAlone: boolean
-}
-
 export interface FinisherOptions {
-  /** How it waits before it tries again. */
-  rest?(ms: number): Promise<void>
+  /** How long it rests at most before it tries again. */
+  readonly longestRestMs?: number
   /** Hears once of what has failed for so long, by default ten seconds, or alone after its group. It is tried on. */
   readonly onError?: Pick<ErrorListener, 'report'>
   readonly tellAfterMs?: number
@@ -31,6 +26,7 @@ interface Item {
   readonly workerId: string
   /** Its ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
   readonly request: FinishRequest
+  isToldOf: boolean
 }
 
 /** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
@@ -39,9 +35,18 @@ const maxItems = 1000
 /** Then up to four groups take turns: what one has recorded goes on while the database is busy with another, or waits for its disk. */
 const crowd = 100
 const mostWrites = 4
+/** Of those that wait for others so many are not counted. They leave connections to heartbeats, claims and starts. */
+const mostLong = 2
 /** Well below what servers accept in one packet. */
 const maxBytes = 4 * 1024 * 1024
-const longestPauseMs = 5000
+const longestRestMs = 5000
+/** So often all of a group rests before it is taken apart for what a moment may mend: about two seconds. */
+const restsTogether = 4
+/** A write that fails sooner has met a conflict, which is over. It is longer than a server takes to find a deadlock. */
+const heldUpMs = 1400
+const restAfterConflictMs = 10
+/** Who waits for a lock has waited for it in the database already, and does not know when it is free. */
+const longestRestForLocksMs = 1000
 
 export class Finisher {
   readonly #engine: Engine
@@ -51,12 +56,14 @@ export class Finisher {
   constructor(engine: Engine, options: FinisherOptions = {}) {
     this.#engine = engine
     this.#options = options
+    const { limit: connections = Infinity } = engine.store.housekeeping.poolUse() ?? {}
     this.#batcher = new Batcher<Item, FinishResult>({
-      write: (items, again) => this.#write(items, again),
+      write: (items, attempt) => this.#write(items, attempt),
       maxGroup,
       maxItems,
       crowd,
-      mostWrites,
+      mostWrites: Math.min(mostWrites, Math.max(1, Math.floor(connections / 2) - 1)),
+      mostLong: Math.min(mostLong, Math.max(1, Math.floor(connections / 4))),
       kinOf: item => item.request.claimed.workflow.id,
       keyOf: item => item.request.claimed.execution.id,
       sizeOf: ({ request }) => bytesOf(request),
@@ -66,58 +73,66 @@ export class Finisher {
 
   /** Resolves once the report is durable, or refused. Rejects only for a report that the database will never take. */
   finish(workerId: string, report: Report): Promise<FinishResult> {
-    return this.#batcher.add({ workerId, request: requestFor(report, new IdPool(this.#engine.ids)) })
+    return this.#batcher.add({ workerId, request: requestFor(report, new IdPool(this.#engine.ids)), isToldOf: false })
+  }
+
+  async #write(items: readonly Item[], attempt: Attempt): Promise<FinishResult[]> {
+    try {
+      return await this.#record(items, attempt.again)
+    } catch (error) {
+      throw await this.#verdictOn(error, items, attempt)
+    }
   }
 
   /** Two ids meet in a group only when the worker has just begun a new life. */
-  async #write(items: readonly Item[], again: boolean): Promise<FinishResult[]> {
+  async #record(items: readonly Item[], again: boolean): Promise<FinishResult[]> {
     const [first] = items
-    const how = { again, isAlone: items.length === 1 }
     if (first !== undefined && items.every(item => item.workerId === first.workerId)) {
-      return this.#record(first.workerId, requestsOf(items), how)
+      return this.#recordOf(first.workerId, items, again)
     }
     const results = new Map<Item, FinishResult>()
     for (const workerId of new Set(items.map(item => item.workerId))) {
       const own = items.filter(item => item.workerId === workerId)
-      const answers = await this.#record(workerId, requestsOf(own), how)
+      const answers = await this.#recordOf(workerId, own, again)
       own.forEach((item, index) => results.set(item, answers[index] ?? { kind: 'refused' }))
     }
     return items.map(item => results.get(item) ?? { kind: 'refused' })
   }
 
-  async #record(workerId: string, first: readonly FinishRequest[], how: Group): Promise<FinishResult[]> {
-    await this.#persist(first, how, () => reserveIds(this.#engine, first))
-    return this.#persist(first, how, repeated => {
-      const requests = repeated || how.again ? first.map(request => ({ ...request, repeated: true })) : first
-      return finishSteps(this.#engine, workerId, requests)
-    })
+  async #recordOf(workerId: string, items: readonly Item[], again: boolean): Promise<FinishResult[]> {
+    const requests = items.map(({ request }) => (again ? { ...request, repeated: true } : request))
+    await reserveIds(this.#engine, requests)
+    return finishSteps(this.#engine, workerId, requests)
   }
 
   /**
-   * Rejects with what will never pass. Several reports also do so with what might, if the database, which has tried a few times by then,
-   * answers otherwise: one of them may be the reason.
+   * What will never pass is for whoever reports, once it stands alone. What might is tried for as long as it takes: several reports in parts
+   * if the database, which has been tried a few times by then, answers otherwise, because one of them may be the reason. A lock holds
+   * up all that is about its workflow, so that is not taken apart.
    */
-  async #persist<T>(
-    requests: readonly FinishRequest[],
-    { again, isAlone }: Group,
-    work: (repeated: boolean) => Promise<T>,
-  ): Promise<T> {
-    const { rest = pauseFor, onError, tellAfterMs = 10_000 } = this.#options
+  async #verdictOn(error: unknown, items: readonly Item[], attempt: Attempt): Promise<unknown> {
+    const { store } = this.#engine
+    if (store.isLasting(error)) return error
+    const isHeldUp = store.isTransient(error)
+    const isAlone = isHeldUp ? attempt.kins.length === 1 : items.length === 1
+    const isConflict = isHeldUp && attempt.rests === 0 && performance.now() - attempt.since < heldUpMs
+    if (isConflict) return new NotYet(error, { restMs: jittered(restAfterConflictMs, 0.5), ofKin: true })
+    const isParted = !isAlone && (isHeldUp || attempt.rests >= restsTogether)
+    if (isParted && (await this.#databaseAnswers())) return error
     // What still fails when it has been parted from its group has failed for long enough.
-    let tellAt = isAlone && again ? 0 : performance.now() + tellAfterMs
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work(attempt > 1)
-      } catch (error) {
-        if (this.#engine.store.isLasting(error)) throw error
-        if (!isAlone && (await this.#databaseAnswers())) throw error
-        if (performance.now() >= tellAt) {
-          tellAt = Number.POSITIVE_INFINITY
-          onError?.report(error, requests[0]?.claimed ?? null)
-        }
-        await rest(jittered(Math.min(50 * 2 ** attempt, longestPauseMs), 0.5))
-      }
-    }
+    this.#tell(error, items, { atOnce: items.length === 1 && attempt.isPart && !isHeldUp, attempt })
+    const { longestRestMs: most = longestRestMs } = this.#options
+    const longest = Math.min(most, isHeldUp ? longestRestForLocksMs : longestRestMs)
+    const restMs = jittered(Math.min(100 * 2 ** attempt.rests, longest), 0.5)
+    return new NotYet(error, { restMs, ofKin: isHeldUp })
+  }
+
+  #tell(error: unknown, [first]: readonly Item[], { atOnce, attempt }: { atOnce: boolean; attempt: Attempt }): void {
+    const { onError, tellAfterMs = 10_000 } = this.#options
+    if (first === undefined || first.isToldOf) return
+    if (!atOnce && performance.now() < attempt.firstAt + tellAfterMs) return
+    first.isToldOf = true
+    onError?.report(error, first.request.claimed)
   }
 
   /** While it is away, to take a group apart would only make more work for when it is back. */
@@ -129,10 +144,6 @@ export class Finisher {
       return false
     }
   }
-}
-
-function requestsOf(items: readonly Item[]): FinishRequest[] {
-  return items.map(item => item.request)
 }
 
 /** Named one by one: every step comes through here. */

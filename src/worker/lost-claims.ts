@@ -3,7 +3,7 @@
  * over like those of a dead worker when they are not.
  */
 import type { Engine } from '../engine/engine.ts'
-import { takeOver } from '../engine/take-over.ts'
+import { failureOf, takeOver } from '../engine/take-over.ts'
 import type { ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { RunningSteps } from './running-steps.ts'
@@ -41,9 +41,22 @@ export class LostClaims {
     const { engine, running, onError } = this.#parts
     try {
       const held = await engine.store.heldBy(workerId)
-      const known = running.ids()
-      const forgotten = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id) && !known.has(id))
-      await takeOver(engine, forgotten)
+      const lost = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id))
+      // While one waits its turn, others may be found and taken up.
+      const forgotten = () => {
+        const known = running.ids()
+        return lost.filter(({ id }) => !known.has(id))
+      }
+      const left = await takeOver(engine, forgotten())
+      for (const workflowId of left.passed) {
+        const rows = forgotten().filter(row => row.workflowId === workflowId)
+        const { passed, failed } = await takeOver(engine, rows, { waits: true })
+        for (const [id, failure] of failed) left.failed.set(id, failure)
+        // The rest is found again by the heartbeat, as this one is.
+        if (passed.has(workflowId)) break
+      }
+      const failure = failureOf(left)
+      if (failure !== null) onError.report(failure, null)
     } catch (error) {
       onError.report(error, null)
     }

@@ -6,7 +6,6 @@
 import { typesOf } from '../engine/courses.ts'
 import type { Engine } from '../engine/engine.ts'
 import { healOutdated } from '../engine/heal-outdated.ts'
-import { recover } from '../engine/take-over.ts'
 import { SchemaError } from '../errors.ts'
 import { jittered, pauseFor } from '../primitives/pause-for.ts'
 import type { RetentionAges } from '../store/housekeeping-store.ts'
@@ -15,6 +14,7 @@ import { ClaimPlan } from './claim-plan.ts'
 import type { ErrorListener } from './error-listener.ts'
 import { MissingCode } from './missing-code.ts'
 import { Pruner } from './pruner.ts'
+import { Recovery } from './recovery.ts'
 import { UnservedNotices } from './unserved-notices.ts'
 import type { WorkerSettings } from './worker-options.ts'
 import type { WorkerWatch } from './worker-watch.ts'
@@ -43,9 +43,6 @@ export interface UpkeepHooks {
 
 /** Dead workers are looked for every fifth of a lease, and at least so often. */
 const longestRecoveryMs = 2000
-const recoveryLimit = 100
-/** So many locked workflows are passed over in one look; beyond that it ends. */
-const mostLeft = 1000
 const healingLimit = 100
 /** How often code that nobody has is looked for, at the longest. */
 const longestMissingMs = 10_000
@@ -60,11 +57,13 @@ export class Upkeep {
   readonly #hooks: UpkeepHooks
   readonly #missing: MissingCode
   readonly #pruner: Pruner
+  readonly #recovery: Recovery
   readonly #unserved: UnservedNotices | null
   #plannedAt = performance.now()
   #lookedForMissingAt = performance.now()
   #lookedAtTablesAt = performance.now()
   #mayBeOutdated = true
+  #turns: Promise<void> = Promise.resolve()
   #refusal: SchemaError | null = null
 
   constructor(parts: UpkeepParts, hooks: UpkeepHooks) {
@@ -72,6 +71,8 @@ export class Upkeep {
     this.#hooks = hooks
     this.#missing = new MissingCode(parts.engine.store, parts.settings.missingJobMs)
     this.#pruner = new Pruner(parts.engine.store, parts.retention)
+    const { engine, onError } = parts
+    this.#recovery = new Recovery({ engine, onError, handlers: () => hooks.handlers() })
     const looks = parts.watch?.looksForUnserved === true
     this.#unserved = looks ? new UnservedNotices(parts.engine.store, performance.now()) : null
   }
@@ -86,7 +87,7 @@ export class Upkeep {
     const { settings, onError } = this.#parts
     const tasks = [
       () => this.#checkTables(),
-      () => this.recover(stop),
+      () => this.#recovery.takeFree(stop).then(() => this.#beginTurns(stop)),
       () => this.#replan(),
       () => this.#heal(),
       () => this.age(),
@@ -98,13 +99,18 @@ export class Upkeep {
       for (const task of tasks) if (!stop.aborted) await task().catch(error => onError.report(error, null))
       await pauseFor(jittered(Math.min(longestRecoveryMs, settings.leaseMs / 5), 0.2), stop)
     }
+    await this.#turns
   }
 
+  /** Beside everything else, which must not wait for what somebody keeps locked. */
+  #beginTurns(stop: AbortSignal): void {
+    this.#turns = this.#recovery.takeTurns(stop).catch(error => this.#parts.onError.report(error, null))
+  }
+
+  /** Takes over what dead workers have left, and waits a moment for what somebody has locked. */
   async recover(stop: AbortSignal): Promise<void> {
-    const { engine } = this.#parts
-    const left = new Set<string>()
-    const isMore = async () => (await recover(engine, this.#hooks.handlers(), recoveryLimit, left)) === recoveryLimit
-    while (!stop.aborted && left.size < mostLeft && (await isMore()));
+    await this.#recovery.takeFree(stop)
+    await this.#recovery.takeTurns(stop)
   }
 
   /** Priorities that have grown to 100 count no more than that. Where nobody has any, there is nothing to do. */

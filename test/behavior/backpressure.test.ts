@@ -105,9 +105,9 @@ forEachDatabase('a worker with a backlog', database => {
   const atFirst = 4 * places
   /** How many of the large queue may run before each of the small one, at worst. */
   const ways: [how: string, worst: number, options: WorkerOptions][] = [
-    // In each look another of the three queues has a third of the room first, and the older work all that is left: with three
-    // places free that is one of nine.
-    ['without limits', 8, { concurrency: places }],
+    // In each look another of the three queues has a third of the room first, and the older work all that is left. At worst there are
+    // four places twice and then three, of which the small queue gets one, while another one comes free.
+    ['without limits', 4 + 4 + 3, { concurrency: places }],
     ['with a limit each', 1, { concurrency: places, queues: { bulk: places, quick: places } }],
   ]
   for (const [how, worst, options] of ways) {

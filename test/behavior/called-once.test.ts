@@ -450,7 +450,7 @@ forEachDatabaseSideBySide('a step that is called once', database => {
     const engine = new Engine(store, new Registry([V2]), new JobRegistry([]))
     await engine.register()
     const running = (await store.activeExecutions(id)).filter(({ state }) => state === 'in_progress')
-    await takeOver(engine, running)
+    expect((await takeOver(engine, running)).failed).toEqual(new Map())
     await setClock(fresh, 3)
     await fresh.runDue(quickly)
     return wf

@@ -1,6 +1,6 @@
 /** What many workflows leave that go on together is what each of them would leave alone, word for word. */
 import { expect, it } from 'vitest'
-import { Workflow } from '../../src/index.ts'
+import { defineJob, Workflow } from '../../src/index.ts'
 import type { EndedExecution, EventRecord } from '../../src/store/records.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -32,7 +32,7 @@ class Talking extends Workflow {
 }
 
 /** Without what is different each time: ids become places, times become those of the rows that they tell of. */
-function told(events: readonly EventRecord[], rows: readonly EndedExecution[]): object[] {
+function told(events: readonly EventRecord[], rows: readonly EndedExecution[]) {
   return events.map(({ id, workflowId, executionId, at, since, ...rest }) => {
     const row = rows.find(other => other.id === executionId)
     return {
@@ -45,8 +45,29 @@ function told(events: readonly EventRecord[], rows: readonly EndedExecution[]): 
   })
 }
 
+const idle = defineJob('idle', async () => {})
+
 forEachDatabase('events of many at once', database => {
-  const under = useGeneva(database, { workflows: [Plain, Talking], worker: { poll: 5, concurrency: 200 } })
+  const worker = { poll: 5, concurrency: 200 }
+  const under = useGeneva(database, { workflows: [Plain, Talking], jobs: [idle], worker })
+
+  /** One step, so many behind it, and one behind all of those: its events, by the names of its nodes. */
+  async function fanOf(width: number) {
+    const graph = under.geneva.build(w => {
+      w.node('first', { job: idle })
+      w.fanOut(Array(width).fill(null), { name: (_, index) => `branch ${index}`, job: idle })
+      w.node('last', { job: idle })
+    })
+    const workflow = await under.geneva.startGraph(graph)
+    await workflow.waitUntilFinished()
+    const { id } = workflow
+    const store = await under.geneva.openedStore()
+    expect(await (await under.geneva.find(id))?.verifyHistory()).toBeNull()
+    return told(await store.events(id), await store.history(id)).map(({ node, row, ...rest }) => ({
+      ...rest,
+      isAboutItsRow: row === node,
+    }))
+  }
 
   async function run(...classes: (typeof Plain | typeof Talking)[]) {
     const started = await Promise.all(classes.map(type => under.geneva.start(type)))
@@ -78,5 +99,22 @@ forEachDatabase('events of many at once', database => {
     for (const [index, { events }] of (await run(...both)).entries()) {
       expect(events).toEqual((index % 2 ? alone : other)?.events)
     }
+  })
+
+  it('of branches that begin and end together are what each leaves beside few', async () => {
+    const few = await fanOf(3)
+    const many = await fanOf(100)
+    const ofBranch = (events: typeof few, index: number) =>
+      events.flatMap(({ nodeName, ...rest }) => (nodeName === `branch ${index}` ? [rest] : []))
+    expect(ofBranch(few, 0).map(({ type }) => type)).toEqual(['step.started', 'step.completed'])
+    for (let index = 0; index < 100; index++) expect(ofBranch(many, index)).toEqual(ofBranch(few, 0))
+    const others = (events: typeof few) => events.filter(({ nodeName }) => !String(nodeName).startsWith('branch'))
+    expect(others(many)).toEqual(others(few))
+    // Nobody begins before what it depends on has ended.
+    const order = many.map(({ nodeName, type }) =>
+      String(nodeName).startsWith('branch') ? type : `${nodeName} ${type}`,
+    )
+    expect(order.indexOf('first step.completed')).toBeLessThan(order.indexOf('step.started'))
+    expect(order.lastIndexOf('step.completed')).toBeLessThan(order.indexOf('last step.started'))
   })
 })

@@ -34,6 +34,35 @@ const refusal = {
   sqlite: [],
 }
 
+/** Whatever the database will not take stands with it in the way of everybody who reports. */
+forEachServerAtOnce('reports that can never be written', database => {
+  const under = useGeneva(database, { workflows: [Told] })
+
+  it('keep what begins after them from nothing, however many there are', async () => {
+    const plain = await connectPlainly(database.name, under.url)
+    for (const statement of refusal[database.name]) await plain.query(statement)
+    const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false })
+    const outputs = Array.from({ length: 8 }, (_, index) => `poison ${index}`)
+    await under.geneva.startMany(
+      Told,
+      outputs.map(output => ({ input: { output, gate: `all ${database.name}` } })),
+    )
+    const names = outputs.map(output => `all ${database.name} ${output}`)
+    await Promise.all(names.map(name => gates.arrived(name)))
+    for (const name of names) gates.open(name)
+    try {
+      await waitFor(() => under.errors.length === outputs.length)
+      gates.open(`all ${database.name} good`)
+      const good = await under.geneva.start(Told, { input: { output: 'good', gate: `all ${database.name}` } })
+      await good.waitUntilFinished({ timeout: '5s' })
+    } finally {
+      await plain.query(`drop trigger if exists refuse${database.name === 'postgres' ? ` on ${table}` : ''}`)
+      await plain.close()
+      await worker.stop()
+    }
+  })
+})
+
 forEachServerAtOnce('a report that is refused by a trigger with a code of its own', database => {
   const under = useGeneva(database, { workflows: [Told] })
 

@@ -3,8 +3,10 @@ import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { type Child, defineHero, Workflow } from '../../src/index.ts'
+import { pauseFor } from '../../src/primitives/pause-for.ts'
 import { type DatabaseName, forEachServerAtOnce } from '../support/databases.ts'
-import { connectPlainly } from '../support/plain-sql.ts'
+import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
+import { somebodyWaits } from '../support/somebody-waits.ts'
 import { useGeneva } from '../support/use-geneva.ts'
 import { Gates, waitFor } from '../support/wait-for.ts'
 
@@ -64,15 +66,6 @@ async function openClient(name: DatabaseName, url: string): Promise<Client> {
   return client
 }
 
-/** Who waits for a lock in this database. */
-const lockWaits = {
-  postgres: `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-  // What InnoDB tells of its transactions is renewed only when nobody has asked for a while.
-  mysql: `select 1 from information_schema.processlist
-    where db = database() and command = 'Query' and id <> connection_id() and time_ms > 100`,
-  sqlite: '',
-}
-
 forEachServerAtOnce('a start', database => {
   const under = useGeneva(database, { workflows: [Fulfil, Lone] })
 
@@ -83,7 +76,7 @@ forEachServerAtOnce('a start', database => {
     const hero = { id: 1 }
     await under.geneva.start(Fulfil, { hero }, { transaction: client })
     const conflicts = [0, 1, 2].map(() => under.geneva.start(Fulfil, { hero }).catch(error => error.code))
-    await waitFor(async () => (await watcher.query(lockWaits[database.name])).length > 0)
+    await somebodyWaits(database.name, watcher)
     try {
       let others = 0
       void under.geneva.start(Lone).then(() => others++)
@@ -96,10 +89,50 @@ forEachServerAtOnce('a start', database => {
     }
     expect(new Set(await Promise.all(conflicts))).toEqual(new Set(['ALREADY_ACTIVE']))
   })
+
+  it('does not wait for that of a hero which was asked for in the same turn', async () => {
+    const client = await openClient(database.name, under.url)
+    await client.query('begin')
+    await under.geneva.start(Fulfil, { hero: { id: 10 } }, { transaction: client })
+    const conflict = under.geneva.start(Fulfil, { hero: { id: 10 } }).catch(error => error.code)
+    let others = 0
+    for (let id = 11; id <= 30; id++) void under.geneva.start(Fulfil, { hero: { id } }).then(() => others++)
+    try {
+      await waitFor(() => others === 20, 5000)
+    } finally {
+      await client.query('commit')
+      await client.end()
+    }
+    expect(await conflict).toBe('ALREADY_ACTIVE')
+  })
 })
 
 forEachServerAtOnce('a report', database => {
   const under = useGeneva(database, { workflows: [Held, Lone] })
+
+  it('does not wait for that on a locked workflow whose step ended in the same turn', async () => {
+    const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false })
+    const names = Array.from({ length: 8 }, (_, index) => `${database.name} ${index}`)
+    const all = await under.geneva.startMany(
+      Held,
+      names.map(gate => ({ input: { gate } })),
+    )
+    await Promise.all(names.map(name => gates.arrived(name)))
+    const [locked, ...others] = all
+    const other = await connectPlainly(database.name, under.url)
+    await other.query('begin')
+    await other.query(`select * from geneva_drive_workflows where id = '${locked?.id}' for update`)
+    for (const name of names) gates.open(name)
+    try {
+      await Promise.all(others.map(workflow => workflow.waitUntilFinished({ timeout: '5s' })))
+    } finally {
+      await other.query('rollback')
+      await locked?.waitUntilFinished({ timeout: '10s' })
+      await other.close()
+      await worker.stop()
+    }
+    expect(under.errors).toEqual([])
+  })
 
   it('does not wait for those on a workflow that somebody has locked', async () => {
     const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false })
@@ -110,7 +143,7 @@ forEachServerAtOnce('a report', database => {
     await other.query('begin')
     await other.query(`select * from geneva_drive_workflows where id = '${held.id}' for update`)
     gates.open(database.name)
-    await waitFor(async () => (await watcher.query(lockWaits[database.name])).length > 0)
+    await somebodyWaits(database.name, watcher)
     try {
       const free = await under.geneva.start(Lone)
       await free.waitUntilFinished({ timeout: '5s' })
@@ -137,7 +170,7 @@ forEachServerAtOnce('the start of a child', database => {
     const leaseUntil = async () =>
       Number((await watcher.query('select max(lease_until) as until from geneva_drive_workers'))[0]?.until)
     try {
-      await waitFor(async () => (await watcher.query(lockWaits[database.name])).length > 0)
+      await somebodyWaits(database.name, watcher)
       const before = await leaseUntil()
       const free = await under.geneva.start(Lone)
       await free.waitUntilFinished({ timeout: '5s' })
@@ -184,4 +217,76 @@ for (const [what, table, column] of [
       }
     })
   })
+
+  forEachServerAtOnce(`taking over a ${what} that is locked again and again`, database => {
+    const under = useGeneva(database, { workflows: [Lone] })
+    const lease = 1000
+    const longestLookMs = 2000
+
+    it('gets its turn within the lease and a poll, also beside some that stay locked', async () => {
+      const store = await under.geneva.openedStore()
+      const stuck = await under.geneva.startMany(Lone, times(3, {}))
+      const busy = stuck.pop()
+      await store.registerWorker({ id: 'dead', host: 'test', pid: 1, leaseMs: lease, handlers: ['Lone'] })
+      const sources = [{ queue: 'default', handler: 'Lone', generation: 1 }]
+      expect(await store.claim({ workerId: 'dead', sources, limit: 10 })).toHaveLength(3)
+      const connections = await Promise.all(times(3, null).map(() => connectPlainly(database.name, under.url)))
+      const [keeper, ...holders] = connections as [PlainConnection, ...PlainConnection[]]
+      const lock = (id = '') => `select * from geneva_drive_${table} where ${column} = ${id} for update`
+      await keeper.query('begin')
+      for (const { id } of stuck) await keeper.query(lock(id))
+      let isOver = false
+      // One of them holds it while the other stands in line.
+      const holding = holders.map(async holder => {
+        while (!isOver) {
+          await holder.query('begin')
+          await holder.query(lock(busy?.id))
+          await pauseFor(20)
+          await holder.query('commit')
+        }
+      })
+      const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false, lease })
+      const isHeld = async () => (await store.heldBy('dead')).some(({ workflow }) => workflow.id === busy?.id)
+      try {
+        // Those that it stands behind are waited for in vain, a second each.
+        await waitFor(async () => !(await isHeld()), lease + longestLookMs + stuck.length * 1000 + 2000)
+        expect(await store.heldBy('dead')).toHaveLength(stuck.length)
+      } finally {
+        isOver = true
+        await Promise.all(holding)
+        await keeper.query('rollback')
+        await Promise.all(connections.map(connection => connection.close()))
+      }
+      await waitFor(async () => (await store.heldBy('dead')).length === 0)
+      expect(under.errors).toEqual([])
+      await worker.stop()
+    })
+  })
+
+  forEachServerAtOnce(`a call of \`runDue\` beside an abandoned ${what} that is locked`, database => {
+    const under = useGeneva(database, { workflows: [Lone] })
+
+    it('waits a moment for it', async () => {
+      const store = await under.geneva.openedStore()
+      const busy = await under.geneva.start(Lone)
+      await store.registerWorker({ id: 'gone', host: 'test', pid: 1, leaseMs: 60_000, handlers: ['Lone'] })
+      const sources = [{ queue: 'default', handler: 'Lone', generation: 1 }]
+      expect(await store.claim({ workerId: 'gone', sources, limit: 10 })).toHaveLength(1)
+      await store.retireWorker('gone')
+      const holder = await connectPlainly(database.name, under.url)
+      const watcher = await connectPlainly(database.name, under.url)
+      await holder.query('begin')
+      await holder.query(`select * from geneva_drive_${table} where ${column} = ${busy.id} for update`)
+      const ran = under.geneva.runDue({ poll: 5, grace: 0 })
+      await somebodyWaits(database.name, watcher)
+      await holder.query('rollback')
+      expect(await ran).toBe(1)
+      expect(await under.geneva.find(busy.id)).toMatchObject({ state: 'finished' })
+      await Promise.all([holder.close(), watcher.close()])
+    })
+  })
+}
+
+function times<T>(count: number, item: T): T[] {
+  return Array.from({ length: count }, () => item)
 }

@@ -63,3 +63,49 @@ forEachDatabase('a workflow whose stored graph is missing', database => {
     for (const id of ids) await waitFor(() => told(id) >= 3)
   })
 })
+
+forEachDatabase('an abandoned workflow whose stored graph is missing', database => {
+  const under = useGeneva(database, { jobs: [nothing] })
+  const graph = () => under.geneva.build(w => void w.node('a', { job: nothing }))
+
+  it('keeps `runDue` from nothing else: it tells of it', async () => {
+    const other = under.another()
+    const { id } = await under.geneva.startGraph(graph())
+    const plain = await connectPlainly(database.name, under.url)
+    await plain.query(`delete from geneva_drive_graphs where workflow_id = ${id}`)
+    await plain.close()
+    // It is claimed, and left behind.
+    await other.runDue(quickly)
+    const sound = await under.geneva.startGraph(graph())
+    under.errors.length = 0
+    await other.runDue(quickly)
+    expect(await under.geneva.find(sound.id)).toMatchObject({ state: 'finished' })
+    expect(under.errors).toMatchObject([{ error: { errors: [{ code: 'INVARIANT' }] }, context: null }])
+  })
+})
+
+forEachDatabase('abandoned workflows whose stored graphs are missing', database => {
+  const under = useGeneva(database, { jobs: [nothing] })
+  const graph = () => under.geneva.build(w => void w.node('a', { job: nothing }))
+  /** More than are looked for at once. */
+  const many = 130
+
+  it('do not hide others behind them, however many they are', async () => {
+    const store = await under.geneva.openedStore()
+    const ids: string[] = []
+    for (let count = 0; count < many; count++) ids.push((await under.geneva.startGraph(graph())).id)
+    const handlers = ['job:nothing']
+    await store.registerWorker({ id: 'dead', host: 'test', pid: 1, leaseMs: 60_000, handlers })
+    const sources = [{ queue: 'default', handler: 'job:nothing', generation: 1 }]
+    expect(await store.claim({ workerId: 'dead', sources, limit: many })).toHaveLength(many)
+    const sound = await under.geneva.startGraph(graph())
+    expect(await store.claim({ workerId: 'dead', sources, limit: 1 })).toHaveLength(1)
+    const plain = await connectPlainly(database.name, under.url)
+    await plain.query(`delete from geneva_drive_graphs where workflow_id in (${ids.join(', ')})`)
+    await plain.close()
+    await store.retireWorker('dead')
+    await under.another().startWorker(quickly)
+    await waitFor(async () => (await under.geneva.find(sound.id))?.state === 'finished')
+    expect(await store.findAbandoned(handlers, 2 * many)).toHaveLength(many)
+  })
+})

@@ -2,7 +2,11 @@
 import { expect, it } from 'vitest'
 import { Geneva, type Transaction, Workflow } from '../../src/index.ts'
 import { forEachServerAtOnce } from '../support/databases.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
 import { quickly } from '../support/use-geneva.ts'
+import { Gates } from '../support/wait-for.ts'
+
+const gates = new Gates()
 
 class Book extends Workflow {
   static {
@@ -20,6 +24,26 @@ class Book extends Workflow {
   }
 }
 
+class Held extends Workflow<null, { gate: string }> {
+  static {
+    this.named('SmallPoolHeld')
+    this.allowMultiple()
+    this.step('stop')
+  }
+  async stop() {
+    await gates.stop(this.input.gate, this.signal)
+  }
+}
+
+class Lone extends Workflow {
+  static {
+    this.named('SmallPoolLone')
+    this.allowMultiple()
+    this.step('only')
+  }
+  async only() {}
+}
+
 forEachServerAtOnce('a pool of one connection', database => {
   it('is enough for transactional steps that ask for the output of another step', async ({ onTestFinished }) => {
     const { url } = await database.isolated()
@@ -33,3 +57,43 @@ forEachServerAtOnce('a pool of one connection', database => {
     expect(worker.healthy).toBe(true)
   })
 })
+
+for (const poolSize of [2, 4]) {
+  forEachServerAtOnce(`a pool of ${poolSize} connections`, database => {
+    it('has some for heartbeats and for others while more workflows are locked than there are', async ({
+      onTestFinished,
+    }) => {
+      const { url } = await database.isolated()
+      const errors: unknown[] = []
+      const onError = (error: unknown) => errors.push(error)
+      const geneva = new Geneva({ database: { url, poolSize }, workflows: [Held, Lone], onError })
+      onTestFinished(() => geneva.close())
+      await geneva.migrate()
+      const lease = { lease: '10s', heartbeatThread: false } as const
+      const worker = await geneva.startWorker({ ...quickly, ...lease })
+      const names = Array.from({ length: 12 }, (_, index) => `${database.name} ${poolSize} ${index}`)
+      const held = await geneva.startMany(
+        Held,
+        names.map(gate => ({ input: { gate } })),
+      )
+      await Promise.all(names.map(name => gates.arrived(name)))
+      const other = await connectPlainly(database.name, url)
+      await other.query('begin')
+      for (const { id } of held) await other.query(`select * from geneva_drive_workflows where id = '${id}' for update`)
+      for (const name of names) gates.open(name)
+      try {
+        for (let count = 0; count < 4; count++) {
+          const free = await geneva.start(Lone)
+          await free.waitUntilFinished({ timeout: '6s' })
+        }
+        expect(worker.healthy).toBe(true)
+      } finally {
+        await other.query('rollback')
+        await other.close()
+      }
+      await Promise.all(held.map(workflow => workflow.waitUntilFinished({ timeout: '15s' })))
+      // Some are told of that have waited for so long, but no lease was lost.
+      expect(errors.filter(error => !/lock/i.test(String(error)))).toEqual([])
+    })
+  })
+}

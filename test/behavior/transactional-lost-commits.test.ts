@@ -1,13 +1,13 @@
 /**
- * A commit without an answer that has not happened either: before the worker can look, somebody else ends the step. The row keeps
- * the name of the worker that had claimed it, which says nothing about whose end it came to.
+ * A commit without an answer, and somebody else who changes the workflow before the worker can look. Where it has not happened, the row
+ * keeps the name of the worker that had claimed it, which says nothing about whose end it came to.
  */
 import { expect, it } from 'vitest'
 import { JobRegistry } from '../../src/definition/job-registry.ts'
 import { Registry } from '../../src/definition/registry.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { takeOver } from '../../src/engine/take-over.ts'
-import { type OpenTransaction, type Transaction, Workflow } from '../../src/index.ts'
+import { type OpenTransaction, type Transaction, Workflow, type WorkflowHandle } from '../../src/index.ts'
 import { driverTransactions } from '../programs/harness/driver-transactions.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { useGeneva } from '../support/use-geneva.ts'
@@ -24,9 +24,21 @@ class Booking extends Workflow {
   }
 }
 
+class Trip extends Workflow {
+  static {
+    this.named('lost trip')
+    this.transactionalStep('book', { compensate: 'unbook' })
+    this.step('leave', { wait: '1 day' })
+  }
+  async book(_: Transaction) {}
+  async unbook() {}
+  async leave() {}
+}
+
 forEachDatabase('a commit that is lost', database => {
-  /** Happens once, after a transaction was undone and before anybody hears of that. */
+  /** Happens once, after a transaction was undone, or committed, and before anybody hears of that. */
   let meanwhile: (() => Promise<unknown>) | null = null
+  let commits = false
   let open: OpenTransaction | null = null
 
   const transactions = (async (run: (tx: unknown) => Promise<unknown>) => {
@@ -37,24 +49,27 @@ forEachDatabase('a commit that is lost', database => {
     const cut = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
     await (open as (work: typeof run) => Promise<unknown>)(async tx => {
       await run(tx)
-      throw cut
+      if (!commits) throw cut
     }).catch(() => {})
+    commits = false
     await act()
     throw cut
   }) as OpenTransaction
 
-  const under = useGeneva(database, { workflows: [Booking], transactions })
+  const under = useGeneva(database, { workflows: [Booking, Trip], transactions })
+
+  const startBooking = (): Promise<WorkflowHandle<any>> => under.geneva.start(Booking)
 
   /** What listeners of this process hear about the workflow until the next one has come to its end. */
-  async function heardOf(act: (id: string) => Promise<unknown>) {
+  async function heardOf(act: (id: string) => Promise<unknown>, begin = startBooking) {
     const heard: string[] = []
-    const wf = await under.geneva.start(Booking)
+    const wf = await begin()
     const stop = under.geneva.on('*', event => {
       if (event.workflowId === wf.id) heard.push(event.type)
     })
     meanwhile = () => act(wf.id)
     const worker = await under.geneva.startWorker({ poll: 20, heartbeatThread: false })
-    await waitFor(async () => ['aborted', 'finished'].includes((await wf.refresh()).state))
+    await waitFor(async () => ['aborted', 'canceled', 'finished'].includes((await wf.refresh()).state))
     const next = await under.geneva.start(Booking)
     await waitFor(async () => (await next.refresh()).state === 'finished')
     await worker.stop()
@@ -77,5 +92,20 @@ forEachDatabase('a commit that is lost', database => {
     expect((await wf.history()).map(({ outcome }) => outcome)).toEqual(['recovered', 'success'])
     expect(heard.filter(type => type === 'step.completed')).toHaveLength(1)
     expect(heard.filter(type => type === 'workflow.finished')).toHaveLength(1)
+  })
+
+  it('though it has happened is told as recorded also where the workflow was rolled back since', async () => {
+    const other = under.another({ workflows: [Trip] })
+    commits = true
+    const undo = async (id: string) => {
+      await other.cancel(id)
+      await other.runDue({ poll: 5, grace: 0 })
+    }
+    const { wf, heard } = await heardOf(undo, () => under.geneva.start(Trip))
+    expect((await wf.history()).map(({ step, state, outcome }) => [step, state, outcome])).toEqual([
+      ['book', 'rolled_back', 'success'],
+      ['leave', 'canceled', 'stopped'],
+    ])
+    expect(heard.filter(type => type === 'step.completed')).toHaveLength(1)
   })
 })

@@ -1,10 +1,13 @@
 /** What the application's function `transactions` may do wrong, and what it is thrown when a step is undone. */
-import { afterEach, beforeAll, expect, it } from 'vitest'
-import { type OpenTransaction, type Transaction, Workflow } from '../../src/index.ts'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { type Iteration, type OpenTransaction, type Transaction, Workflow } from '../../src/index.ts'
 import { driverTransactions } from '../programs/harness/driver-transactions.ts'
-import { forEachDatabase } from '../support/databases.ts'
-import { useGeneva } from '../support/use-geneva.ts'
-import { waitFor } from '../support/wait-for.ts'
+import { conflictOf } from '../support/conflict-of.ts'
+import { forEachDatabase, forEachServerAtOnce } from '../support/databases.ts'
+import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
+import { somebodyWaits } from '../support/somebody-waits.ts'
+import { quickly, useGeneva } from '../support/use-geneva.ts'
+import { gate, waitFor } from '../support/wait-for.ts'
 
 type Open = (run: (tx: unknown) => Promise<unknown>) => Promise<unknown>
 
@@ -22,11 +25,23 @@ class Booking extends Workflow {
   }
 }
 
+class Journey extends Workflow {
+  static {
+    this.named('journey by a function')
+    this.transactionalStep('book')
+    this.transactionalStep('pay')
+  }
+  async book(_: Transaction) {}
+  async pay(_: Transaction) {
+    return 'paid'
+  }
+}
+
 forEachDatabase('the function `transactions`', database => {
   let open: Open
   let wrapped: Open = run => open(run)
   const under = useGeneva(database, {
-    workflows: [Booking],
+    workflows: [Booking, Journey],
     transactions: (run => wrapped(run as (tx: unknown) => Promise<unknown>)) as OpenTransaction,
   })
   beforeAll(() => {
@@ -73,6 +88,25 @@ forEachDatabase('the function `transactions`', database => {
     expect(ended).toEqual([['paused_by_exception', expect.stringContaining('let it throw when nothing was committed')]])
   })
 
+  it.each([[true], [null], [{ kind: 'refused' }]])(
+    'that returns %o instead keeps no worker from the step that follows',
+    async own => {
+      wrapped = async run => {
+        await open(run)
+        return own
+      }
+      const wf = await under.geneva.start(Journey)
+      const worker = await under.geneva.startWorker({ poll: 20, grace: 0 })
+      expect(await wf.waitUntilFinished({ timeout: '20s' })).toBe('paid')
+      await worker.stop()
+      expect((await wf.history()).map(({ step, outcome }) => [step, outcome])).toEqual([
+        ['book', 'success'],
+        ['pay', 'success'],
+      ])
+      expect(under.errors.filter(({ context }) => context?.workflowId === wf.id)).toEqual([])
+    },
+  )
+
   it.each([
     ['looks at what it is thrown', (error: unknown) => error],
     ['throws something else instead', (error: unknown) => new Error('It was not committed.', { cause: error })],
@@ -92,5 +126,224 @@ forEachDatabase('the function `transactions`', database => {
     )
     expect(heard).toEqual([expect.stringContaining('what it has written is undone')])
     expect(ended).toEqual([['paused_by_exception', 'sold out']])
+  })
+})
+
+/** What the code of an item does in its transaction, once it has written. */
+let inside: (workflow: Copying, item: number) => Promise<void> = async () => {}
+
+class Copying extends Workflow {
+  static {
+    this.named('copying by a function')
+    this.resumableStep('copy', { timeout: '2s' })
+  }
+  async copy(iter: Iteration<number>) {
+    for await (const item of iter.over([1, 2, 3])) {
+      await iter.transaction(async (tx: any) => {
+        const statement = `insert into copies (workflow_id, item) values (${this.id}, ${item})`
+        // That of node:sqlite is synchronous, and `query` is what the others call it.
+        await (tx.query ? tx.query(statement) : tx.exec(statement))
+        await inside(this, item)
+      })
+    }
+  }
+}
+
+forEachDatabase('the function `transactions` around an item', database => {
+  let open: Open
+  let wrapped: Open = run => open(run)
+  const under = useGeneva(database, {
+    workflows: [Copying],
+    transactions: (run => wrapped(run as (tx: unknown) => Promise<unknown>)) as OpenTransaction,
+  })
+  let plain: PlainConnection
+  beforeAll(async () => {
+    open = driverTransactions(under.url) as unknown as Open
+    plain = await connectPlainly(database.name, under.url)
+    await plain.query('create table copies (workflow_id bigint not null, item integer not null)')
+  })
+  afterAll(() => plain.close())
+  afterEach(() => {
+    inside = async () => {}
+    wrapped = run => open(run)
+  })
+
+  /** Calls the function for the second item otherwise than for the others, as long as the step has not failed. */
+  async function copyWith(second: Open) {
+    let calls = 0
+    wrapped = run => (++calls === 2 ? second(run) : open(run))
+    const wf = await under.geneva.start(Copying)
+    const worker = await under.geneva.startWorker(quickly)
+    await waitFor(async () => ['finished', 'paused'].includes((await wf.refresh()).state))
+    wrapped = run => open(run)
+    if (wf.state === 'paused') await wf.resume()
+    await wf.waitUntilFinished({ timeout: '20s' })
+    await worker.stop()
+    const rows = await plain.query(`select item from copies where workflow_id = ${wf.id} order by item`)
+    const ended = (await wf.history()).map(({ outcome, error }) => [outcome, error?.message ?? null])
+    return { ended, items: rows.map(({ item }) => Number(item)) }
+  }
+
+  it('that keeps to itself that nothing was committed lets the step fail, and no item is passed over', async () => {
+    const { ended, items } = await copyWith(async run => {
+      await open(async tx => {
+        await run(tx)
+        throw new Error('lost on the way')
+      }).catch(() => {})
+    })
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([
+      ['paused_by_exception', expect.stringContaining('let it throw when nothing was committed')],
+      ['success', null],
+    ])
+  })
+
+  it('that keeps to itself what the code has thrown lets the step fail with that', async () => {
+    let fails = true
+    inside = async (_, item) => {
+      if (item !== 2 || !fails) return
+      fails = false
+      throw new Error('sold out')
+    }
+    const { ended, items } = await copyWith(run => open(run).catch(() => {}))
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([
+      ['paused_by_exception', 'sold out'],
+      ['success', null],
+    ])
+  })
+
+  it.each([[undefined], [true], [{ result: 'another' }]])(
+    'that returns %o instead of what was committed has committed it',
+    async own => {
+      const { ended, items } = await copyWith(async run => {
+        await open(run)
+        return own
+      })
+      expect(items).toEqual([1, 2, 3])
+      expect(ended).toEqual([['success', null]])
+    },
+  )
+
+  it('that meets a conflict of its own after the commit has committed the item, once', async () => {
+    const { ended, items } = await copyWith(async run => {
+      await open(run)
+      throw conflictOf(database.name)
+    })
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([['success', null]])
+  })
+
+  it('that does not wait for the end of its own transaction has committed it', async () => {
+    const atWork = gate()
+    inside = async (_, item) => {
+      if (item === 2) atWork.open()
+    }
+    const { ended, items } = await copyWith(async run => {
+      void open(run)
+      await atWork.passed
+    })
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([['success', null]])
+  })
+
+  it('that rejects while the code is at work has committed nothing, however the code goes on', async () => {
+    const atWork = gate()
+    const rejected = gate()
+    let isFirst = true
+    inside = async (_, item) => {
+      if (item !== 2 || !isFirst) return
+      isFirst = false
+      atWork.open()
+      await rejected.passed
+    }
+    const late: Promise<unknown>[] = []
+    const { ended, items } = await copyWith(async run => {
+      late.push(open(run).catch(error => error.message))
+      await atWork.passed
+      // The code ends when the function has: the step has failed by then.
+      setTimeout(rejected.open, 50)
+      throw new Error('too slow')
+    })
+    expect(await Promise.all(late)).toEqual([expect.stringContaining('what it has written is undone')])
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([
+      ['paused_by_exception', 'too slow'],
+      ['success', null],
+    ])
+  })
+
+  it('that calls when it has resolved already calls for nothing', async () => {
+    const called: number[] = []
+    inside = async (_, item) => void called.push(item)
+    let callLate: () => Promise<unknown> = async () => {}
+    const { ended, items } = await copyWith(async run => {
+      callLate = () => open(run)
+    })
+    await expect(callLate()).rejects.toThrow('what it has written is undone')
+    expect(called).toEqual([1, 2, 3])
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([
+      ['paused_by_exception', expect.stringContaining('without calling `run`')],
+      ['success', null],
+    ])
+  })
+
+  it('that keeps to itself that the item was given up when its time was over does not move the cursor past it', async () => {
+    let slow = true
+    inside = async ({ signal }, item) => {
+      if (item !== 2 || !slow) return
+      slow = false
+      await waitFor(() => signal.aborted)
+    }
+    const heard: string[] = []
+    const { ended, items } = await copyWith(run =>
+      open(run).catch(error => {
+        // A symbol could not be put into a text.
+        heard.push(`failed: ${error}`)
+      }),
+    )
+    expect(heard).toEqual([expect.stringContaining('what it has written is undone')])
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([
+      ['timed_out', expect.any(String)],
+      ['success', null],
+    ])
+  })
+})
+
+forEachServerAtOnce('the function `transactions` that rejects while the outcome is written', database => {
+  let open: Open
+  let wrapped: Open
+  const under = useGeneva(database, {
+    workflows: [Journey],
+    transactions: (run => wrapped(run as (tx: unknown) => Promise<unknown>)) as OpenTransaction,
+  })
+
+  it('has committed it, and the next step follows at once', async () => {
+    open = driverTransactions(under.url) as unknown as Open
+    const [locker, watcher] = await Promise.all([1, 2].map(() => connectPlainly(database.name, under.url)))
+    if (!locker || !watcher) throw new Error('There are no connections.')
+    let calls = 0
+    wrapped = async run => {
+      if (++calls > 1) return open(run)
+      await locker.query('begin')
+      await locker.query(`select * from geneva_drive_workflows where id = ${wf.id} for update`)
+      const opened = open(run)
+      await Promise.race([opened, somebodyWaits(database.name, watcher)])
+      void opened.catch(() => {})
+      setTimeout(() => void locker.query('commit'), 200)
+      throw new Error('too slow')
+    }
+    const wf = await under.geneva.start(Journey)
+    const worker = await under.geneva.startWorker({ poll: 20, grace: 0 })
+    expect(await wf.waitUntilFinished({ timeout: '20s' })).toBe('paid')
+    await worker.stop()
+    expect((await wf.history()).map(({ step, outcome }) => [step, outcome])).toEqual([
+      ['book', 'success'],
+      ['pay', 'success'],
+    ])
+    expect(under.errors).toEqual([])
+    await Promise.all([locker.close(), watcher.close()])
   })
 })

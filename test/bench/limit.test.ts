@@ -4,10 +4,7 @@ import { claimed, due, lastStep } from '../../bench/limit/limit-store.ts'
 import { openMysqlLimit } from '../../bench/limit/mysql-limit.ts'
 import { databases } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
-import { waitFor } from '../support/wait-for.ts'
-
-const waiting = `select 1 from information_schema.innodb_trx t join information_schema.processlist p on p.id = t.trx_mysql_thread_id
-  where t.trx_state = 'LOCK WAIT' and p.db = database()`
+import { somebodyWaits } from '../support/somebody-waits.ts'
 
 describe.each(databases.filter(({ name }) => name === 'mysql'))('the limit on $name', database => {
   it('is measured to its end though the server breaks up a set', async () => {
@@ -25,7 +22,7 @@ describe.each(databases.filter(({ name }) => name === 'mysql'))('the limit on $n
       await other.query(`insert into limit_history values ${lines}`)
       await other.query('update limit_workflows set state = 1 where id = 2')
       const finishing = limit.finish(last, claimed)
-      await waitFor(async () => (await other.query(waiting)).length > 0)
+      await somebodyWaits(database.name, other)
       await other.query('update limit_executions set state = 1')
       await other.query('rollback')
       await finishing

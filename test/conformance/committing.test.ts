@@ -151,6 +151,19 @@ forEachDatabase('transactions that go out together', ({ name, isolated }) => {
     expect(await longNotes()).toEqual(ids)
   })
 
+  it('tell what has failed first, however many statements are under way, and whoever waits for them', async () => {
+    const missing = raw('select id from no_such_table')
+    const reason = (error: Error) => error.message
+    const alone = await database.query(missing).catch(reason)
+    for (let round = 0; round < 5; round++) {
+      const failing = database.transaction(async tx => {
+        const answersLate = async () => Promise.all([(async () => tx.query(missing))()])
+        await Promise.all([answersLate(), tx.query(raw('select id from notes')), tx.query(raw('select id from notes'))])
+      })
+      expect(await failing.catch(reason)).toBe(alone)
+    }
+  })
+
   it('keep their order, whatever is on its way when the next are asked for', async () => {
     await database.run(raw('delete from long_notes'))
     await database.transaction(async tx => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SqlContext } from '../../src/store/sql/context.ts'
 import { startAtOnce } from '../../src/store/sql/start-at-once.ts'
 import { tables } from '../../src/store/sql/tables.ts'
-import type { Store, TransactionHandle } from '../../src/store/store.ts'
+import type { OpenedTransaction, Store, TransactionHandle } from '../../src/store/store.ts'
 import { forEachDatabase } from '../support/databases.ts'
 import { openRecorded } from '../support/open-recorded.ts'
 import { finishedChange, makeOrder, openTestStore } from '../support/open-store.ts'
@@ -85,14 +85,13 @@ forEachDatabase('starting', database => {
     const order = await makeOrder(store, options)
     const begun = gate()
     const ending = gate()
-    const earlier = store
-      .transact(null, async ({ handle }) => {
-        await store.start([order], { transaction: handle as TransactionHandle })
-        begun.open()
-        await ending.passed
-        if (end === 'comes to nothing') throw new Error('The server has given it up.')
-      })
-      .catch(() => {})
+    const starting = async ({ handle }: OpenedTransaction) => {
+      await store.start([order], { transaction: handle as TransactionHandle })
+      begun.open()
+      await ending.passed
+      if (end === 'comes to nothing') throw new Error('The server has given it up.')
+    }
+    const earlier = store.transact(null, starting, (_, error) => Promise.reject(error)).catch(() => {})
     await begun.passed
     const again = store.start([order, await makeOrder(store)], { repeated: true })
     await pause(200)

@@ -2,27 +2,14 @@
  * A request from outside that meets a claim half-way. The request has looked at an idle row and is about to write; whoever
  * claims now must not get that row. Servers only: a file has one writer at a time.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openerFor } from '../../src/store/open-store.ts'
 import { LongStep } from '../programs/harness/load-workflows.ts'
-import { openAccess, type PlainAccess } from '../programs/harness/plain-access.ts'
+import { openAccess } from '../programs/harness/plain-access.ts'
 import { forEachServerAtOnce } from '../support/databases.ts'
+import { connectPlainly } from '../support/plain-sql.ts'
+import { somebodyWaits } from '../support/somebody-waits.ts'
 import { CrashWorld } from './crash-world.ts'
-
-/** Resolves when somebody waits for a lock in this database. */
-async function somebodyWaits(access: PlainAccess): Promise<void> {
-  const waiting =
-    access.kind === 'postgres'
-      ? `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      : `select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'`
-  for (let i = 0; i < 50; i++) {
-    if ((await access.query(waiting)).length > 0) return
-    // MariaDB refreshes what it tells only when nobody has asked for a tenth of a second.
-    await pause(150)
-  }
-  throw new Error('Nobody waits for a lock.')
-}
 
 forEachServerAtOnce('a request', database => {
   it('that ends an idle step is not overtaken by a claim of that step', async () => {
@@ -31,6 +18,7 @@ forEachServerAtOnce('a request', database => {
     const [row] = await world.access.query(`select id from ${world.access.table('geneva_drive_active_executions')}`)
     const store = await openerFor(world.url)({ url: world.url })
     await store.migrate()
+    const watcher = await connectPlainly(database.name, world.url)
     await store.registerWorker({ id: 'eager', host: 'here', pid: 1, leaseMs: 60_000, handlers: ['LongStep'] })
 
     // The same id in the history, uncommitted, makes the request wait between its look and its write.
@@ -39,7 +27,7 @@ forEachServerAtOnce('a request', database => {
     {
       await using _ = await heldHistoryRow(world.url, Number(row?.id))
       canceled = world.geneva.cancel(id)
-      await somebodyWaits(world.access)
+      await somebodyWaits(database.name, watcher)
       const sources = [{ queue: 'default', handler: 'LongStep', generation: 1 }]
       claimed = await store.claim({ workerId: 'eager', sources, limit: 10 })
     }
@@ -47,7 +35,7 @@ forEachServerAtOnce('a request', database => {
 
     expect(claimed).toEqual([])
     expect(await store.findWorkflow(id)).toMatchObject({ workflow: { state: 'canceled' }, performing: false })
-    await store.close()
+    await Promise.all([store.close(), watcher.close()])
   })
 })
 

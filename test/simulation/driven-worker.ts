@@ -8,7 +8,7 @@ import { lastChance } from '../../src/engine/crash-limit.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import type { Opening } from '../../src/engine/openings.ts'
 import { timerHandler, timerQueue } from '../../src/engine/plan.ts'
-import { recover } from '../../src/engine/take-over.ts'
+import { failureOf, noLeftovers, recover } from '../../src/engine/take-over.ts'
 import { isGenevaError } from '../../src/index.ts'
 import type { ClaimedExecution } from '../../src/store/records.ts'
 import type { ClaimSource } from '../../src/store/store.ts'
@@ -148,7 +148,7 @@ export class DrivenWorker {
       engine,
       running: this.#running,
       // A connection breaks once, so there is nothing to wait for.
-      finisher: new Finisher(engine, { rest: async () => {} }),
+      finisher: new Finisher(engine, { longestRestMs: 0 }),
       onError: new ErrorListener(error => this.#heard(error)),
       maxInputBytes: 1000,
       maxOutputBytes: 1000,
@@ -214,8 +214,12 @@ export class DrivenWorker {
     return run
   }
 
-  recover(): Promise<number> {
-    return recover(this.#engine, this.#handlers(), manyRows)
+  async recover(): Promise<number> {
+    const left = noLeftovers()
+    const found = await recover(this.#engine, this.#handlers(), manyRows, left)
+    const failure = failureOf(left)
+    if (failure !== null) throw failure
+    return found
   }
 
   /** It falls silent: its lease lapses, or somebody has seen it go. Its steps stay where they are. */

@@ -131,10 +131,18 @@ function claims(store: SqlStore): Record<string, HotCall> {
     'look for what the dead have left': async watch => {
       await watch(() => store.findAbandoned(['Sample'], 10))
       await store.registerWorker({ id: 'gone', host: 'h', pid: 1, leaseMs: 60_000, handlers: ['Sample'] })
-      await startSome(store, 1)
+      const [workflowId = ''] = await startSome(store, 1)
       await store.claim({ workerId: 'gone', sources: [sampleSource], limit: 1 })
       await watch(() => store.retireWorker('gone'))
       await watch(() => store.findAbandoned(['Sample'], 10))
+      await watch(() => store.findAbandoned(['Sample'], 10, { except: [workflowId] }))
+      await watch(() => store.findAbandoned(['Sample'], 10, { among: [workflowId] }))
+    },
+    'lock what the dead have left': async watch => {
+      const rows = await claimed(store, 3)
+      const targets = rows.map(({ workflow }) => ({ workflowId: workflow.id, lockRows: true, withLatest: true }))
+      await watch(() => store.change(targets, () => null, { passesLocked: true }))
+      await watch(() => store.change(targets.slice(0, 1), () => null, { patienceMs: 1000 }))
     },
     'look for queues': watch => watch(() => store.queuesInLine(['Sample'])),
   }
@@ -253,7 +261,10 @@ function transactions(store: SqlStore, open: OpenApplicationTransaction): Record
       const facts = factsOfClaim(row)
       const change = outcome === 'ends' ? finishedChange(facts) : await handedOverChange(store, facts)
       const call = { workerId: worker }
-      await watch(() => store.transact(own, ({ change: write }) => write([targetOf(row)], changesOf([change]), call)))
+      const find = (_: unknown, error: unknown) => Promise.reject(error)
+      await watch(() =>
+        store.transact(own, ({ change: write }) => write([targetOf(row)], changesOf([change]), call), find),
+      )
     }
   const checkpointing =
     (own: OpenApplicationTransaction | null): HotCall =>

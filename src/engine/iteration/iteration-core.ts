@@ -11,6 +11,7 @@ import { InvalidArgumentError, IterationLimitError } from '../../errors.ts'
 import { decodeValue, encodeValue } from '../../primitives/json-codec.ts'
 import type { Progress } from '../../store/records.ts'
 import type { WorkInTransaction } from '../../store/store.ts'
+import { TransactionUndoneError } from '../../store/transaction-undone-error.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { IterationHost } from './iteration-host.ts'
 
@@ -187,7 +188,7 @@ export class IterationCore {
   #within<Result>(work: (transaction: Transaction) => Promise<Result>): WorkInTransaction<Result> {
     return async (transaction, abandon) => {
       this.#isUnknown = false
-      if (this.#isLeftBehind) throw undone
+      if (this.#isLeftBehind) throw new TransactionUndoneError('unfinished')
       const running = work(transaction)
       const left = new Promise<void>(resolve => {
         this.#leave = resolve
@@ -196,7 +197,7 @@ export class IterationCore {
       if (this.#isLeftBehind) {
         // Where the connection is the application's, nothing that is left running may write outside of its transaction.
         if (!abandon()) await running.catch(() => {})
-        throw undone
+        throw new TransactionUndoneError('unfinished')
       }
       this.#isUnknown = true
       return running
@@ -268,5 +269,3 @@ export class IterationCore {
     throw new IterationLimitError(context.workflowId, context.execution.node, maxIterations)
   }
 }
-
-const undone = Symbol('the writes are undone')

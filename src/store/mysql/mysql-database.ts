@@ -19,6 +19,7 @@ import { borrowHandle } from '../sql/handles/borrow-handle.ts'
 import { raw, type Sql } from '../sql/sql.ts'
 import { findStepMark, setStepMark } from '../sql/step-mark.ts'
 import { keptConnections, Turnstile } from '../sql/turnstile.ts'
+import { waitBriefly, waitPatiently } from './lock-waits.ts'
 import { mysqlDialect } from './mysql-dialect.ts'
 import type { MysqlFlavor } from './mysql-schema.ts'
 import { inTime, MysqlSession, MysqlTransaction } from './mysql-session.ts'
@@ -38,7 +39,7 @@ const sessionSettings = [
   `set session time_zone = '+00:00'`,
   // Strict, and with backslash escapes, which the driver relies on when it quotes values.
   `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'`,
-  'set session innodb_lock_wait_timeout = 20',
+  waitBriefly,
   // A server may begin sessions without it: single writes would stay in a transaction that nobody commits.
   'set session autocommit = 1',
 ]
@@ -88,7 +89,7 @@ export async function openMysql(options: MysqlOptions): Promise<Database> {
       session: [...sessionSettings, limitIdling].join('; '),
       limit: options.poolSize,
       answerMs,
-      mayIdle: flavor.limitsIdleTransactions ? [raw(letUsersIdle)] : [],
+      mayIdle: [raw(waitPatiently), ...(flavor.limitsIdleTransactions ? [raw(letUsersIdle)] : [])],
       mustGoOn: flavor.limitsIdleTransactions ? [raw(limitIdleTransactions)] : [],
     })
   } catch (error) {

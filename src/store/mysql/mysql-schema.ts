@@ -6,6 +6,7 @@ import { SchemaError } from '../../errors.ts'
 import { int, text } from '../sql/decode.ts'
 import type { MigrationLock, SchemaDialect } from '../sql/dialect.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
+import { waitBriefly, waitPatiently } from './lock-waits.ts'
 
 export interface MysqlFlavor {
   /** The collation that compares bytes and counts trailing spaces; the two servers name it differently. */
@@ -26,10 +27,12 @@ const migrationLock: MigrationLock = {
       throw new SchemaError(
         `Another process has been bringing the tables up to date for ${migrationTimeoutSeconds} seconds. Try again when it is done.`,
       )
+    await session.run(raw(waitPatiently))
   },
   async commit() {},
   async rollback() {},
   async release(session, name) {
+    await session.run(raw(waitBriefly))
     await session.query(sql`select release_lock(${lockName(name)}) as released`)
   },
 }

@@ -51,6 +51,8 @@ const beginUser = [
   raw('begin isolation level read committed'),
   raw(`set local idle_in_transaction_session_timeout = '60s'`),
   raw('set local enable_seqscan to default'),
+  // Nor is it begun again lightly.
+  raw('set local lock_timeout to default'),
   setStepMark,
 ]
 const closeUser = [

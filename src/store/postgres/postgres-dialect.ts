@@ -14,6 +14,8 @@ import { settleByLocks } from './settle-by-locks.ts'
 const migrationLock: MigrationLock = {
   async acquire(session, name) {
     await session.run(raw('begin'))
+    // Another process may be at it for long, and a table in use until a long transaction ends.
+    await session.run(raw('set local lock_timeout = 0'))
     await session.query(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 20261115))`)
   },
   async commit(session) {
@@ -100,7 +102,7 @@ export const postgresDialect: Dialect = {
   countOnce: value => sql`(select ${value})`,
   together: oneStatement,
   countsWrites: true,
-  takeDeleted: (deletion, taker) => oneStatement([deletion, taker]),
+  takeReturned: (write, taker) => oneStatement([write, taker]),
 
   keyedJoin: raw('join'),
 

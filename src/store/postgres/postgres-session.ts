@@ -117,6 +117,7 @@ export class PostgresTransaction implements Transaction {
   readonly #session: PostgresSession
   #open: Promise<unknown> | null = null
   #ended = false
+  #failedBy: { readonly error: unknown } | null = null
 
   /** `open`: the transaction has begun already. */
   constructor(session: PostgresSession, open = false) {
@@ -126,12 +127,22 @@ export class PostgresTransaction implements Transaction {
 
   query(statement: Sql): Promise<Row[]> {
     this.#begin()
-    return this.#session.query(statement)
+    return this.#answer(this.#session.query(statement))
   }
 
   run(statement: Sql): Promise<number> {
     this.#begin()
-    return this.#session.run(statement)
+    return this.#answer(this.#session.run(statement))
+  }
+
+  /** Of statements that are under way together those behind one that fails fail for that alone, and may be heard of first. */
+  async #answer<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer
+    } catch (error) {
+      this.#failedBy ??= { error }
+      throw this.#failedBy.error
+    }
   }
 
   async commitWith(statements: readonly Sql[]): Promise<void> {

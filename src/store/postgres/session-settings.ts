@@ -1,8 +1,9 @@
 /**
- * What every statement of ours is run with. A process that was stopped in mid-transaction keeps its locks no longer than that; others have to
- * get on. And our statements look rows up: whatever a table holds when they are planned, it will not stay that small.
+ * What every statement of ours is run with. Whoever waits for a lock has a connection, and may keep others waiting: better to hear of
+ * it, and to try again; but not before a deadlock would have been found, which takes a second. A process that was stopped in
+ * mid-transaction keeps its locks no longer than that; others have to get on. And our statements look rows up: whatever a table holds when they are planned, it will not stay that small.
  */
-const settings = [`idle_in_transaction_session_timeout = '5s'`, 'enable_seqscan = off']
+const settings = [`lock_timeout = '2s'`, `idle_in_transaction_session_timeout = '5s'`, 'enable_seqscan = off']
 
 /** Once, on a connection that is ours alone. */
 export const setForSession = [...settings, `default_transaction_isolation = 'read committed'`]

@@ -13,6 +13,7 @@ import { int } from './decode.ts'
 import type { OpenTransaction } from './dialect.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
+import { retriesWithin } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
 import { sql } from './sql.ts'
 import { startEvents } from './start-workflows.ts'
@@ -28,8 +29,10 @@ export async function changeWorkflows(
   call: ChangeCall = {},
 ): Promise<WorkflowChange[]> {
   if (targets.length === 0) return []
-  const changed = await runTransaction(context.database, (transaction, attempt) =>
-    changeInside(context, transaction, { targets, decide, call, attempt }),
+  const changed = await runTransaction(
+    context.database,
+    (transaction, attempt) => changeInside(context, transaction, { targets, decide, call, attempt }),
+    call.patienceMs === undefined ? undefined : { ...retriesWithin(call.patienceMs), connection: 1 },
   )
   if (changed.changes.length > 0) failpoint?.('finish.after-commit')
   tellChanges(context, changed)

@@ -4,7 +4,8 @@
  */
 import { jittered, pauseFor } from '../../primitives/pause-for.ts'
 import type { ActiveExecution, Progress } from '../records.ts'
-import type { OpenApplicationTransaction, WorkInTransaction } from '../store.ts'
+import type { OpenApplicationTransaction, OpenedTransaction, WorkInTransaction } from '../store.ts'
+import { isClaimLost, TransactionUndoneError } from '../transaction-undone-error.ts'
 import type { SqlContext } from './context.ts'
 import { int } from './decode.ts'
 import { isOfTheConnection, isTransient, OpenedAgain } from './is-transient.ts'
@@ -31,27 +32,26 @@ export async function checkpointWith<Result>(
   progress: Progress,
   { work, open }: CheckpointWork<Result>,
 ): Promise<{ readonly result: Result } | 'lost'> {
+  const find = async (written: { readonly result: Result }, error: unknown) => {
+    if (await wasCommitted(context, execution, progress)) return written
+    throw error
+  }
   let calls = 0
   for (let attempt = 1; ; attempt++) {
-    const call: CheckpointCall<Result> = { isAtWork: false, isLost: false, written: null }
+    const call = { isAtWork: false }
+    const write = async (opened: OpenedTransaction) => {
+      calls++
+      call.isAtWork = true
+      const result = await work(opened.handle, opened.abandon)
+      call.isAtWork = false
+      if (!(await opened.checkpoint(execution, progress))) throw new TransactionUndoneError('lost')
+      return { result }
+    }
     try {
-      return await transact(context, open, async opened => {
-        calls++
-        call.isAtWork = true
-        const result = await work(opened.handle, opened.abandon)
-        call.isAtWork = false
-        if (!(await opened.checkpoint(execution, progress))) {
-          call.isLost = true
-          throw new Error('The step belongs to another worker by now, so what it has written is undone.')
-        }
-        call.written = { result }
-        return call.written
-      })
+      return await transact(context, open, write, find)
     } catch (error) {
-      if (call.isLost) return 'lost'
+      if (isClaimLost(error)) return 'lost'
       const isConflict = isTransient(context.dialect, error)
-      if (call.written !== null && !isConflict && (await wasCommitted(context, execution, progress)))
-        return call.written
       const mayPass = isConflict || (calls > 0 && !call.isAtWork && passes(context, error))
       if (!mayPass || calls >= maxCalls || attempt - calls >= maxOpenings) throw error
       await pauseFor(jittered(Math.min(5 * 2 ** attempt, 250), 1))
@@ -67,13 +67,6 @@ function passes({ dialect }: SqlContext, error: unknown): boolean {
 export interface CheckpointWork<Result> {
   readonly work: WorkInTransaction<Result>
   readonly open: OpenApplicationTransaction | null
-}
-
-interface CheckpointCall<Result> {
-  isAtWork: boolean
-  /** Then nothing is to be committed, whatever the application's function makes of what it is thrown. */
-  isLost: boolean
-  written: { readonly result: Result } | null
 }
 
 /** How often the code is called while the database does not let it through, and how often a transaction is asked for in vain. */

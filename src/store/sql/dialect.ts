@@ -98,8 +98,8 @@ export interface StatementDialect {
   readonly leapsInIndex?: true
   /** Whether `commitIf` takes writes that must be about so many rows, and needs no round trip of its own to count them. */
   readonly countsWrites?: true
-  /** One statement of a delete and a write that goes by what it returns, which it knows as `s0`. */
-  takeDeleted?(deletion: Sql, taker: Sql): Sql
+  /** One statement of a write and another that goes by what it returns, which it knows as `s0`. */
+  takeReturned?(write: Sql, taker: Sql): Sql
   /** Whether a counted update may return the rows as they were, by the name `old`. */
   readonly returnsOld?: boolean
   /** What is the same for all rows, in a form that is counted once for a statement and not for each of them; missing where that is so anyway. */

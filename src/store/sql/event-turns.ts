@@ -7,6 +7,7 @@ import type { NewEvent } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { inPieces } from './row-set.ts'
 import type { Sql } from './sql.ts'
+import type { Turns } from './told-by-rows.ts'
 import { insertEvents } from './write-records.ts'
 
 /** Fewer than these go together, whatever they are. */
@@ -50,12 +51,14 @@ export function withEvents(
 }
 
 /** The events by themselves, in their order. */
-export function eventStatements(context: SqlContext, lists: readonly (readonly NewEvent[])[]): readonly Sql[] {
-  return writtenTurns(context, lists).flat()
+export function eventStatements(context: SqlContext, turns: Turns): readonly Sql[] {
+  return turns.flatMap(turn => writtenTurn(context, turn))
 }
 
 function writtenTurns(context: SqlContext, lists: readonly (readonly NewEvent[])[]): Sql[][] {
-  return eventTurns(lists).map(turn =>
-    turn.flatMap(events => inPieces(context, events, (at, piece) => insertEvents(at, piece))),
-  )
+  return eventTurns(lists).map(turn => writtenTurn(context, turn))
+}
+
+function writtenTurn(context: SqlContext, turn: readonly (readonly NewEvent[])[]): Sql[] {
+  return turn.flatMap(events => inPieces(context, events, (at, piece) => insertEvents(at, piece)))
 }

@@ -21,51 +21,70 @@ interface Locking {
   readonly passes: boolean
 }
 
+/** What is locked, or about to be, by statements that are under way. */
+interface Locked {
+  readonly targets: readonly ChangeTarget[]
+  readonly workflows: readonly Row[] | Promise<readonly Row[]>
+  /** Of those targets that ask for all rows. */
+  readonly rows: readonly Row[] | Promise<readonly Row[]>
+}
+
 export async function lockFacts(
   context: SqlContext,
   transaction: Executor,
   { targets, passes }: Locking,
 ): Promise<WorkflowFacts[]> {
-  const { lock, lockFree } = context.dialect
-  if (!passes) return readFacts(context, transaction, { targets, lock, free: null })
-  // Rows of a workflow that another has are not to be touched: of two who pass each other by like that neither would get anything.
-  const free = await transaction.query(lockWorkflows(context, idsOf(targets), lockFree))
-  return readFacts(context, transaction, { targets: amongThose(targets, free), lock: lockFree, free })
+  if (targets.length === 0) return []
+  if (passes) return readFacts(context, transaction, await lockWhatIsFree(context, transaction, targets))
+  const { lock } = context.dialect
+  return readFacts(context, transaction, {
+    targets,
+    workflows: ask(transaction, lockWorkflows(context, idsOf(targets), lock)),
+    rows: ask(transaction, selectAllRows(context, targets, lock)),
+  })
 }
 
-interface Reading {
-  readonly targets: readonly ChangeTarget[]
-  /** How rows are locked. */
-  readonly lock: Sql
-  /** The workflows, where those that were free are locked already. */
-  readonly free: readonly Row[] | null
-}
-
-async function readFacts(
+async function lockWhatIsFree(
   context: SqlContext,
   transaction: Executor,
-  { targets, lock, free }: Reading,
-): Promise<WorkflowFacts[]> {
+  targets: readonly ChangeTarget[],
+): Promise<Locked> {
+  const { lockFree } = context.dialect
+  // Rows of a workflow that another has are not to be touched: of two who pass each other by like that neither would get anything.
+  const free = await transaction.query(lockWorkflows(context, idsOf(targets), lockFree))
+  const taken = amongThose(targets, free)
+  if (taken.length === 0) return { targets: [], workflows: [], rows: [] }
+  const [rows, counts] = await Promise.all([
+    ask(transaction, selectAllRows(context, taken, lockFree)),
+    transaction.query(countRows(context, taken)),
+  ])
+  const workflows = withAllRows(free, rows, counts)
+  return { targets: amongThose(taken, workflows), workflows, rows }
+}
+
+async function ask(transaction: Executor, statement: Sql | null): Promise<readonly Row[]> {
+  return statement === null ? [] : transaction.query(statement)
+}
+
+async function readFacts(context: SqlContext, transaction: Executor, locked: Locked): Promise<WorkflowFacts[]> {
+  const { targets } = locked
   if (targets.length === 0) return []
-  const ask = async (statement: Sql | null) => (statement === null ? [] : transaction.query(statement))
   const byId = new Map(targets.map(target => [target.workflowId, target]))
   const held = new HeldRows(targets)
-  const [locked, whole, single, standing, latest, fanIns, endings, counts] = await Promise.all([
-    free ?? ask(lockWorkflows(context, [...byId.keys()], lock)),
-    ask(selectAllRows(context, targets, lock)),
-    ask(selectRows(context, held.otherKeys())),
-    ask(held.select(context)),
-    ask(selectLatest(context, targets)),
-    ask(selectCounters(context, targets)),
-    ask(selectEnded(context, targets)),
-    ask(free === null ? null : countRows(context, targets)),
+  const [workflows, whole, single, standing, latest, fanIns, endings] = await Promise.all([
+    locked.workflows,
+    locked.rows,
+    ask(transaction, selectRows(context, held.otherKeys())),
+    ask(transaction, held.select(context)),
+    ask(transaction, selectLatest(context, targets)),
+    ask(transaction, selectCounters(context, targets)),
+    ask(transaction, selectEnded(context, targets)),
   ])
-  const workflows = free === null ? locked : withAllRows(locked, whole, counts)
   // Few workflows have any, and each says so itself.
   const given = workflows.filter(row => int(row, 'open_letters') > 0).map(row => text(row, 'w_id'))
   const letters = given.length === 0 ? [] : await openLettersOf(context, transaction, { given, byId })
   const { rows: known, moved } = held.found(standing)
-  const others = moved.length === 0 ? [] : await ask(selectRows(context, moved))
+  const others = moved.length === 0 ? [] : await ask(transaction, selectRows(context, moved))
   const rowsOf = withRows(grouped([...whole, ...single, ...others], activeExecution), known)
   const latestOf = grouped(latest, latestEnding)
   const openLetters = grouped(letters, letterRecord)

@@ -7,7 +7,7 @@ import type { NewExecution } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { type Columns, rowSet } from './row-set.ts'
 import { Counted, raw, type Sql, sql } from './sql.ts'
-import { tellHandover } from './told-events.ts'
+import { tellEnds, tellHandover } from './told-events.ts'
 import { copyOf, keyColumns, newColumns, writeOver } from './write-active.ts'
 import {
   copiedNames,
@@ -34,18 +34,30 @@ const returnedRow = returning('a', '')
 /** Rows that go as they are copied. Not every database can do that. */
 export function moveToHistory(context: SqlContext, endings: readonly StandingEnding[]): Sql {
   return context.statement(moveToHistory, [context.rows('r', rowSet(endColumns, endings))], (at, rows) => {
-    const { takeDeleted } = at.dialect
-    invariant(takeDeleted !== undefined, 'What is deleted cannot be taken by another write here.')
-    return takeDeleted(deleteReturning(at, rows, raw('')), insertReturned(at, returnedBy[0]))
+    const { takeReturned } = at.dialect
+    invariant(takeReturned !== undefined, 'What is deleted cannot be taken by another write here.')
+    return takeReturned(deleteReturning(at, rows, raw('')), insertReturned(at, returnedBy[0]))
   })
 }
 
-/** The same of rows that nobody has looked at: all of them must stand as they are known. `place`: which of the writes it is. */
-export function moveKnown(context: SqlContext, endings: readonly StandingEnding[], place: 0 | 1 = 0): Counted {
+interface Move {
+  /** Which of the writes it is. */
+  readonly place?: 0 | 1
+  /** That the rows have ended is all that there is to be told, and is told with it. */
+  readonly tells?: boolean
+}
+
+/** The same of rows that nobody has looked at: all of them must stand as they are known. */
+export function moveKnown(
+  context: SqlContext,
+  endings: readonly StandingEnding[],
+  { place = 0, tells = false }: Move = {},
+): Counted {
   const statement = context.statement(moveKnown, [context.rows('r', rowSet(knownColumns, endings))], (at, rows) =>
     deleteReturning(at, rows, sql` and ${stillHeld('r.known_id', 'r.known_fence')}`),
   )
-  return new Counted(statement, endings.length, [takerAt(context, place)])
+  const told = tells ? [context.statement(tellEnds, [returnedBy[place]], tellEnds)] : []
+  return new Counted(statement, endings.length, [takerAt(context, place), ...told])
 }
 
 function deleteReturning({ tables, sameRow }: SqlContext, rows: Sql, further: Sql): Sql {

@@ -7,10 +7,17 @@ import type { Dialect } from './dialect.ts'
 export interface RetryLimits {
   readonly transient: number
   readonly connection: number
+  /** How long it may be held up by others. Where there is one writer everybody waits for the same, so there it does not count. */
+  readonly patienceMs?: number
 }
 
 /** Enough for a writer that queues behind others for about half a minute. */
 const defaults: RetryLimits = { transient: 400, connection: 5 }
+
+/** For those who would rather do something else than wait for others. */
+export function retriesWithin(patienceMs: number | undefined): RetryLimits {
+  return patienceMs === undefined ? defaults : { ...defaults, patienceMs }
+}
 
 /** For what has to be known before anything else may be done. */
 export const untilAnswered: RetryLimits = { transient: Infinity, connection: Infinity }
@@ -25,16 +32,24 @@ export async function retrying<T>(
 ): Promise<T> {
   let transient = 0
   let connection = 0
+  const { patienceMs = Infinity } = limits
+  const begun = patienceMs === Infinity ? 0 : performance.now()
   for (let attempt = 1; ; attempt++) {
     try {
       return await work(attempt)
     } catch (error) {
       const failure = dialect.classify(error)
-      if (failure === 'transient' && ++transient <= limits.transient) {
+      const isHeldUp = failure === 'transient' && hasLostPatience(dialect, begun, patienceMs)
+      if (failure === 'transient' && !isHeldUp && ++transient <= limits.transient) {
         await pauseFor(jittered(Math.min(1 + transient, 100), 1))
       } else if (failure === 'connection' && ++connection <= limits.connection) {
         await pauseFor(jittered(Math.min(50 * 2 ** connection, longestPauseMs), 0.5))
       } else throw error
     }
   }
+}
+
+/** After something transient: whether others have kept it waiting since `begun` for so long that it should be told of it. */
+export function hasLostPatience(dialect: Dialect, begun: number, patienceMs: number): boolean {
+  return dialect.manyWriters === true && performance.now() - begun >= patienceMs
 }

@@ -104,7 +104,7 @@ const allKinds: readonly Alike[] = ['course', 'code', 'slot', 'node', 'next', 't
 const mostlyNone: readonly Alike[] = ['node', 'next', 'output']
 
 /** Fewer than that are hardly the branches of a fan, and not worth a statement of their own. */
-const manyBranches = 20
+export const manyBranches = 20
 
 /** Parts a set into what is the same in all rows and what is not. Columns of one kind go together. */
 export function splitSet(set: RowSet, kinds = allKinds): SplitSet {

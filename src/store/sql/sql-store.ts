@@ -9,11 +9,13 @@ import type { Hints } from '../hints.ts'
 import type { ActiveExecution, HeroKey, ParentKey, Progress, StartMark, WorkerRecord } from '../records.ts'
 import type { Rounds } from '../rounds.ts'
 import type {
+  AbandonedWhere,
   AssumedCall,
   ChangeCall,
   ChangeTarget,
   ClaimRequest,
   DefinitionRecord,
+  FindCommitted,
   FirstOutputs,
   LetterFilter,
   OpenApplicationTransaction,
@@ -151,8 +153,12 @@ export class SqlStore implements Store {
   ) {
     return checkpointWith(this.#context, execution, progress, { work, open })
   }
-  transact<Result>(open: OpenApplicationTransaction | null, work: (opened: OpenedTransaction) => Promise<Result>) {
-    return transact(this.#context, open, work)
+  transact<Written>(
+    open: OpenApplicationTransaction | null,
+    work: (opened: OpenedTransaction) => Promise<Written>,
+    find: FindCommitted<Written>,
+  ) {
+    return transact(this.#context, open, work, find)
   }
   isTransient(error: unknown) {
     return isTransient(this.#context.dialect, error)
@@ -217,8 +223,8 @@ export class SqlStore implements Store {
   retireWorker(workerId: string) {
     return retireWorker(this.#context, workerId)
   }
-  findAbandoned(handlers: readonly string[], limit: number, except: readonly string[] = []) {
-    return findAbandoned(this.#context, handlers, { limit, except })
+  findAbandoned(handlers: readonly string[], limit: number, where: AbandonedWhere = {}) {
+    return findAbandoned(this.#context, handlers, { limit, ...where })
   }
 
   findOutdated(generations: ReadonlyMap<string, number>, limit: number) {

@@ -16,6 +16,7 @@ import { withEvents } from './event-turns.ts'
 import { insertFanIns } from './fan-ins.ts'
 import { insertGraphs } from './frozen-graphs.ts'
 import { inOrderOfKeys } from './order-of-keys.ts'
+import { retriesWithin } from './retrying.ts'
 import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
@@ -46,15 +47,16 @@ const endStart = raw('release savepoint geneva_start')
 export async function startLooking(
   context: SqlContext,
   given: readonly StartOrder[],
-  { repeated, check }: StartCall,
+  { repeated, check, patienceMs }: StartCall,
 ): Promise<StartResult[]> {
   const orders = given.map(unclaimed)
-  const results = await runTransaction(context.database, async (transaction, attempt) => {
+  const work = async (transaction: Executor, attempt: number) => {
     const known = attempt > 1 || repeated ? await startedBefore(context, transaction, orders) : new Map()
     const all = await startAll(context, transaction, orders, started(known.values()))
     check?.(all)
     return all
-  })
+  }
+  const results = await runTransaction(context.database, work, retriesWithin(patienceMs))
   context.tell(() => startEvents(orders, results))
   return results
 }

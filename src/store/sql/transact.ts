@@ -3,7 +3,8 @@
  * or one that the application opens with its own library. One attempt each; whether to try again is for the caller to say.
  */
 import { InvalidArgumentError } from '../../errors.ts'
-import type { OpenApplicationTransaction, OpenedTransaction, UserTransaction } from '../store.ts'
+import type { FindCommitted, OpenApplicationTransaction, OpenedTransaction, UserTransaction } from '../store.ts'
+import { TransactionUndoneError } from '../transaction-undone-error.ts'
 import { changeInside, tellChanges } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Executor, OpenTransaction, OpenUserTransaction } from './dialect.ts'
@@ -13,29 +14,65 @@ import type { Sql } from './sql.ts'
 import { findStepMark, setStepMark } from './step-mark.ts'
 import { writeProgress } from './write-progress.ts'
 
-type Work<Result> = (opened: OpenedTransaction) => Promise<Result>
+type Work<Written> = (opened: OpenedTransaction) => Promise<Written>
 
-export async function transact<Result>(
+/** What others are to hear of once it is committed. */
+type Told = (() => void)[]
+
+export async function transact<Written>(
   context: SqlContext,
   open: OpenApplicationTransaction | null,
-  work: Work<Result>,
-): Promise<Result> {
-  const told: (() => void)[] = []
-  const committed = () => told.splice(0).forEach(tell => tell())
-  const result = await (open === null
-    ? inOwn(context, { told, committed }, work)
-    : inBorrowed(context, open, { told, committed }, work))
-  committed()
-  return result
+  work: Work<Written>,
+  find: FindCommitted<Written>,
+): Promise<Written> {
+  const told: Told = []
+  const witness = new Witness(work)
+  const answering =
+    open === null ? inOwn(context, told, witness.work) : inBorrowed(context, open, { told, work: witness.work })
+  const written = await answering.then(witness.confirm).catch(error => {
+    if (witness.undone !== null) throw witness.undone
+    // Also after a conflict, which the application's function may have met with something else, once this was committed.
+    if (witness.written === null) throw error
+    return find(witness.written.value, error)
+  })
+  for (const tell of told) tell()
+  return written
 }
 
-interface Telling {
-  /** What others are to hear of once it is committed. */
-  readonly told: (() => void)[]
-  committed(): void
+/** Has seen what the work itself came to: what the application's function says of that goes for nothing. */
+class Witness<Written> {
+  readonly #work: Work<Written>
+  /** It is through, and committed unless something has come in between. */
+  written: { readonly value: Written } | null = null
+  /** It was given up. */
+  undone: TransactionUndoneError | null = null
+
+  constructor(work: Work<Written>) {
+    this.#work = work
+  }
+
+  readonly work: Work<Written> = async opened => {
+    try {
+      const value = await this.#work(opened)
+      this.written = { value }
+      return value
+    } catch (error) {
+      if (error instanceof TransactionUndoneError) this.undone = error
+      throw error
+    }
+  }
+
+  /** A function that has another answer may have committed all the same, or may keep to itself why it has not. */
+  readonly confirm = (answer: unknown): Written => {
+    if (this.written === null || answer !== this.written.value) throw new InvalidArgumentError(hasAnotherAnswer)
+    return this.written.value
+  }
 }
 
-function inOwn<Result>(context: SqlContext, telling: Telling, work: Work<Result>): Promise<Result> {
+const hasAnotherAnswer =
+  'The function `transactions` has resolved with something else than what `run` has come to, and nothing was committed. Return what `run` resolves with, and let it throw when nothing was committed.'
+
+function inOwn<Written>(context: SqlContext, told: Told, work: Work<Written>): Promise<Written> {
   return context.database.userTransaction(async own => {
     const guarded = new GuardedTransaction(context, own.transaction)
     try {
@@ -45,13 +82,12 @@ function inOwn<Result>(context: SqlContext, telling: Telling, work: Work<Result>
           own.abandon()
           return true
         },
-        committed: telling.committed,
         async change(targets, decide, call = {}) {
           await guarded.close(own)
           const { executor } = own
           const transaction = within(executor, statements => own.runAll(statements))
           const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
-          telling.told.push(() => tellChanges(context, changed))
+          told.push(() => tellChanges(context, changed))
           return changed.changes
         },
         async checkpoint(execution, progress) {
@@ -65,28 +101,50 @@ function inOwn<Result>(context: SqlContext, telling: Telling, work: Work<Result>
   })
 }
 
-/** The application may try again by itself. What it calls for then has been done, in a transaction that came to nothing. */
-async function inBorrowed<Result>(
+/** How far a call of the application's function has come. */
+interface Progress {
+  /** What the work came to is being written, and may be committed. */
+  isWritten: boolean
+  /** The function has settled. */
+  isOver: boolean
+}
+
+/**
+ * The application may try again by itself. What it calls for then has been done, in a transaction that came to nothing. It may also
+ * settle before the work has come to its end: when it resolves, that is waited for; when it rejects, the work is undone, unless it is
+ * being written already.
+ */
+async function inBorrowed<Written>(
   context: SqlContext,
   open: OpenApplicationTransaction,
-  telling: Telling,
-  work: Work<Result>,
-): Promise<Result> {
-  const call: { first: Promise<Result> | null; isThrough: boolean } = { first: null, isThrough: false }
+  { told, work }: { readonly told: Told; readonly work: Work<Written> },
+): Promise<unknown> {
+  const call: Progress & { first: Promise<Written> | null; isThrough: boolean } = {
+    first: null,
+    isThrough: false,
+    isWritten: false,
+    isOver: false,
+  }
   try {
-    const result = await open(async handle => {
+    const answer: unknown = await open(async handle => {
       if (call.first !== null) {
         await call.first
         call.isThrough = true
         throw new OpenedAgain()
       }
-      const opened = await borrowed(context, handle, telling)
+      const opened = await borrowed(context, handle, told, call)
+      // Nobody waits for it any more: it has been told as failed.
+      if (call.isOver) throw new TransactionUndoneError('unfinished')
       call.first = work(opened)
       return call.first
     })
     if (call.first === null) throw new InvalidArgumentError(hasNotCalled)
-    return result
+    await call.first
+    if (call.isThrough) throw new OpenedAgain()
+    return answer
   } catch (error) {
+    call.isOver = true
+    if (call.isWritten) await call.first?.catch(() => {})
     throw call.isThrough ? new OpenedAgain() : error
   }
 }
@@ -98,15 +156,25 @@ const hasNotCalled =
  * Libraries answer in types of their own, and the transaction may see an older state: what is decided on is read on a
  * connection of ours, while the locks and the writes are the transaction's.
  */
-async function borrowed(context: SqlContext, handle: unknown, telling: Telling): Promise<OpenedTransaction> {
+async function borrowed(
+  context: SqlContext,
+  handle: unknown,
+  told: Told,
+  progress: Progress,
+): Promise<OpenedTransaction> {
   const { database } = context
   const executor = database.borrow(handle)
   await executor.run(setStepMark)
-  const closing = once(() => stillOpen(context, executor))
+  const stillThere = once(() => stillOpen(context, executor))
+  const closing = () => {
+    // It has been told as failed, and is not waited for any more.
+    if (progress.isOver && !progress.isWritten) throw new TransactionUndoneError('unfinished')
+    progress.isWritten = true
+    return stillThere()
+  }
   return {
     handle,
     abandon: () => false,
-    committed: telling.committed,
     async change(targets, decide, call = {}) {
       await closing()
       // A connection first and the locks then, like everybody else: or they could wait for each other.
@@ -114,7 +182,7 @@ async function borrowed(context: SqlContext, handle: unknown, telling: Telling):
         const ids = targets.map(target => target.workflowId)
         const transaction = new ReadingElsewhere(context, { executor, reader, workflowIds: ids })
         const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
-        telling.told.push(() => tellChanges(context, changed))
+        told.push(() => tellChanges(context, changed))
         return changed.changes
       })
     },

@@ -3,7 +3,7 @@
  * nothing can be claimed in its name.
  */
 import type { ActiveExecution, ClaimedExecution, WorkerRecord } from '../records.ts'
-import type { HeldExecution, RowKey } from '../store.ts'
+import type { AbandonedWhere, HeldExecution, RowKey } from '../store.ts'
 import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, claimedExecution, int, optionalText, text } from './decode.ts'
@@ -142,7 +142,7 @@ export async function retireWorker(context: SqlContext, workerId: string): Promi
 export async function findAbandoned(
   context: SqlContext,
   handlers: readonly string[],
-  { limit, except }: { readonly limit: number; readonly except: readonly string[] },
+  { limit, except = [], among }: AbandonedWhere & { readonly limit: number },
 ): Promise<ActiveExecution[]> {
   await bury(context)
   if (handlers.length === 0) return []
@@ -150,12 +150,14 @@ export async function findAbandoned(
   // Asked for first, because there are none most of the time: then no row has to be looked at.
   const dead = await context.read(sql`select k.id from ${workers} k where k.state = 'dead'`)
   if (dead.length === 0) return []
-  const others = except.length === 0 ? raw('') : sql` and not (${context.among(raw('a.workflow_id'), except)})`
+  const workflow = raw('a.workflow_id')
+  const others = except.length === 0 ? raw('') : sql` and not (${context.among(workflow, except)})`
+  const these = among === undefined ? raw('') : sql` and ${context.among(workflow, among)}`
   const rows = await context.read(
     sql`select ${activeColumns} from ${active} a where ${oneOf(raw('a.owner'), namesIn(dead))}
-      and ${oneOf(raw('a.handler'), handlers)}${others} limit ${limit}`,
+      and ${oneOf(raw('a.handler'), handlers)}${others}${these} limit ${limit}`,
   )
-  if (rows.length === 0 && except.length === 0) await removeBuried(context)
+  if (rows.length === 0 && except.length === 0 && among === undefined) await removeBuried(context)
   return rows.map(activeExecution)
 }
 

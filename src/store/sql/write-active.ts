@@ -117,6 +117,17 @@ export function insertActive(context: SqlContext, executions: readonly NewExecut
     : sql`${writeActive(context, rows)}${filter}`
 }
 
+/** In a statement that goes by what was inserted, all that an event tells of it. */
+export function insertReturning(
+  context: SqlContext,
+  executions: readonly NewExecution[],
+  make: (context: SqlContext, insertion: Sql) => Sql,
+): Sql {
+  return context.statement(make, [newRows(context, executions)], (at, rows) =>
+    make(at, sql`${writeActive(at, rows)} returning workflow_id, id, node, node_name, attempt, owner`),
+  )
+}
+
 function writeActive(context: SqlContext, rows: Sql): Sql {
   const extra = computed(context)
   const names = raw([...copied, ...extra.map(([name]) => name)].join(', '))

@@ -7,16 +7,17 @@ import type { ActiveExecution } from '../records.ts'
 import type { SqlContext } from './context.ts'
 import { continuationStatements } from './continue-workflows.ts'
 import { endedStates } from './ended-states.ts'
-import { eventStatements, withEvents } from './event-turns.ts'
+import { eventStatements, eventTurns, withEvents } from './event-turns.ts'
 import { clearFanIns, countDown, deleteFanIns, insertFanIns } from './fan-ins.ts'
 import { replaceGraphs } from './frozen-graphs.ts'
 import { type Gathered, gatherChanges, type OneUpdate } from './gather-changes.ts'
 import { closeLetters, insertLetters } from './letters.ts'
 import { handOver, moveKnown, moveToHistory } from './move-endings.ts'
-import { type Columns, inPieces, rowSet } from './row-set.ts'
+import { type Columns, inPieces, manyBranches, rowSet } from './row-set.ts'
 import { raw, type Sql, sql } from './sql.ts'
 import { insertDecisions, insertSignals, takeSignals } from './stored-messages.ts'
-import { saysItself } from './told-events.ts'
+import { toldByRows } from './told-by-rows.ts'
+import { insertTelling, saysItself } from './told-events.ts'
 import { insertWakeEvents, insertWakes } from './watches.ts'
 import { deleteActive, insertActive, moveActive, replaceActive, stopActive } from './write-active.ts'
 import {
@@ -45,8 +46,10 @@ export function changeStatements(
   const events = changes.map(change => change.events)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     inPieces(context, items, statement)
-  const { copies, removals, replacements, told } = recordEnds(context, all, { changes, counts })
   if (all.isPlain) {
+    const recorded =
+      handAllOver(context, all, { changes, counts }) ?? recordEnds(context, all, { counts, left: leaving(all) })
+    const { copies, removals, replacements, told } = recorded
     const plain = [
       ...copies,
       ...write(removals, deleteActive),
@@ -60,6 +63,11 @@ export function changeStatements(
       told ? events.filter((_, index) => !told.has(changes[index]?.workflowId ?? '')) : events,
     )
   }
+  const turns = eventTurns(events)
+  const left = leaving(all)
+  const ends = counts && left !== null ? all.standing : []
+  const told = toldByRows(context, turns, { ends, begins: all.insertions })
+  const { copies, removals, replacements } = recordEnds(context, all, { counts, left, tellsEnds: told.ends })
   return [
     // What has ended is recorded before its row is given to another.
     ...copies,
@@ -69,7 +77,8 @@ export function changeStatements(
     ...write(removals, deleteActive),
     ...write(all.stops, stopActive),
     ...write(replacements, replaceActive),
-    ...write(all.insertions, insertActive),
+    ...eventStatements(context, told.before),
+    ...write(all.insertions, told.begins ? insertTelling : insertActive),
     ...write(all.moves, moveActive),
     ...write(all.fanIns.removed, deleteFanIns),
     ...write(all.fanIns.cleared, clearFanIns),
@@ -85,12 +94,9 @@ export function changeStatements(
     ...write(all.messages.taken, takeSignals),
     ...write(all.woken, insertWakes),
     ...write(all.woken, insertWakeEvents),
-    ...eventStatements(context, events),
+    ...eventStatements(context, told.after),
   ]
 }
-
-/** From how many on it is worth a statement of its own. */
-const manyRows = 20
 
 /** How what has ended is recorded, and what is still to be done about the rows then. */
 interface EndsRecorded {
@@ -101,38 +107,40 @@ interface EndsRecorded {
   readonly told?: ReadonlySet<string>
 }
 
+interface Leaving {
+  readonly counts: boolean
+  /** What goes besides the rows that end; `null` where those do not all go, or are few. */
+  readonly left: Gathered['removals'] | null
+  /** Whether what goes to history tells that it has ended. */
+  readonly tellsEnds?: boolean
+}
+
+/** Where all of it goes for good, the branches of a graph for one, that is done as it is copied. */
+function recordEnds(context: SqlContext, all: Gathered, { counts, left, tellsEnds = false }: Leaving): EndsRecorded {
+  const { standing, removals, replacements } = all
+  // What stands together with other writes in one statement cannot be one of several parts itself, unless it is the first and counted.
+  if (context.dialect.takeReturned === undefined || left === null || (all.isPlain && !counts)) {
+    return { copies: inPieces(context, standing, counts ? copyKnown : copyHistory), removals, replacements }
+  }
+  const move = (at: SqlContext, piece: readonly StandingEnding[]) => moveKnown(at, piece, { tells: tellsEnds })
+  return { copies: inPieces(context, standing, counts ? move : moveToHistory), removals: left, replacements }
+}
+
+function leaving({ standing, removals, replacements }: Gathered): Gathered['removals'] | null {
+  if (replacements.length > 0 || standing.length < manyBranches || removals.length < standing.length) return null
+  const open = byPlace(removals)
+  return standing.every(({ row }) => open.delete(placeOf(row))) ? [...open.values()] : null
+}
+
 interface Recorded {
   readonly changes: readonly WorkflowChange[]
   readonly counts: boolean
 }
 
-/** Where all of it goes for good, the branches of a graph for one, or is given to what follows, that is done as it is copied. */
-function recordEnds(context: SqlContext, all: Gathered, { changes, counts }: Recorded): EndsRecorded {
-  return (
-    handAllOver(context, all, { changes, counts }) ??
-    moveAll(context, all, counts) ?? {
-      copies: inPieces(context, all.standing, counts ? copyKnown : copyHistory),
-      removals: all.removals,
-      replacements: all.replacements,
-    }
-  )
-}
-
-function moveAll(context: SqlContext, all: Gathered, counts: boolean): EndsRecorded | null {
-  const { standing, removals, replacements } = all
-  // What stands together with other writes in one statement cannot be one of several parts itself, unless it is the first and counted.
-  if (context.dialect.takeDeleted === undefined || (all.isPlain && !counts)) return null
-  if (replacements.length > 0 || standing.length < manyRows || removals.length < standing.length) return null
-  const open = byPlace(removals)
-  for (const { row } of standing) if (!open.delete(placeOf(row))) return null
-  return {
-    copies: inPieces(context, standing, counts ? moveKnown : moveToHistory),
-    removals: [...open.values()],
-    replacements,
-  }
-}
-
-/** Of what is counted, all rows that end must be given to something or go. One that comes alone is sooner copied and then written over. */
+/**
+ * Where rows that end are given to what follows, that is done as they are copied. Of what is counted, all must be given to something or go. One
+ * that comes alone is sooner copied and then written over.
+ */
 function handAllOver(context: SqlContext, all: Gathered, { changes, counts }: Recorded): EndsRecorded | null {
   const { standing, removals, replacements } = all
   if (context.dialect.returnsOld !== true || !context.asSets || !counts) return null
@@ -151,7 +159,7 @@ function handAllOver(context: SqlContext, all: Gathered, { changes, counts }: Re
     else return null
   }
   if (next.size > 0) return null
-  const moved = gone.length === 0 ? [] : [moveKnown(context, gone, 1)]
+  const moved = gone.length === 0 ? [] : [moveKnown(context, gone, { place: 1 })]
   const told = toldWith(handovers, changes)
   const copies = [handOver(context, handovers, told !== null), ...moved]
   return { copies, removals: [...open.values()], replacements: [], ...(told && { told }) }

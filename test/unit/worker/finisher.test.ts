@@ -37,6 +37,7 @@ class PickyStore {
   readonly looks: (readonly { readonly workflowId: string; readonly repeated?: boolean }[])[] = []
 
   readonly isLasting = () => true
+  readonly housekeeping = { poolUse: () => null }
 
   readonly changeAssumed = async (_: readonly AssumedFacts[], changes: readonly WorkflowChange[]) => {
     // The claim does not hold any more.
@@ -97,7 +98,13 @@ it('reports of many items share no group with each other, where together they ar
   }
   const ends = { noteAll: () => {} }
   const arrivals = new RecentArrivals()
-  const engine = { ids: risingIds(), courses: { of }, store: { change: async () => [] }, ends, arrivals }
+  const engine = {
+    ids: risingIds(),
+    courses: { of },
+    store: { change: async () => [], housekeeping: new PickyStore().housekeeping },
+    ends,
+    arrivals,
+  }
   const finisher = new Finisher(engine as unknown as Engine)
   const report = (size: number) => ({ kind: 'items', items: ['x'.repeat(size), 'x'.repeat(size)] }) as const
   const largestGroup = async (size: number) => {
@@ -107,4 +114,37 @@ it('reports of many items share no group with each other, where together they ar
   }
   expect(await largestGroup(100)).toBe(2)
   expect(await largestGroup(1_500_000)).toBe(1)
+})
+
+it('a conflict makes a large group wait for a moment, and does not take it apart', async () => {
+  const all = Array.from({ length: 100 }, (_, index): WorkflowRecord => ({ ...workflow, id: `${index}` }))
+  const course = courses.get(good.id) as Course
+  const of = async () => new Map(all.map((each): [string, Course] => [each.id, { ...course, workflow: each }]))
+  const looks: number[] = []
+  let attempts = 0
+  const store = {
+    isLasting: () => false,
+    isTransient: () => true,
+    now: async () => 1,
+    housekeeping: new PickyStore().housekeeping,
+    changeAssumed: async () => {
+      attempts++
+      throw new Error('Deadlock found.')
+    },
+    change: async (targets: readonly unknown[]) => {
+      looks.push(targets.length)
+      return []
+    },
+  }
+  const engine = {
+    ids: risingIds(),
+    courses: { of },
+    ends: { noteAll: () => {} },
+    store,
+    arrivals: new RecentArrivals(),
+  }
+  const finisher = new Finisher(engine as unknown as Engine)
+  await Promise.all(all.map(each => finisher.finish('worker', reportOn(each, completed))))
+  expect(attempts).toBe(1)
+  expect(looks).toEqual([100])
 })

@@ -151,12 +151,12 @@ function compared(
   results: readonly Result[],
   failures: readonly Line[],
 ): Comparison[] {
-  const find = (wanted: Line) => results.find(result => isOf(result, wanted))
+  const find = (wanted: Line) => results.find(result => isSame(result, wanted))
   const our = find(ours)
   const their = theirs.flatMap(wanted => find(wanted) ?? [])
   const absent = theirs.filter(wanted => find(wanted) === undefined)
   const missing = absent.map(({ system, database }) => `${system} on ${database}`)
-  const wasAskedFor = absent.some(wanted => failures.some(failure => isOf(failure, wanted)))
+  const wasAskedFor = absent.some(wanted => failures.some(failure => hasFailed(failure, wanted)))
   if (our === undefined || (theirs.length > 0 && their.length === 0 && !wasAskedFor)) return []
   const isBetter = (a: Result, b: Result) => (our.unit.endsWith('/s') ? a.median > b.median : a.median < b.median)
   const best = their.toSorted((a, b) => (isBetter(a, b) ? -1 : 1))[0]
@@ -179,10 +179,14 @@ function besides(our: Line, { case: name, system, database }: Line): string {
   return ` / ${name === our.case ? '' : `${name}: `}${system} on ${database}`
 }
 
+function isSame(found: Line, wanted: Line): boolean {
+  return found.case === wanted.case && found.database === wanted.database && found.system === wanted.system
+}
+
 /** What has failed goes by the name of the whole case, of which a line may be one measurement. */
-function isOf(found: Line, wanted: Line): boolean {
-  const isCase = wanted.case === found.case || wanted.case.startsWith(`${found.case}: `)
-  return isCase && found.database === wanted.database && found.system === wanted.system
+function hasFailed(failure: Line, wanted: Line): boolean {
+  const isPart = wanted.case.startsWith(`${failure.case}: `)
+  return isSame(isPart ? { ...failure, case: wanted.case } : failure, wanted)
 }
 
 /** One that is missing could only be better than the best of the others. */

@@ -59,3 +59,13 @@ it('the limits of throughput and latency have the same bar, each of the three', 
   const throughput = compare('throughput', [many(300, 'geneva-drive'), ...limits.map(limit => many(1000, limit))])
   expect(throughput.map(({ bar, met }) => [bar, met])).toEqual(limits.map(() => ['at least 0.4', false]))
 })
+
+it('what a wide fan costs is compared node by node, though the whole has a name that this one begins with', () => {
+  const fan = (name: string, ms: number, nodes: number) => {
+    const head = { workload: 'fan', system: 'geneva-drive', database: 'postgres' }
+    const node = resultOf({ ...head, case: `${name}: a node`, unit: 'µs' }, [(ms * 1000) / nodes])
+    return [resultOf({ ...head, case: name, unit: 'ms' }, [ms]), node]
+  }
+  const comparisons = compare('fan', [...fan('1,000 wide', 40, 1_000), ...fan('10,000 wide', 600, 10_000)])
+  expect(comparisons).toMatchObject([{ value: 1.5, bar: 'at most 2', met: true }])
+})

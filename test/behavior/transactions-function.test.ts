@@ -78,6 +78,22 @@ forEachDatabase('the function `transactions`', database => {
     expect(ended).toEqual([['success', null]])
   })
 
+  it.each([[{}], [null]])(
+    'that hands over %o instead of a transaction is told so, whatever it makes of that',
+    async no => {
+      const ended = await endOf(run => run(no).catch(() => {}))
+      expect(ended).toEqual([['paused_by_exception', expect.stringContaining('The `transaction` option holds')]])
+    },
+  )
+
+  it('that hands over a transaction when something else was refused has the step done in that', async () => {
+    const ended = await endOf(async run => {
+      await run({}).catch(() => {})
+      return open(run)
+    })
+    expect(ended).toEqual([['success', null]])
+  })
+
   it('that keeps to itself that nothing was committed lets the step fail', async () => {
     const ended = await endOf(async run => {
       await open(async tx => {
@@ -129,6 +145,22 @@ forEachDatabase('the function `transactions`', database => {
   })
 })
 
+/** That of node:sqlite is synchronous, and `query` is what the others call it. */
+async function send(tx: any, statement: string): Promise<void> {
+  await (tx.query ? tx.query(statement) : tx.exec(statement))
+}
+
+class Noting extends Workflow {
+  static {
+    this.named('noting by a function')
+    this.allowMultiple()
+    this.transactionalStep('note')
+  }
+  async note(tx: Transaction) {
+    await send(tx, `insert into copies (workflow_id, item) values (${this.id}, 7)`)
+  }
+}
+
 /** What the code of an item does in its transaction, once it has written. */
 let inside: (workflow: Copying, item: number) => Promise<void> = async () => {}
 
@@ -140,9 +172,7 @@ class Copying extends Workflow {
   async copy(iter: Iteration<number>) {
     for await (const item of iter.over([1, 2, 3])) {
       await iter.transaction(async (tx: any) => {
-        const statement = `insert into copies (workflow_id, item) values (${this.id}, ${item})`
-        // That of node:sqlite is synchronous, and `query` is what the others call it.
-        await (tx.query ? tx.query(statement) : tx.exec(statement))
+        await send(tx, `insert into copies (workflow_id, item) values (${this.id}, ${item})`)
         await inside(this, item)
       })
     }
@@ -153,7 +183,7 @@ forEachDatabase('the function `transactions` around an item', database => {
   let open: Open
   let wrapped: Open = run => open(run)
   const under = useGeneva(database, {
-    workflows: [Copying],
+    workflows: [Copying, Noting],
     transactions: (run => wrapped(run as (tx: unknown) => Promise<unknown>)) as OpenTransaction,
   })
   let plain: PlainConnection
@@ -224,6 +254,99 @@ forEachDatabase('the function `transactions` around an item', database => {
       expect(ended).toEqual([['success', null]])
     },
   )
+
+  /** Of those that it calls for at once, the answer of the one that has come to something. */
+  async function twiceAtOnce(run: (tx: unknown) => Promise<unknown>) {
+    const all = await Promise.allSettled([open(run), open(run)])
+    const done = all.find(each => each.status === 'fulfilled')
+    if (done === undefined) throw new AggregateError(all.map(each => each.status === 'rejected' && each.reason))
+    return done.value
+  }
+
+  it('that calls twice at once has the item written once', async () => {
+    const { ended, items } = await copyWith(twiceAtOnce)
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([['success', null]])
+  })
+
+  it('that calls twice at once has a step and what it has written committed once, and together', async () => {
+    wrapped = twiceAtOnce
+    const all = await Promise.all(Array.from({ length: 10 }, () => under.geneva.start(Noting)))
+    const worker = await under.geneva.startWorker({ ...quickly, concurrency: 1 })
+    for (const wf of all) {
+      await wf.waitUntilFinished({ timeout: '20s' })
+      expect((await wf.history()).map(({ outcome }) => outcome)).toEqual(['success'])
+      const rows = await plain.query(`select item from copies where workflow_id = ${wf.id}`)
+      expect(rows.map(({ item }) => Number(item))).toEqual([7])
+    }
+    await worker.stop()
+  })
+
+  const { code } = conflictOf(database.name) as Error & { code?: string }
+
+  /** The code of the second item meets a conflict, for the first time. */
+  function meetConflictOnce() {
+    const met = { calls: 0 }
+    inside = async (_, item) => {
+      if (item === 2 && ++met.calls === 1) throw conflictOf(database.name)
+    }
+    return met
+  }
+
+  it('that tries again for as long as there is a conflict does not do so for ever: all is run again', async () => {
+    const met = meetConflictOnce()
+    let tries = 0
+    const { ended, items } = await copyWith(async run => {
+      while (++tries < 50) {
+        try {
+          return await open(run)
+        } catch (error) {
+          if ((error as { code?: string }).code !== code) throw error
+        }
+      }
+      throw new Error('It goes on for ever.')
+    })
+    expect(tries).toBe(2)
+    expect(met.calls).toBe(2)
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([['success', null]])
+  })
+
+  it('that makes something else of every error keeps no conflict from being got over', async () => {
+    const met = meetConflictOnce()
+    const { ended, items } = await copyWith(run =>
+      open(run).catch(() => {
+        throw new Error('It did not work.')
+      }),
+    )
+    expect(met.calls).toBe(2)
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([['success', null]])
+  })
+
+  it('that leaves the promise of `run` alone lets the step fail with what the code has thrown', async () => {
+    const thrown = gate()
+    let fails = true
+    inside = async (_, item) => {
+      if (item !== 2 || !fails) return
+      fails = false
+      thrown.open()
+      throw new Error('sold out')
+    }
+    const { ended, items } = await copyWith(run =>
+      open(async tx => {
+        void run(tx)
+        await thrown.passed
+        await new Promise(setImmediate)
+        throw new Error('rolled back')
+      }).catch(() => {}),
+    )
+    expect(items).toEqual([1, 2, 3])
+    expect(ended).toEqual([
+      ['paused_by_exception', 'sold out'],
+      ['success', null],
+    ])
+  })
 
   it('that meets a conflict of its own after the commit has committed the item, once', async () => {
     const { ended, items } = await copyWith(async run => {
@@ -347,3 +470,55 @@ forEachServerAtOnce('the function `transactions` that rejects while the outcome 
     await Promise.all([locker.close(), watcher.close()])
   })
 })
+
+forEachServerAtOnce(
+  'the function `transactions` that rolls back while the lock for the outcome is waited for',
+  database => {
+    let wrapped: Open
+    const under = useGeneva(database, {
+      workflows: [Noting],
+      transactions: (run => wrapped(run as (tx: unknown) => Promise<unknown>)) as OpenTransaction,
+    })
+
+    it('has not recorded what it has rolled back', async () => {
+      const open = driverTransactions(under.url) as unknown as Open
+      const [locker, watcher] = await Promise.all([1, 2].map(() => connectPlainly(database.name, under.url)))
+      if (!locker || !watcher) throw new Error('There are no connections.')
+      await watcher.query('create table copies (workflow_id bigint not null, item integer not null)')
+      let calls = 0
+      wrapped = run => {
+        if (++calls > 1) return open(run)
+        return open(async (tx: any) => {
+          await locker.query('begin')
+          await locker.query(`select * from geneva_drive_workflows where id = ${wf.id} for update`)
+          const running = run(tx)
+          await Promise.race([running, somebodyWaits(database.name, watcher)])
+          // It is the next thing that the connection does when the lock is there.
+          const rolledBack = tx.query('rollback')
+          setTimeout(() => void locker.query('commit'), 200)
+          await rolledBack
+          // Until then the connection is open, as one of a pool would be.
+          await running.catch(() => {})
+          throw new Error('too slow')
+        })
+      }
+      const wf = await under.geneva.start(Noting)
+      const worker = await under.geneva.startWorker({ poll: 20, grace: 0 })
+      const written = async () => {
+        const rows = await watcher.query(`select item from copies where workflow_id = ${wf.id}`)
+        return rows.map(({ item }) => Number(item))
+      }
+      await waitFor(async () => ['finished', 'paused'].includes((await wf.refresh()).state))
+      const ended = async () => (await wf.history()).map(({ outcome, error }) => [outcome, error?.message ?? null])
+      const failed = ['paused_by_exception', expect.stringContaining('has ended, or has failed, before the step did')]
+      expect(await ended()).toEqual([failed])
+      expect(await written()).toEqual([])
+      await wf.resume()
+      await wf.waitUntilFinished({ timeout: '20s' })
+      await worker.stop()
+      expect(await ended()).toEqual([failed, ['success', null]])
+      expect(await written()).toEqual([7])
+      await Promise.all([locker.close(), watcher.close()])
+    })
+  },
+)

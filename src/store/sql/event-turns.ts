@@ -7,16 +7,18 @@ import type { NewEvent } from '../change.ts'
 import type { SqlContext } from './context.ts'
 import { inPieces } from './row-set.ts'
 import type { Sql } from './sql.ts'
-import type { Turns } from './told-by-rows.ts'
 import { insertEvents } from './write-records.ts'
+
+/** Written one after another; what is in one is in any order. */
+export type Turns = readonly (readonly (readonly NewEvent[])[])[]
 
 /** Fewer than these go together, whatever they are. */
 const many = 32
 /** A workflow whose events change their type more often than that is not taken apart. */
 const mostTurns = 4
 
-/** `lists`: the events of one workflow each. The turns must be written one after another, what is in one in any order. */
-export function eventTurns(lists: readonly (readonly NewEvent[])[]): (readonly NewEvent[])[][] {
+/** `lists`: the events of one workflow each. */
+export function eventTurns(lists: readonly (readonly NewEvent[])[]): Turns {
   const count = lists.reduce((sum, events) => sum + events.length, 0)
   if (count === 0) return []
   const turns: Map<string, NewEvent[]>[] = []
@@ -46,7 +48,7 @@ export function withEvents(
   statements: readonly Sql[],
   lists: readonly (readonly NewEvent[])[],
 ): readonly Sql[] {
-  const [first = [], ...later] = writtenTurns(context, lists)
+  const [first = [], ...later] = eventTurns(lists).map(turn => writtenTurn(context, turn))
   return [...context.together([...statements, ...first]), ...later.flatMap(turn => context.together(turn))]
 }
 
@@ -55,10 +57,6 @@ export function eventStatements(context: SqlContext, turns: Turns): readonly Sql
   return turns.flatMap(turn => writtenTurn(context, turn))
 }
 
-function writtenTurns(context: SqlContext, lists: readonly (readonly NewEvent[])[]): Sql[][] {
-  return eventTurns(lists).map(turn => writtenTurn(context, turn))
-}
-
-function writtenTurn(context: SqlContext, turn: readonly (readonly NewEvent[])[]): Sql[] {
+function writtenTurn(context: SqlContext, turn: Turns[number]): Sql[] {
   return turn.flatMap(events => inPieces(context, events, (at, piece) => insertEvents(at, piece)))
 }

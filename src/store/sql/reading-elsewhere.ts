@@ -14,6 +14,8 @@ interface Ends {
   readonly executor: Executor
   readonly reader: Executor
   readonly workflowIds: readonly string[]
+  /** Rejects if the transaction is not there any more: what is written then would be final at once. */
+  beforeWrites(): Promise<void>
 }
 
 export class ReadingElsewhere implements OpenTransaction {
@@ -40,7 +42,11 @@ export class ReadingElsewhere implements OpenTransaction {
   }
 
   run(statement: Sql): Promise<number> {
-    return this.#next(() => this.#ends.executor.run(statement))
+    return this.#next(async () => {
+      const { executor, beforeWrites } = this.#ends
+      await beforeWrites()
+      return executor.run(statement)
+    })
   }
 
   /** Whoever has opened the transaction commits it. */

@@ -4,12 +4,10 @@
  */
 import type { NewEvent, NewExecution } from '../change.ts'
 import type { SqlContext } from './context.ts'
+import type { Turns } from './event-turns.ts'
 import { manyBranches } from './row-set.ts'
 import { saysBegin, saysEnd } from './told-events.ts'
 import type { StandingEnding } from './write-records.ts'
-
-/** Written one after another; what is in one is in any order. */
-export type Turns = readonly (readonly (readonly NewEvent[])[])[]
 
 export interface ToldByRows {
   /** That the rows have ended is told as they go to history, before everything else. */

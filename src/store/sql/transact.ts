@@ -5,13 +5,13 @@
 import { InvalidArgumentError } from '../../errors.ts'
 import type { FindCommitted, OpenApplicationTransaction, OpenedTransaction, UserTransaction } from '../store.ts'
 import { TransactionUndoneError } from '../transaction-undone-error.ts'
+import { BorrowedCall } from './borrowed-call.ts'
 import { changeInside, tellChanges } from './change-workflows.ts'
 import type { SqlContext } from './context.ts'
 import type { Executor, OpenTransaction, OpenUserTransaction } from './dialect.ts'
-import { hasLostTransaction, isTransient, OpenedAgain } from './is-transient.ts'
-import { ReadingElsewhere } from './reading-elsewhere.ts'
+import { isTransient } from './is-transient.ts'
 import type { Sql } from './sql.ts'
-import { findStepMark, setStepMark } from './step-mark.ts'
+import { orEnded } from './transaction-ended.ts'
 import { writeProgress } from './write-progress.ts'
 
 type Work<Written> = (opened: OpenedTransaction) => Promise<Written>
@@ -28,7 +28,9 @@ export async function transact<Written>(
   const told: Told = []
   const witness = new Witness(work)
   const answering =
-    open === null ? inOwn(context, told, witness.work) : inBorrowed(context, open, { told, work: witness.work })
+    open === null
+      ? inOwn(context, told, witness.work)
+      : new BorrowedCall(context, { told, work: witness.work }).answerOf(open)
   const written = await answering.then(witness.confirm).catch(error => {
     if (witness.undone !== null) throw witness.undone
     // Also after a conflict, which the application's function may have met with something else, once this was committed.
@@ -101,122 +103,6 @@ function inOwn<Written>(context: SqlContext, told: Told, work: Work<Written>): P
   })
 }
 
-/** How far a call of the application's function has come. */
-interface Progress {
-  /** What the work came to is being written, and may be committed. */
-  isWritten: boolean
-  /** The function has settled. */
-  isOver: boolean
-}
-
-/**
- * The application may try again by itself. What it calls for then has been done, in a transaction that came to nothing. It may also
- * settle before the work has come to its end: when it resolves, that is waited for; when it rejects, the work is undone, unless it is
- * being written already.
- */
-async function inBorrowed<Written>(
-  context: SqlContext,
-  open: OpenApplicationTransaction,
-  { told, work }: { readonly told: Told; readonly work: Work<Written> },
-): Promise<unknown> {
-  const call: Progress & { first: Promise<Written> | null; isThrough: boolean } = {
-    first: null,
-    isThrough: false,
-    isWritten: false,
-    isOver: false,
-  }
-  try {
-    const answer: unknown = await open(async handle => {
-      if (call.first !== null) {
-        await call.first
-        call.isThrough = true
-        throw new OpenedAgain()
-      }
-      const opened = await borrowed(context, handle, told, call)
-      // Nobody waits for it any more: it has been told as failed.
-      if (call.isOver) throw new TransactionUndoneError('unfinished')
-      call.first = work(opened)
-      return call.first
-    })
-    if (call.first === null) throw new InvalidArgumentError(hasNotCalled)
-    await call.first
-    if (call.isThrough) throw new OpenedAgain()
-    return answer
-  } catch (error) {
-    call.isOver = true
-    if (call.isWritten) await call.first?.catch(() => {})
-    throw call.isThrough ? new OpenedAgain() : error
-  }
-}
-
-const hasNotCalled =
-  'The function `transactions` has resolved without calling `run`. Let it call `run` with the transaction that it has begun, or throw.'
-
-/**
- * Libraries answer in types of their own, and the transaction may see an older state: what is decided on is read on a
- * connection of ours, while the locks and the writes are the transaction's.
- */
-async function borrowed(
-  context: SqlContext,
-  handle: unknown,
-  told: Told,
-  progress: Progress,
-): Promise<OpenedTransaction> {
-  const { database } = context
-  const executor = database.borrow(handle)
-  await executor.run(setStepMark)
-  const stillThere = once(() => stillOpen(context, executor))
-  const closing = () => {
-    // It has been told as failed, and is not waited for any more.
-    if (progress.isOver && !progress.isWritten) throw new TransactionUndoneError('unfinished')
-    progress.isWritten = true
-    return stillThere()
-  }
-  return {
-    handle,
-    abandon: () => false,
-    async change(targets, decide, call = {}) {
-      await closing()
-      // A connection first and the locks then, like everybody else: or they could wait for each other.
-      return database.session(async reader => {
-        const ids = targets.map(target => target.workflowId)
-        const transaction = new ReadingElsewhere(context, { executor, reader, workflowIds: ids })
-        const changed = await changeInside(context, transaction, { targets, decide, call, attempt: 1 })
-        told.push(() => tellChanges(context, changed))
-        return changed.changes
-      })
-    },
-    async checkpoint(execution, progress) {
-      await closing()
-      return (await executor.run(writeProgress(context, execution, progress))) > 0
-    },
-  }
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let result: Promise<void> | null = null
-  return () => {
-    result ??= work()
-    return result
-  }
-}
-
-async function stillOpen(context: SqlContext, executor: Executor): Promise<void> {
-  try {
-    await executor.run(findStepMark)
-  } catch (error) {
-    throw hasLostTransaction(context.dialect, error) ? ended(error) : error
-  }
-}
-
-/** Said where the transaction that was begun is not there any more when its outcome is to be written. */
-function ended(cause: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(
-    'The transaction of the step has ended, or has failed, before the step did. Leave commit and rollback to Geneva, run no statement in it that commits by itself (like CREATE TABLE on some databases), and do not go on after a statement that has failed.',
-    { cause },
-  )
-}
-
 /** A transaction that somebody else commits. */
 function within(executor: Executor, commitWith: (statements: readonly Sql[]) => Promise<void>): OpenTransaction {
   return {
@@ -271,7 +157,7 @@ class GuardedTransaction implements UserTransaction {
     try {
       await own.closing()
     } catch (error) {
-      throw hasLostTransaction(this.#context.dialect, error) ? ended(error) : error
+      throw orEnded(this.#context.dialect, error)
     }
   }
 

@@ -46,9 +46,9 @@ export function changeStatements(
   const events = changes.map(change => change.events)
   const write = <T>(items: readonly T[], statement: (context: SqlContext, piece: readonly T[]) => Sql): Sql[] =>
     inPieces(context, items, statement)
+  const left = leaving(context, all)
   if (all.isPlain) {
-    const recorded =
-      handAllOver(context, all, { changes, counts }) ?? recordEnds(context, all, { counts, left: leaving(all) })
+    const recorded = handAllOver(context, all, { changes, counts }) ?? recordEnds(context, all, { counts, left })
     const { copies, removals, replacements, told } = recorded
     const plain = [
       ...copies,
@@ -64,7 +64,6 @@ export function changeStatements(
     )
   }
   const turns = eventTurns(events)
-  const left = leaving(all)
   const ends = counts && left !== null ? all.standing : []
   const told = toldByRows(context, turns, { ends, begins: all.insertions })
   const { copies, removals, replacements } = recordEnds(context, all, { counts, left, tellsEnds: told.ends })
@@ -109,7 +108,7 @@ interface EndsRecorded {
 
 interface Leaving {
   readonly counts: boolean
-  /** What goes besides the rows that end; `null` where those do not all go, or are few. */
+  /** What goes besides the rows that end, where those go as they are copied. */
   readonly left: Gathered['removals'] | null
   /** Whether what goes to history tells that it has ended. */
   readonly tellsEnds?: boolean
@@ -119,14 +118,16 @@ interface Leaving {
 function recordEnds(context: SqlContext, all: Gathered, { counts, left, tellsEnds = false }: Leaving): EndsRecorded {
   const { standing, removals, replacements } = all
   // What stands together with other writes in one statement cannot be one of several parts itself, unless it is the first and counted.
-  if (context.dialect.takeReturned === undefined || left === null || (all.isPlain && !counts)) {
+  if (left === null || (all.isPlain && !counts)) {
     return { copies: inPieces(context, standing, counts ? copyKnown : copyHistory), removals, replacements }
   }
   const move = (at: SqlContext, piece: readonly StandingEnding[]) => moveKnown(at, piece, { tells: tellsEnds })
   return { copies: inPieces(context, standing, counts ? move : moveToHistory), removals: left, replacements }
 }
 
-function leaving({ standing, removals, replacements }: Gathered): Gathered['removals'] | null {
+/** `null` where the rows that end do not all go, or are few, or cannot go as they are copied. */
+function leaving({ dialect }: SqlContext, { standing, removals, replacements }: Gathered): Gathered['removals'] | null {
+  if (dialect.takeReturned === undefined) return null
   if (replacements.length > 0 || standing.length < manyBranches || removals.length < standing.length) return null
   const open = byPlace(removals)
   return standing.every(({ row }) => open.delete(placeOf(row))) ? [...open.values()] : null

@@ -1,7 +1,8 @@
 /** Which events go with the rows that they are about, and that the others keep their place around them. */
 import { expect, it } from 'vitest'
 import type { SqlContext } from '../../../src/store/sql/context.ts'
-import { type Turns, toldByRows } from '../../../src/store/sql/told-by-rows.ts'
+import type { Turns } from '../../../src/store/sql/event-turns.ts'
+import { toldByRows } from '../../../src/store/sql/told-by-rows.ts'
 
 const takes = { dialect: { takeReturned: () => null } } as unknown as SqlContext
 const takesNothing = { dialect: {} } as unknown as SqlContext

@@ -22,20 +22,25 @@ export interface Attempt {
   readonly since: number
 }
 
-/** Rejects a write whose group is to go out again as it is. Until then it takes no place from others. */
-export class NotYet extends Error {
+export interface Rest {
   readonly restMs: number
   /** Others of its kin would only meet the same, so they wait until it is through. */
   readonly ofKin: boolean
+  /** What it has met is over by then. It goes out again as if nothing had been wrong with it. */
+  readonly isOver?: boolean
+}
 
-  constructor(cause: unknown, { restMs, ofKin }: { readonly restMs: number; readonly ofKin: boolean }) {
+/** Rejects a write whose group is to go out again as it is. Until then it takes no place from others. */
+export class NotYet extends Error {
+  readonly rest: Rest
+
+  constructor(cause: unknown, rest: Rest) {
     super('It is tried again.', { cause })
-    this.restMs = restMs
-    this.ofKin = ofKin
+    this.rest = rest
   }
 }
 
-/** How much has gone wrong with a group: nothing, it is a part of one that was rejected, or it has rested. */
+/** How much has gone wrong with a group: nothing, it is a part of one that was rejected, or it has rested for what may go on. */
 export type Trouble = 0 | 1 | 2
 
 type KinOf<Item> = ((item: Item) => string) | undefined
@@ -44,6 +49,7 @@ export class Group<Item, Result> implements Attempt {
   readonly waiting: readonly Waiting<Item, Result>[]
   readonly #kinOf: KinOf<Item>
   #kins: readonly string[] | null = null
+  #hasStruggled = false
   readonly isPart: boolean
   rests = 0
   firstAt: number
@@ -60,12 +66,12 @@ export class Group<Item, Result> implements Attempt {
   }
 
   get trouble(): Trouble {
-    if (this.rests > 0) return 2
+    if (this.#hasStruggled) return 2
     return this.isPart ? 1 : 0
   }
 
   get again(): boolean {
-    return this.trouble > 0
+    return this.isPart || this.rests > 0
   }
 
   /** Asked for only where something goes wrong or takes long. */
@@ -79,10 +85,11 @@ export class Group<Item, Result> implements Attempt {
     this.since = now
   }
 
-  rest({ restMs, ofKin }: NotYet, now: number): void {
+  rest({ restMs, ofKin, isOver = false }: Rest, now: number): void {
     this.rests++
     this.restUntil = now + restMs
     this.holdsKin = ofKin
+    if (!isOver) this.#hasStruggled = true
   }
 
   /**

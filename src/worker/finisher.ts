@@ -116,7 +116,7 @@ export class Finisher {
     const isHeldUp = store.isTransient(error)
     const isAlone = isHeldUp ? attempt.kins.length === 1 : items.length === 1
     const isConflict = isHeldUp && attempt.rests === 0 && performance.now() - attempt.since < heldUpMs
-    if (isConflict) return new NotYet(error, { restMs: jittered(restAfterConflictMs, 0.5), ofKin: true })
+    if (isConflict) return new NotYet(error, { restMs: jittered(restAfterConflictMs, 0.5), ofKin: true, isOver: true })
     const isParted = !isAlone && (isHeldUp || attempt.rests >= restsTogether)
     if (isParted && (await this.#databaseAnswers())) return error
     // What still fails when it has been parted from its group has failed for long enough.

@@ -1,5 +1,5 @@
 /** What was rejected goes out again, in parts or after a rest, and keeps nothing waiting that might go through. */
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Attempt, NotYet } from '../../../src/primitives/batch-group.ts'
 import { Batcher } from '../../../src/primitives/batcher.ts'
 import { pass, turns, withClock } from '../../support/played-clock.ts'
@@ -126,6 +126,74 @@ it.each([
       await pass(400)
       expect(written).toBe(index)
     }
+  },
+)
+
+/** After four seconds `x` is free. What is `bad` never is, and either is told so after two seconds. */
+function lockedFor(mostWrites: number, mostLong: number) {
+  const begun = performance.now()
+  const hasMet = new Set<string>()
+  const isRefused = (item: string) => item.startsWith('bad') || (item === 'x' && performance.now() - begun < 4000)
+  return new Batcher<string, string>({
+    maxGroup: 250,
+    crowd: 100,
+    mostWrites,
+    mostLong,
+    kinOf: item => item,
+    write: async (items, { kins }) => {
+      if (items.includes('deadlock') && !hasMet.has('deadlock')) {
+        hasMet.add('deadlock')
+        throw new NotYet(new Error('Deadlock found.'), { restMs: 10, ofKin: true, isOver: true })
+      }
+      if (!items.some(isRefused)) return items
+      await new Promise(resolve => setTimeout(resolve, 2000))
+      if (kins.length > 1) throw new Error('Not together.')
+      throw new NotYet(new Error('Locked.'), { restMs: 1000, ofKin: true })
+    },
+  })
+}
+
+describe.each([
+  // When the parts that are under way have come to their end.
+  [4, 2, 1100],
+  [2, 1, 1100],
+  [1, 1, 1600],
+])(
+  'with %i writes and %i long ones, beside the parts of a group of which nothing goes through',
+  (writes, long, within) => {
+    it.each([
+      ['what has rested and is free by now', [] as string[]],
+      ['a group that has met a deadlock', ['deadlock']],
+    ])('%s goes out soon', async (_, beside) => {
+      withClock()
+      const batcher = lockedFor(writes, long)
+      const answers: string[] = []
+      const add = (item: string) => void batcher.add(item).then(answer => answers.push(answer))
+      if (beside.length === 0) add('x')
+      await pass(2500)
+      for (let index = 0; index < 250; index++) add(`bad ${index}`)
+      await pass(3000)
+      for (const item of beside) add(item)
+      if (beside.length > 0) add('x')
+      await pass(within)
+      expect(answers).toEqual([...beside, 'x'])
+    })
+
+    it('parts that go through do not wait for what has rested and hangs again', async () => {
+      withClock()
+      const batcher = lockedFor(writes, long)
+      for (let index = 0; index < 20; index++) {
+        void batcher.add(`bad ${index}`)
+        await turns()
+      }
+      // All of them stand alone by now, and go out again as often as they can.
+      await pass(120_000)
+      let written = 0
+      for (let index = 0; index < 30; index++) void batcher.add(`good ${index}`).then(() => written++)
+      void batcher.add('bad company')
+      await pass(8000)
+      expect(written).toBe(30)
+    })
   },
 )
 

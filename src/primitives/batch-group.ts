@@ -46,7 +46,8 @@ export type Trouble = 0 | 1 | 2
 type KinOf<Item> = ((item: Item) => string) | undefined
 
 export class Group<Item, Result> implements Attempt {
-  readonly waiting: readonly Waiting<Item, Result>[]
+  /** What has no answer yet. */
+  waiting: readonly Waiting<Item, Result>[]
   readonly #kinOf: KinOf<Item>
   #kins: readonly string[] | null = null
   #hasStruggled = false
@@ -83,6 +84,13 @@ export class Group<Item, Result> implements Attempt {
   begin(now: number): void {
     if (!this.again) this.firstAt = now
     this.since = now
+  }
+
+  /** Some of it is through, whatever becomes of the rest: that alone is made again, and is what others of its kin wait for. */
+  answer(results: ReadonlyMap<Item, Result>): void {
+    for (const { item, resolve } of this.waiting) if (results.has(item)) resolve(results.get(item) as Result)
+    this.waiting = this.waiting.filter(({ item }) => !results.has(item))
+    this.#kins = null
   }
 
   rest({ restMs, ofKin, isOver = false }: Rest, now: number): void {

@@ -10,14 +10,17 @@ import { type WriteLimits, WritesUnderWay } from './writes-under-way.ts'
 export interface BatcherOptions<Item, Result> extends GroupLimits<Item>, WriteLimits {
   /**
    * Writes a group and answers for each item in order. A rejection is tried again in parts, until one item stands alone, unless it
-   * is a `NotYet`, by which the group rests and is tried again as it is.
+   * is a `NotYet`, by which the group rests and is tried again as it is. What is through before the rest is may be
+   * told of by `answer` at once: whatever becomes of the rest, it is not tried again.
    */
-  write(items: readonly Item[], attempt: Attempt): Promise<readonly Result[]>
+  write(items: readonly Item[], attempt: Attempt, answer: Answer<Item, Result>): Promise<readonly Result[]>
   /** How many must be waiting before another write begins beside one that is under way. Default: a whole group. */
   readonly crowd?: number
 }
 
 type Line<Item, Result> = Group<Item, Result>[]
+
+export type Answer<Item, Result> = (results: ReadonlyMap<Item, Result>) => void
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
@@ -105,13 +108,14 @@ export class Batcher<Item, Result> {
 
   async #write(group: Group<Item, Result>, now: number): Promise<void> {
     const { waiting } = group
+    const items = waiting.map(({ item }) => item)
     group.begin(now)
     this.#underWay.begin(group)
     try {
-      const results = await this.#options.write(
-        waiting.map(({ item }) => item),
-        group,
-      )
+      const results = await this.#options.write(items, group, some => {
+        group.answer(some)
+        this.#pumpSoon()
+      })
       waiting.forEach(({ resolve }, index) => resolve(results[index] as Result))
     } catch (error) {
       this.#rejected(group, error)

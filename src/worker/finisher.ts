@@ -7,7 +7,7 @@ import type { FinishRequest, FinishResult } from '../engine/finish-request.ts'
 import { finishSteps, reserveIds } from '../engine/finish-steps.ts'
 import { IdPool } from '../engine/id-pool.ts'
 import { type Attempt, NotYet } from '../primitives/batch-group.ts'
-import { Batcher } from '../primitives/batcher.ts'
+import { type Answer, Batcher } from '../primitives/batcher.ts'
 import { jittered } from '../primitives/pause-for.ts'
 import type { ErrorListener } from './error-listener.ts'
 
@@ -27,6 +27,12 @@ interface Item {
   /** Its ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
   readonly request: FinishRequest
   isToldOf: boolean
+}
+
+interface Recording {
+  readonly again: boolean
+  /** Is told of what is durable before all of the group is. */
+  readonly answer: Answer<Item, FinishResult>
 }
 
 /** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
@@ -58,7 +64,7 @@ export class Finisher {
     this.#options = options
     const { limit: connections = Infinity } = engine.store.housekeeping.poolUse() ?? {}
     this.#batcher = new Batcher<Item, FinishResult>({
-      write: (items, attempt) => this.#write(items, attempt),
+      write: (...group) => this.#write(...group),
       maxGroup,
       maxItems,
       crowd,
@@ -76,33 +82,46 @@ export class Finisher {
     return this.#batcher.add({ workerId, request: requestFor(report, new IdPool(this.#engine.ids)), isToldOf: false })
   }
 
-  async #write(items: readonly Item[], attempt: Attempt): Promise<FinishResult[]> {
+  async #write(items: readonly Item[], attempt: Attempt, answer: Answer<Item, FinishResult>): Promise<FinishResult[]> {
+    let left = items
+    const answerSome = (recorded: ReadonlyMap<Item, FinishResult>) => {
+      left = left.filter(item => !recorded.has(item))
+      answer(recorded)
+    }
     try {
-      return await this.#record(items, attempt.again)
+      return await this.#record(items, { again: attempt.again, answer: answerSome })
     } catch (error) {
-      throw await this.#verdictOn(error, items, attempt)
+      throw await this.#verdictOn(error, left, attempt)
     }
   }
 
   /** Two ids meet in a group only when the worker has just begun a new life. */
-  async #record(items: readonly Item[], again: boolean): Promise<FinishResult[]> {
+  async #record(items: readonly Item[], recording: Recording): Promise<FinishResult[]> {
     const [first] = items
     if (first !== undefined && items.every(item => item.workerId === first.workerId)) {
-      return this.#recordOf(first.workerId, items, again)
+      return this.#recordOf(first.workerId, items, recording)
     }
     const results = new Map<Item, FinishResult>()
     for (const workerId of new Set(items.map(item => item.workerId))) {
       const own = items.filter(item => item.workerId === workerId)
-      const answers = await this.#recordOf(workerId, own, again)
+      const answers = await this.#recordOf(workerId, own, recording)
       own.forEach((item, index) => results.set(item, answers[index] ?? { kind: 'refused' }))
+      recording.answer(results)
     }
     return items.map(item => results.get(item) ?? { kind: 'refused' })
   }
 
-  async #recordOf(workerId: string, items: readonly Item[], again: boolean): Promise<FinishResult[]> {
+  async #recordOf(workerId: string, items: readonly Item[], { again, answer }: Recording): Promise<FinishResult[]> {
     const requests = items.map(({ request }) => (again ? { ...request, repeated: true } : request))
     await reserveIds(this.#engine, requests)
-    return finishSteps(this.#engine, workerId, requests)
+    return finishSteps(this.#engine, workerId, requests, recorded => {
+      const results = new Map<Item, FinishResult>()
+      items.forEach((item, index) => {
+        const result = recorded.get(requests[index] as FinishRequest)
+        if (result !== undefined) results.set(item, result)
+      })
+      answer(results)
+    })
   }
 
   /**

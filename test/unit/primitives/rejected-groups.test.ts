@@ -1,7 +1,7 @@
 /** What was rejected goes out again, in parts or after a rest, and keeps nothing waiting that might go through. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Attempt, NotYet } from '../../../src/primitives/batch-group.ts'
-import { Batcher } from '../../../src/primitives/batcher.ts'
+import { type Answer, Batcher } from '../../../src/primitives/batcher.ts'
 import { pass, turns, withClock } from '../../support/played-clock.ts'
 
 afterEach(() => {
@@ -196,6 +196,32 @@ describe.each([
     })
   },
 )
+
+it('what is answered before the rest of its group is rejected is not tried again, nor keeps its kin waiting', async () => {
+  withClock()
+  const log: string[] = []
+  const batcher = new Batcher<string, string>({
+    maxGroup: 10,
+    kinOf: item => item[0] ?? '',
+    write: async (items: readonly string[], { again }: Attempt, answer: Answer<string, string>) => {
+      log.push(`${items.join(' ')}${again ? ' again' : ''}`)
+      if (!items.some(item => item.startsWith('l'))) return items.map(item => item.toUpperCase())
+      answer(new Map(items.filter(item => item.startsWith('a')).map(item => [item, item.toUpperCase()])))
+      await new Promise(resolve => setTimeout(resolve, 2000))
+      throw new Error('Locked.')
+    },
+  })
+  const known = ['a1', 'a2'].map(item => batcher.add(item))
+  const rest = Promise.allSettled(['b1', 'l1'].map(item => batcher.add(item)))
+  await turns()
+  expect(await Promise.all(known)).toEqual(['A1', 'A2'])
+  const next = batcher.add('a3')
+  await pass(400)
+  expect(await next).toBe('A3')
+  await pass(5000)
+  expect(await rest).toMatchObject([{ value: 'B1' }, { reason: { message: 'Locked.' } }])
+  expect(log).toEqual(['a1 a2 b1 l1', 'a3', 'b1 again', 'l1 again'])
+})
 
 it('what a part has waited for counts from the first write of its group', async () => {
   withClock()

@@ -1,4 +1,8 @@
-/** What goes out together in one write, and what becomes of it when that is rejected: parts of it, or the whole of it after a rest. */
+/**
+ * What goes out together in one write, and what becomes of it when that is rejected: parts of it, the whole of it after a rest, or
+ * nothing more.
+ */
+import { jittered } from './pause-for.ts'
 
 export interface Waiting<Item, Result> {
   readonly item: Item
@@ -38,6 +42,18 @@ export class NotYet extends Error {
     super('It is tried again.', { cause })
     this.rest = rest
   }
+}
+
+/** Rejects all that a write was about, with its cause: none of it is tried again. */
+export class ForGood extends Error {
+  constructor(cause: unknown) {
+    super('None of it is tried again.', { cause })
+  }
+}
+
+/** How long a group rests that has rested so often: longer each time, and never less than that, so that nobody is hurried. */
+export function growingRest({ rests }: Pick<Attempt, 'rests'>, longestMs: number): number {
+  return jittered(Math.min(100 * 2 ** rests, longestMs), 0.5)
 }
 
 /** How much has gone wrong with a group: nothing, it is a part of one that was rejected, or it has rested for what may go on. */

@@ -3,14 +3,14 @@
  * the next items gather and form one group. No timer delays an idle system, and a write that takes long does not keep what is not in
  * it: another begins beside it. What waits is what callers wait for: whoever adds only after an answer has no more than one item here.
  */
-import { type Attempt, Group, NotYet, type Trouble } from './batch-group.ts'
+import { type Attempt, ForGood, Group, NotYet, type Trouble } from './batch-group.ts'
 import { type GroupLimits, WaitingLine } from './waiting-line.ts'
 import { type WriteLimits, WritesUnderWay } from './writes-under-way.ts'
 
 export interface BatcherOptions<Item, Result> extends GroupLimits<Item>, WriteLimits {
   /**
    * Writes a group and answers for each item in order. A rejection is tried again in parts, until one item stands alone, unless it
-   * is a `NotYet`, by which the group rests and is tried again as it is. What is through before the rest is may be
+   * is a `NotYet`, by which the group rests and is tried again as it is, or `ForGood`. What is through before the rest is may be
    * told of by `answer` at once: whatever becomes of the rest, it is not tried again.
    */
   write(items: readonly Item[], attempt: Attempt, answer: Answer<Item, Result>): Promise<readonly Result[]>
@@ -47,7 +47,7 @@ export class Batcher<Item, Result> {
     return this.#line.length
   }
 
-  /** Resolves with the answer for this item; rejects only when the write of this item alone was rejected. */
+  /** Resolves with the answer for this item; rejects only when the write of this item alone was rejected, or all of it `ForGood`. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#line.add({ item, resolve, reject })
@@ -130,7 +130,8 @@ export class Batcher<Item, Result> {
     if (error instanceof NotYet) {
       group.rest(error.rest, performance.now())
       this.#again[group.trouble].push(group)
-    } else if (group.waiting.length === 1) group.waiting[0]?.reject(error)
+    } else if (error instanceof ForGood) for (const { reject } of group.waiting) reject(error.cause)
+    else if (group.waiting.length === 1) group.waiting[0]?.reject(error)
     else this.#again[1].push(...group.parts())
   }
 

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { FinishRequest, FinishResult } from '../engine/finish-request.ts'
 import { finishSteps, reserveIds } from '../engine/finish-steps.ts'
 import { IdPool } from '../engine/id-pool.ts'
-import { type Attempt, NotYet } from '../primitives/batch-group.ts'
+import { type Attempt, growingRest, NotYet } from '../primitives/batch-group.ts'
 import { type Answer, Batcher } from '../primitives/batcher.ts'
 import { jittered } from '../primitives/pause-for.ts'
 import type { ErrorListener } from './error-listener.ts'
@@ -142,8 +142,7 @@ export class Finisher {
     this.#tell(error, items, { atOnce: items.length === 1 && attempt.isPart && !isHeldUp, attempt })
     const { longestRestMs: most = longestRestMs } = this.#options
     const longest = Math.min(most, isHeldUp ? longestRestForLocksMs : longestRestMs)
-    const restMs = jittered(Math.min(100 * 2 ** attempt.rests, longest), 0.5)
-    return new NotYet(error, { restMs, ofKin: isHeldUp })
+    return new NotYet(error, { restMs: growingRest(attempt, longest), ofKin: isHeldUp })
   }
 
   #tell(error: unknown, [first]: readonly Item[], { atOnce, attempt }: { atOnce: boolean; attempt: Attempt }): void {

@@ -1,6 +1,6 @@
 /** What was rejected goes out again, in parts or after a rest, and keeps nothing waiting that might go through. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Attempt, NotYet } from '../../../src/primitives/batch-group.ts'
+import { type Attempt, ForGood, NotYet } from '../../../src/primitives/batch-group.ts'
 import { type Answer, Batcher } from '../../../src/primitives/batcher.ts'
 import { pass, turns, withClock } from '../../support/played-clock.ts'
 
@@ -221,6 +221,24 @@ it('what is answered before the rest of its group is rejected is not tried again
   await pass(5000)
   expect(await rest).toMatchObject([{ value: 'B1' }, { reason: { message: 'Locked.' } }])
   expect(log).toEqual(['a1 a2 b1 l1', 'a3', 'b1 again', 'l1 again'])
+})
+
+it('a group that is rejected for good is rejected as a whole, and at once', async () => {
+  const log: number[] = []
+  const batcher = new Batcher<number, number>({
+    maxGroup: 250,
+    maxItems: 250,
+    kinOf: () => 'one and the same',
+    write: async items => {
+      log.push(items.length)
+      throw new ForGood(new Error('Enough.'))
+    },
+  })
+  const all = await Promise.allSettled(Array.from({ length: 250 }, (_, index) => batcher.add(index)))
+  expect(new Set(all.map(result => result.status === 'rejected' && result.reason.message))).toEqual(
+    new Set(['Enough.']),
+  )
+  expect(log).toEqual([250])
 })
 
 it('what a part has waited for counts from the first write of its group', async () => {

@@ -53,14 +53,14 @@ export class Starter {
 
   /**
    * Starts that others keep waiting are parted from those that they do not, and wait without a connection. Those for one hero wait for
-   * the same, and their patience ends at once.
+   * the same, and their patience ends at once. Where there is one writer everybody does.
    */
   async #write(orders: readonly StartOrder[], attempt: Attempt): Promise<StartResult[]> {
     try {
       return await startClaimed(this.#engine, orders, { repeated: attempt.again, patienceMs })
     } catch (error) {
       const { store } = this.#engine
-      const waitForTheSame = attempt.kins.length === 1
+      const waitForTheSame = attempt.kins.length === 1 || store.hasOneWriter
       if (!waitForTheSame || !store.isTransient(error)) throw error
       if (performance.now() - attempt.firstAt > longestWaitMs) throw new ForGood(error)
       throw new NotYet(error, { restMs: growingRest(attempt, longestRestMs), ofKin: true })

@@ -127,13 +127,13 @@ export class Finisher {
   /**
    * What will never pass is for whoever reports, once it stands alone. What might is tried for as long as it takes: several reports in parts
    * if the database, which has been tried a few times by then, answers otherwise, because one of them may be the reason. A lock holds
-   * up all that is about its workflow, so that is not taken apart.
+   * up all that is about its workflow, and where there is one writer all there is, so that is not taken apart.
    */
   async #verdictOn(error: unknown, items: readonly Item[], attempt: Attempt): Promise<unknown> {
     const { store } = this.#engine
     if (store.isLasting(error)) return error
     const isHeldUp = store.isTransient(error)
-    const isAlone = isHeldUp ? attempt.kins.length === 1 : items.length === 1
+    const isAlone = isHeldUp ? attempt.kins.length === 1 || store.hasOneWriter : items.length === 1
     const isConflict = isHeldUp && attempt.rests === 0 && performance.now() - attempt.since < heldUpMs
     if (isConflict) return new NotYet(error, { restMs: jittered(restAfterConflictMs, 0.5), ofKin: true, isOver: true })
     const isParted = !isAlone && (isHeldUp || attempt.rests >= restsTogether)

@@ -103,6 +103,24 @@ it('a report that was recorded goes on with what it has begun, where that was no
   expect(store.looks[0]).toMatchObject([{ workflowId: good.id, repeated: true }])
 })
 
+it('where there is one writer, a group that waits for it is not taken apart', async () => {
+  const sizes: number[] = []
+  await reportBoth({
+    hasOneWriter: true,
+    isLasting: () => false,
+    isTransient: () => true,
+    now: async () => 1,
+    housekeeping: new PickyStore().housekeeping,
+    changeAssumed: async () => null,
+    change: async (targets: readonly unknown[]) => {
+      sizes.push(targets.length)
+      if (sizes.length < 4) throw new Error('The file is busy.')
+      return []
+    },
+  })
+  expect(sizes).toEqual([2, 2, 2, 2])
+})
+
 it('reports of many items share no group with each other, where together they are more than a server takes at once', async () => {
   const groups: number[] = []
   const of = async (workflows: readonly WorkflowRecord[]) => {

@@ -7,10 +7,9 @@ import type { Engine } from '../engine/engine.ts'
 import { idsFor, type Prepared, prepareStart, type StartOptions, startOrder } from '../engine/start-orders.ts'
 import { traced } from '../engine/tracing.ts'
 import { IdempotencyConflictError, InvalidArgumentError, WorkflowAlreadyActiveError } from '../errors.ts'
-import { type Attempt, NotYet } from '../primitives/batch-group.ts'
+import { type Attempt, ForGood, growingRest, NotYet } from '../primitives/batch-group.ts'
 import { Batcher } from '../primitives/batcher.ts'
 import { canonicalValue, decodeValue } from '../primitives/json-codec.ts'
-import { jittered } from '../primitives/pause-for.ts'
 import type { WorkflowRecord } from '../store/records.ts'
 import type { StartOrder, StartResult } from '../store/store.ts'
 import { startClaimed } from './start-claimed.ts'
@@ -52,15 +51,19 @@ export class Starter {
     })
   }
 
-  /** Starts that others keep waiting are parted from those that they do not, and wait without a connection. */
+  /**
+   * Starts that others keep waiting are parted from those that they do not, and wait without a connection. Those for one hero wait for
+   * the same, and their patience ends at once. Where there is one writer everybody does.
+   */
   async #write(orders: readonly StartOrder[], attempt: Attempt): Promise<StartResult[]> {
     try {
       return await startClaimed(this.#engine, orders, { repeated: attempt.again, patienceMs })
     } catch (error) {
-      const isHeldUp = attempt.kins.length === 1 && this.#engine.store.isTransient(error)
-      if (!isHeldUp || performance.now() - attempt.firstAt > longestWaitMs) throw error
-      const restMs = jittered(Math.min(100 * 2 ** attempt.rests, longestRestMs), 0.5)
-      throw new NotYet(error, { restMs, ofKin: true })
+      const { store } = this.#engine
+      const waitForTheSame = attempt.kins.length === 1 || store.hasOneWriter
+      if (!waitForTheSame || !store.isTransient(error)) throw error
+      if (performance.now() - attempt.firstAt > longestWaitMs) throw new ForGood(error)
+      throw new NotYet(error, { restMs: growingRest(attempt, longestRestMs), ofKin: true })
     }
   }
 

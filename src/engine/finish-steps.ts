@@ -26,10 +26,14 @@ const patienceMs = 1500
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
 
+/** Is told of what is durable while the rest is not: that may wait for others, or be rejected. */
+export type OnRecorded = (recorded: ReadonlyMap<FinishRequest, FinishResult>) => void
+
 export async function finishSteps(
   engine: Engine,
   workerId: string,
   requests: readonly FinishRequest[],
+  onRecorded: OnRecorded = () => {},
 ): Promise<FinishResult[]> {
   const results = new Map<FinishRequest, FinishResult>()
   let open = byWorkflow(requests)
@@ -37,7 +41,7 @@ export async function finishSteps(
     const courses = await engine.courses.of([...open.values()].map(group => group.workflow))
     const { store } = engine
     const call = { engine, workerId, open, courses, results, versions: new Map(), store }
-    const moved = await finishGroups(call)
+    const moved = await finishGroups(call, onRecorded)
     open = new Map(moved.map(workflow => [workflow.id, { workflow, requests: open.get(workflow.id)?.requests ?? [] }]))
   }
   return requests.map(request => results.get(request) ?? { kind: 'refused' })
@@ -132,11 +136,13 @@ interface FinishCall {
 }
 
 /** Tells which workflows have taken another course meanwhile; nothing was written for those. */
-async function finishGroups(call: FinishCall): Promise<WorkflowRecord[]> {
+async function finishGroups(call: FinishCall, onRecorded: OnRecorded): Promise<WorkflowRecord[]> {
   const { ids } = call.engine
   // Each is made again by itself when it runs out of ids: what the first has recorded must not be reported once more.
   const done = await withEnoughIds(ids, () => finishKnown(call))
   if (done.size === call.open.size) return []
+  // What follows that is this worker's already, and would count as forgotten if nobody began it.
+  if (call.results.size > 0) onRecorded(call.results)
   const open = new Map([...call.open].filter(([id]) => !done.has(id)))
   const { moved, changes } = await withEnoughIds(ids, () => finishLooking({ ...call, open }))
   for (const decided of decidedIn(call, changes)) call.engine.arrivals.note(decided)
@@ -210,7 +216,7 @@ function decidedIn({ courses, versions }: FinishCall, changes: readonly Workflow
   })
 }
 
-/** Nothing was written: if the workflow is gone, nobody decides on them again. */
+/** Nothing was written: what was decided does not hold, and if the workflow is gone, nobody decides on them again. */
 function forget(results: FinishCall['results'], { requests }: Group): void {
   for (const request of requests) results.delete(request)
 }
@@ -262,6 +268,7 @@ async function finishLooking(call: FinishCall): Promise<{ moved: WorkflowRecord[
     moved.delete(facts.workflow.id)
     if (!isOnCourse(course, facts.workflow)) {
       moved.set(facts.workflow.id, facts.workflow)
+      forget(call.results, group)
       return null
     }
     return decideGroup(call, facts, { group, course, revision })

@@ -1,4 +1,8 @@
-/** What goes out together in one write, and what becomes of it when that is rejected: parts of it, or the whole of it after a rest. */
+/**
+ * What goes out together in one write, and what becomes of it when that is rejected: parts of it, the whole of it after a rest, or
+ * nothing more.
+ */
+import { jittered } from './pause-for.ts'
 
 export interface Waiting<Item, Result> {
   readonly item: Item
@@ -22,28 +26,47 @@ export interface Attempt {
   readonly since: number
 }
 
-/** Rejects a write whose group is to go out again as it is. Until then it takes no place from others. */
-export class NotYet extends Error {
+export interface Rest {
   readonly restMs: number
   /** Others of its kin would only meet the same, so they wait until it is through. */
   readonly ofKin: boolean
+  /** What it has met is over by then. It goes out again as if nothing had been wrong with it. */
+  readonly isOver?: boolean
+}
 
-  constructor(cause: unknown, { restMs, ofKin }: { readonly restMs: number; readonly ofKin: boolean }) {
+/** Rejects a write whose group is to go out again as it is. Until then it takes no place from others. */
+export class NotYet extends Error {
+  readonly rest: Rest
+
+  constructor(cause: unknown, rest: Rest) {
     super('It is tried again.', { cause })
-    this.restMs = restMs
-    this.ofKin = ofKin
+    this.rest = rest
   }
 }
 
-/** How much has gone wrong with a group: nothing, it is a part of one that was rejected, or it has rested. */
+/** Rejects all that a write was about, with its cause: none of it is tried again. */
+export class ForGood extends Error {
+  constructor(cause: unknown) {
+    super('None of it is tried again.', { cause })
+  }
+}
+
+/** How long a group rests that has rested so often: longer each time, and never less than that, so that nobody is hurried. */
+export function growingRest({ rests }: Pick<Attempt, 'rests'>, longestMs: number): number {
+  return jittered(Math.min(100 * 2 ** rests, longestMs), 0.5)
+}
+
+/** How much has gone wrong with a group: nothing, it is a part of one that was rejected, or it has rested for what may go on. */
 export type Trouble = 0 | 1 | 2
 
 type KinOf<Item> = ((item: Item) => string) | undefined
 
 export class Group<Item, Result> implements Attempt {
-  readonly waiting: readonly Waiting<Item, Result>[]
+  /** What has no answer yet. */
+  waiting: readonly Waiting<Item, Result>[]
   readonly #kinOf: KinOf<Item>
   #kins: readonly string[] | null = null
+  #hasStruggled = false
   readonly isPart: boolean
   rests = 0
   firstAt: number
@@ -60,12 +83,12 @@ export class Group<Item, Result> implements Attempt {
   }
 
   get trouble(): Trouble {
-    if (this.rests > 0) return 2
+    if (this.#hasStruggled) return 2
     return this.isPart ? 1 : 0
   }
 
   get again(): boolean {
-    return this.trouble > 0
+    return this.isPart || this.rests > 0
   }
 
   /** Asked for only where something goes wrong or takes long. */
@@ -79,10 +102,18 @@ export class Group<Item, Result> implements Attempt {
     this.since = now
   }
 
-  rest({ restMs, ofKin }: NotYet, now: number): void {
+  /** Some of it is through, whatever becomes of the rest: that alone is made again, and is what others of its kin wait for. */
+  answer(results: ReadonlyMap<Item, Result>): void {
+    for (const { item, resolve } of this.waiting) if (results.has(item)) resolve(results.get(item) as Result)
+    this.waiting = this.waiting.filter(({ item }) => !results.has(item))
+    this.#kins = null
+  }
+
+  rest({ restMs, ofKin, isOver = false }: Rest, now: number): void {
     this.rests++
     this.restUntil = now + restMs
     this.holdsKin = ofKin
+    if (!isOver) this.#hasStruggled = true
   }
 
   /**

@@ -233,6 +233,8 @@ export interface Store extends EventStore {
   close(): Promise<void>
   /** False for an error that may pass: the database is busy or away. */
   isLasting(error: unknown): boolean
+  /** Whoever is held up waits for the same as everybody else does. */
+  readonly hasOneWriter: boolean
 
   /** The time of the database in microseconds, with the offset of the test clock. */
   now(): Promise<number>

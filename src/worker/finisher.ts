@@ -6,8 +6,8 @@ import type { Engine } from '../engine/engine.ts'
 import type { FinishRequest, FinishResult } from '../engine/finish-request.ts'
 import { finishSteps, reserveIds } from '../engine/finish-steps.ts'
 import { IdPool } from '../engine/id-pool.ts'
-import { type Attempt, NotYet } from '../primitives/batch-group.ts'
-import { Batcher } from '../primitives/batcher.ts'
+import { type Attempt, growingRest, NotYet } from '../primitives/batch-group.ts'
+import { type Answer, Batcher } from '../primitives/batcher.ts'
 import { jittered } from '../primitives/pause-for.ts'
 import type { ErrorListener } from './error-listener.ts'
 
@@ -27,6 +27,12 @@ interface Item {
   /** Its ids stay the same over all tries, so that a commit whose answer was lost is recognised. */
   readonly request: FinishRequest
   isToldOf: boolean
+}
+
+interface Recording {
+  readonly again: boolean
+  /** Is told of what is durable before all of the group is. */
+  readonly answer: Answer<Item, FinishResult>
 }
 
 /** How many workflows a group is about at most, and how many steps of theirs: all of one lock, look and are decided on together. */
@@ -58,7 +64,7 @@ export class Finisher {
     this.#options = options
     const { limit: connections = Infinity } = engine.store.housekeeping.poolUse() ?? {}
     this.#batcher = new Batcher<Item, FinishResult>({
-      write: (items, attempt) => this.#write(items, attempt),
+      write: (...group) => this.#write(...group),
       maxGroup,
       maxItems,
       crowd,
@@ -76,55 +82,67 @@ export class Finisher {
     return this.#batcher.add({ workerId, request: requestFor(report, new IdPool(this.#engine.ids)), isToldOf: false })
   }
 
-  async #write(items: readonly Item[], attempt: Attempt): Promise<FinishResult[]> {
+  async #write(items: readonly Item[], attempt: Attempt, answer: Answer<Item, FinishResult>): Promise<FinishResult[]> {
+    let left = items
+    const answerSome = (recorded: ReadonlyMap<Item, FinishResult>) => {
+      left = left.filter(item => !recorded.has(item))
+      answer(recorded)
+    }
     try {
-      return await this.#record(items, attempt.again)
+      return await this.#record(items, { again: attempt.again, answer: answerSome })
     } catch (error) {
-      throw await this.#verdictOn(error, items, attempt)
+      throw await this.#verdictOn(error, left, attempt)
     }
   }
 
   /** Two ids meet in a group only when the worker has just begun a new life. */
-  async #record(items: readonly Item[], again: boolean): Promise<FinishResult[]> {
+  async #record(items: readonly Item[], recording: Recording): Promise<FinishResult[]> {
     const [first] = items
     if (first !== undefined && items.every(item => item.workerId === first.workerId)) {
-      return this.#recordOf(first.workerId, items, again)
+      return this.#recordOf(first.workerId, items, recording)
     }
     const results = new Map<Item, FinishResult>()
     for (const workerId of new Set(items.map(item => item.workerId))) {
       const own = items.filter(item => item.workerId === workerId)
-      const answers = await this.#recordOf(workerId, own, again)
+      const answers = await this.#recordOf(workerId, own, recording)
       own.forEach((item, index) => results.set(item, answers[index] ?? { kind: 'refused' }))
+      recording.answer(results)
     }
     return items.map(item => results.get(item) ?? { kind: 'refused' })
   }
 
-  async #recordOf(workerId: string, items: readonly Item[], again: boolean): Promise<FinishResult[]> {
+  async #recordOf(workerId: string, items: readonly Item[], { again, answer }: Recording): Promise<FinishResult[]> {
     const requests = items.map(({ request }) => (again ? { ...request, repeated: true } : request))
     await reserveIds(this.#engine, requests)
-    return finishSteps(this.#engine, workerId, requests)
+    return finishSteps(this.#engine, workerId, requests, recorded => {
+      const results = new Map<Item, FinishResult>()
+      items.forEach((item, index) => {
+        const result = recorded.get(requests[index] as FinishRequest)
+        if (result !== undefined) results.set(item, result)
+      })
+      answer(results)
+    })
   }
 
   /**
    * What will never pass is for whoever reports, once it stands alone. What might is tried for as long as it takes: several reports in parts
    * if the database, which has been tried a few times by then, answers otherwise, because one of them may be the reason. A lock holds
-   * up all that is about its workflow, so that is not taken apart.
+   * up all that is about its workflow, and where there is one writer all there is, so that is not taken apart.
    */
   async #verdictOn(error: unknown, items: readonly Item[], attempt: Attempt): Promise<unknown> {
     const { store } = this.#engine
     if (store.isLasting(error)) return error
     const isHeldUp = store.isTransient(error)
-    const isAlone = isHeldUp ? attempt.kins.length === 1 : items.length === 1
+    const isAlone = isHeldUp ? attempt.kins.length === 1 || store.hasOneWriter : items.length === 1
     const isConflict = isHeldUp && attempt.rests === 0 && performance.now() - attempt.since < heldUpMs
-    if (isConflict) return new NotYet(error, { restMs: jittered(restAfterConflictMs, 0.5), ofKin: true })
+    if (isConflict) return new NotYet(error, { restMs: jittered(restAfterConflictMs, 0.5), ofKin: true, isOver: true })
     const isParted = !isAlone && (isHeldUp || attempt.rests >= restsTogether)
     if (isParted && (await this.#databaseAnswers())) return error
     // What still fails when it has been parted from its group has failed for long enough.
     this.#tell(error, items, { atOnce: items.length === 1 && attempt.isPart && !isHeldUp, attempt })
     const { longestRestMs: most = longestRestMs } = this.#options
     const longest = Math.min(most, isHeldUp ? longestRestForLocksMs : longestRestMs)
-    const restMs = jittered(Math.min(100 * 2 ** attempt.rests, longest), 0.5)
-    return new NotYet(error, { restMs, ofKin: isHeldUp })
+    return new NotYet(error, { restMs: growingRest(attempt, longest), ofKin: isHeldUp })
   }
 
   #tell(error: unknown, [first]: readonly Item[], { atOnce, attempt }: { atOnce: boolean; attempt: Attempt }): void {

@@ -2,7 +2,7 @@
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { type Child, defineHero, Workflow } from '../../src/index.ts'
+import { type Child, defineHero, PermanentError, Workflow } from '../../src/index.ts'
 import { pauseFor } from '../../src/primitives/pause-for.ts'
 import { type DatabaseName, forEachServerAtOnce } from '../support/databases.ts'
 import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
@@ -50,7 +50,21 @@ class Held extends Workflow<null, { gate: string }> {
   }
   async stop() {
     await gates.stop(this.input.gate, this.signal)
+    if (this.input.gate.startsWith('throws')) throw new PermanentError('Not this one.')
   }
+}
+
+class Pair extends Workflow<null, { gate: string }> {
+  static {
+    this.named('Pair')
+    this.allowMultiple()
+    this.step('first')
+    this.step('second')
+  }
+  async first() {
+    await gates.stop(this.input.gate, this.signal)
+  }
+  async second() {}
 }
 
 interface Client {
@@ -152,6 +166,40 @@ forEachServerAtOnce('a report', database => {
       await held.waitUntilFinished({ timeout: '10s' })
       await other.close()
       await watcher.close()
+      await worker.stop()
+    }
+  })
+})
+
+forEachServerAtOnce('a step that has ended beside one whose workflow is locked', database => {
+  const under = useGeneva(database, { workflows: [Held, Pair] })
+
+  it('is followed by the next at once, which does not count as forgotten', async () => {
+    const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false, lease: '2s' })
+    const names = Array.from({ length: 6 }, (_, index) => `pair ${database.name} ${index}`)
+    const stuck = await under.geneva.start(Held, { input: { gate: `throws ${database.name}` } })
+    const pairs = await under.geneva.startMany(
+      Pair,
+      names.map(gate => ({ input: { gate } })),
+    )
+    const gatesOfAll = [names[0] ?? '', `throws ${database.name}`, ...names.slice(1)]
+    await Promise.all(gatesOfAll.map(name => gates.arrived(name)))
+    const other = await connectPlainly(database.name, under.url)
+    await other.query('begin')
+    await other.query(`select * from geneva_drive_workflows where id = '${stuck.id}' for update`)
+    for (const name of gatesOfAll) gates.open(name)
+    try {
+      await Promise.all(pairs.map(pair => pair.waitUntilFinished({ timeout: '10s' })))
+      for (const pair of pairs) {
+        expect((await pair.history()).map(({ step, attempt, outcome }) => [step, attempt, outcome])).toEqual([
+          ['first', 1, 'success'],
+          ['second', 1, 'success'],
+        ])
+      }
+    } finally {
+      await other.query('rollback')
+      await waitFor(async () => (await stuck.refresh())?.state === 'paused')
+      await other.close()
       await worker.stop()
     }
   })

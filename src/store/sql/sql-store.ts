@@ -112,6 +112,9 @@ export class SqlStore implements Store {
   isLasting(error: unknown) {
     return isLasting(this.#context.dialect, error)
   }
+  get hasOneWriter() {
+    return this.#context.dialect.manyWriters !== true
+  }
 
   now() {
     return databaseTime(this.#context)

@@ -52,6 +52,36 @@ it('what is recorded is not reported again when the rest runs out of ids', async
   expect(calls).toEqual(['known 1', 'looked 2', 'looked 2'])
 })
 
+it('what is recorded is told of before the rest is, which may be rejected', async () => {
+  const { workflow } = facts({})
+  const ending = { ...workflow, id: '1' }
+  const locked = { ...workflow, id: '2' }
+  const courses = new Map([
+    [ending.id, courseOf(chain('one'), { workflow: ending })],
+    [locked.id, courseOf(diamond, { workflow: locked })],
+  ])
+  const told: string[] = []
+  const engine = {
+    ids: reserve,
+    arrivals: new RecentArrivals(),
+    courses: { of: async () => courses },
+    ends: { noteAll: () => {} },
+    store: {
+      changeAssumed: async () => 1,
+      change: async () => {
+        told.push('looked')
+        throw new Error('Locked.')
+      },
+    },
+  } as unknown as Engine
+  const requests = [requestFor(locked, rowOf('b')), requestFor(ending, row({ node: 'one' }))]
+  const call = finishSteps(engine, 'worker', requests, recorded => {
+    for (const { claimed } of recorded.keys()) told.push(`recorded ${claimed.workflow.id}`)
+  })
+  await expect(call).rejects.toThrow('Locked.')
+  expect(told).toEqual(['recorded 1', 'looked'])
+})
+
 describe('reports that are taken as known', () => {
   const { workflow } = facts({})
   const runOn = { serves: () => true, servesAlso: () => true, revision: 0 }

@@ -1,8 +1,8 @@
 /** Group commit: nothing waits for a timer, nothing is written twice unawares, and one bad item spoils no other. */
-import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect, it, vi } from 'vitest'
-import { type Attempt, NotYet } from '../../../src/primitives/batch-group.ts'
+import type { Attempt } from '../../../src/primitives/batch-group.ts'
 import { Batcher } from '../../../src/primitives/batcher.ts'
+import { turns, withClock } from '../../support/played-clock.ts'
 
 function recorder(fails: (items: readonly string[]) => boolean = () => false) {
   const writes: { items: string[]; again: boolean }[] = []
@@ -18,11 +18,6 @@ function recorder(fails: (items: readonly string[]) => boolean = () => false) {
       return items.map(item => item.toUpperCase())
     },
   }
-}
-
-/** Everything that was set going has got as far as it can. */
-async function turns(): Promise<void> {
-  await setImmediate()
 }
 
 afterEach(() => {
@@ -206,10 +201,6 @@ it('begins further writes beside the first while there is a crowd, up to the mos
   expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I'])
 })
 
-function withClock(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-}
-
 it('a write that takes long keeps nothing waiting that is not in it', async () => {
   withClock()
   const log = recorder()
@@ -356,153 +347,4 @@ it('a write that begins to take long while it is looked at is seen to', async ()
   } finally {
     clock.mockRestore()
   }
-})
-
-/** Rejects whatever has an item of one of these kins, alone or not, until it may be written. */
-function stubborn(kins: string, log: string[]) {
-  const refused = new Set(kins)
-  const options = {
-    maxGroup: 100,
-    maxItems: 200,
-    kinOf: (item: string) => item[0] ?? '',
-    write: async (items: readonly string[], attempt: Attempt) => {
-      log.push(items.join(' '))
-      if (!attempt.kins.some(kin => refused.has(kin))) return items
-      if (attempt.kins.length > 1) throw new Error('Not together.')
-      throw new NotYet(new Error('Locked.'), { restMs: 1000, ofKin: true })
-    },
-  }
-  return { options, allow: (kin: string) => refused.delete(kin) }
-}
-
-it('what has to rest takes no place, goes out again as it is, and keeps its kin waiting but nobody else', async () => {
-  withClock()
-  const log: string[] = []
-  const { options, allow } = stubborn('a', log)
-  const batcher = new Batcher<string, string>({ ...options, mostWrites: 1, mostLong: 1 })
-  const all = [batcher.add('a1'), batcher.add('a2')]
-  await turns()
-  all.push(batcher.add('a3'), batcher.add('b1'))
-  await turns()
-  expect(log).toEqual(['a1 a2', 'b1'])
-  vi.advanceTimersByTime(1000)
-  await turns()
-  expect(log).toEqual(['a1 a2', 'b1', 'a1 a2'])
-  allow('a')
-  vi.advanceTimersByTime(1000)
-  await turns()
-  expect(log.slice(3)).toEqual(['a1 a2', 'a3'])
-  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1'])
-  vi.advanceTimersByTime(300)
-  expect(vi.getTimerCount()).toBe(0)
-})
-
-it('a group of many is parted by kin, and in two steps at most', async () => {
-  withClock()
-  const log: string[] = []
-  const { options, allow } = stubborn('z', log)
-  const batcher = new Batcher<string, string>({ ...options, mostWrites: 4 })
-  const kins = 'abcdefghijklmnopqrstuvwxy'
-  const items = [...kins.toUpperCase(), ...kins, 'z'].flatMap(kin => [`${kin}1`, `${kin}2`])
-  const answers: string[] = []
-  const all = items.map(item => batcher.add(item).then(answer => answers.push(answer)))
-  await turns()
-  expect(answers.toSorted()).toEqual(items.slice(0, -2).toSorted())
-  expect(log[1]).toBe('A1 A2 B1 B2')
-  expect(log.slice(-1)).toEqual(['z1 z2'])
-  allow('z')
-  vi.advanceTimersByTime(1000)
-  await Promise.all(all)
-})
-
-it('however much hangs that was rejected or has rested, what comes after it goes out', async () => {
-  withClock()
-  const log: string[] = []
-  const written = { fresh: 0 }
-  const batcher = new Batcher<string, string>({
-    maxGroup: 50,
-    crowd: 50,
-    kinOf: item => item,
-    write: async (items, attempt) => {
-      log.push(items.join(' '))
-      if (items[0]?.startsWith('good')) return items
-      if (!attempt.again) throw new Error('Not together.')
-      await new Promise(resolve => setTimeout(resolve, 2000))
-      throw new NotYet(new Error('Locked.'), { restMs: 100, ofKin: true })
-    },
-  })
-  for (let index = 0; index < 40; index++) void batcher.add(`bad ${index}`)
-  await turns()
-  for (let second = 0; second < 20; second++) {
-    void batcher.add(`good ${second}`).then(() => written.fresh++)
-    for (let part = 0; part < 10; part++) {
-      vi.advanceTimersByTime(100)
-      await turns()
-    }
-    expect(written.fresh).toBe(second + 1)
-  }
-  // And those that were rejected are tried each in its turn.
-  expect(new Set(log.filter(line => line.startsWith('bad')).flatMap(line => line.split(' bad '))).size).toBeGreaterThan(
-    20,
-  )
-})
-
-it.each([
-  [1, 1, 60],
-  [4, 2, 250],
-])(
-  'with %i writes and %i long ones, %i that fail at once, again and again, keep nothing else waiting',
-  async (mostWrites, mostLong, bad) => {
-    withClock()
-    const batcher = new Batcher<string, string>({
-      maxGroup: 250,
-      crowd: 100,
-      mostWrites,
-      mostLong,
-      kinOf: item => item,
-      write: async (items, { rests }) => {
-        const isGood = items[0]?.startsWith('good') === true
-        await new Promise(resolve => setTimeout(resolve, isGood ? 5 : 150))
-        if (isGood) return items
-        if (items.length > 1 && rests >= 4) throw new Error('Not together.')
-        throw new NotYet(new Error('Refused.'), { restMs: Math.min(125 * 2 ** rests, 5000), ofKin: false })
-      },
-    })
-    const pass = async (ms: number) => {
-      for (let at = 0; at < ms; at += 10) {
-        vi.advanceTimersByTime(10)
-        await turns()
-      }
-    }
-    for (let index = 0; index < bad; index++) void batcher.add(`bad ${index}`)
-    await pass(20_000)
-    let written = 0
-    for (let index = 1; index <= 10; index++) {
-      void batcher.add(`good ${index}`).then(() => written++)
-      await pass(400)
-      expect(written).toBe(index)
-    }
-  },
-)
-
-it('what a part has waited for counts from the first write of its group', async () => {
-  withClock()
-  const ends: number[] = []
-  const batcher = new Batcher<number, number>({
-    maxGroup: 250,
-    kinOf: () => 'one and the same',
-    write: async (_, { firstAt }) => {
-      await new Promise(resolve => setTimeout(resolve, 2000))
-      if (performance.now() - firstAt > 20_000) throw new Error('Enough.')
-      throw new NotYet(new Error('Locked.'), { restMs: 1000, ofKin: true })
-    },
-  })
-  const begun = performance.now()
-  for (const item of [1, 2]) void batcher.add(item).catch(() => ends.push(performance.now() - begun))
-  for (let second = 0; second < 40; second++) {
-    vi.advanceTimersByTime(1000)
-    await turns()
-  }
-  expect(ends).toHaveLength(2)
-  expect(Math.max(...ends)).toBeLessThan(30_000)
 })

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { RecentArrivals } from '../../../src/engine/arrivals.ts'
 import type { Course } from '../../../src/engine/courses.ts'
 import type { Engine } from '../../../src/engine/engine.ts'
+import type { FinishResult } from '../../../src/engine/finish-request.ts'
 import { IdReserve } from '../../../src/engine/id-pool.ts'
 import type { AssumedFacts, WorkflowChange, WorkflowFacts } from '../../../src/store/change.ts'
 import type { ActiveExecution, WorkflowRecord } from '../../../src/store/records.ts'
@@ -34,6 +35,8 @@ function risingIds(): IdReserve {
 /** A database that records what is known without a look, and never takes what is about the poisonous workflow. */
 class PickyStore {
   readonly written: WorkflowChange[] = []
+  /** The answer of its first write is lost. */
+  losesAnswer = false
   readonly looks: (readonly { readonly workflowId: string; readonly repeated?: boolean }[])[] = []
 
   readonly isLasting = () => true
@@ -43,6 +46,7 @@ class PickyStore {
     // The claim does not hold any more.
     if (this.written.length > 0) return null
     this.written.push(...changes)
+    if (this.losesAnswer) throw new Error('Connection lost.')
     return 77
   }
 
@@ -63,31 +67,58 @@ class PickyStore {
   }
 }
 
-it('a report that was recorded goes on with what it has begun, where another of its group is never taken', async () => {
-  const store = new PickyStore()
-  const ids = risingIds()
+/** Of a group of two, of which one is never taken. */
+async function reportBoth(store: object): Promise<PromiseSettledResult<FinishResult>[]> {
   const ends = { noteAll: () => {} }
-  const engine = {
-    ids,
-    courses: { of: async () => courses },
-    ends,
-    store,
-    arrivals: new RecentArrivals(),
-  } as unknown as Engine
-  const finisher = new Finisher(engine)
-  const [recorded, rejected] = await Promise.allSettled([
+  const engine = { ids: risingIds(), courses: { of: async () => courses }, ends, store, arrivals: new RecentArrivals() }
+  const finisher = new Finisher(engine as unknown as Engine)
+  return Promise.allSettled([
     finisher.finish('worker', reportOn(good, completed)),
     finisher.finish('worker', reportOn(poisonous, threw({ action: 'pause' }))),
   ])
-  expect(rejected).toMatchObject({ status: 'rejected', reason: { message: 'The value does not fit.' } })
-  const [begun] = store.written[0]?.replacements ?? []
-  expect(recorded).toMatchObject({
-    status: 'fulfilled',
-    value: { kind: 'recorded', next: { execution: { node: 'b', id: begun?.id } } },
-  })
+}
+
+const notTaken = { status: 'rejected', reason: { message: 'The value does not fit.' } }
+
+function goesOn({ written: [change] }: PickyStore): object {
+  const id = change?.replacements[0]?.id
+  return { status: 'fulfilled', value: { kind: 'recorded', next: { execution: { node: 'b', id } } } }
+}
+
+it('a report that was recorded is answered and not made again, where another of its group is never taken', async () => {
+  const store = new PickyStore()
+  const [recorded, rejected] = await reportBoth(store)
+  expect([recorded, rejected]).toMatchObject([goesOn(store), notTaken])
+  expect(store.written).toHaveLength(1)
+  expect(store.looks.flat().map(({ workflowId }) => workflowId)).toEqual([poisonous.id])
+})
+
+it('a report that was recorded goes on with what it has begun, where that was not heard of', async () => {
+  const store = new PickyStore()
+  store.losesAnswer = true
+  const [recorded, rejected] = await reportBoth(store)
+  expect([recorded, rejected]).toMatchObject([goesOn(store), notTaken])
   // Made again once, with the word that it may have been recorded, and not written a second time.
   expect(store.written).toHaveLength(1)
-  expect(store.looks[1]).toMatchObject([{ workflowId: good.id, repeated: true }])
+  expect(store.looks[0]).toMatchObject([{ workflowId: good.id, repeated: true }])
+})
+
+it('where there is one writer, a group that waits for it is not taken apart', async () => {
+  const sizes: number[] = []
+  await reportBoth({
+    hasOneWriter: true,
+    isLasting: () => false,
+    isTransient: () => true,
+    now: async () => 1,
+    housekeeping: new PickyStore().housekeeping,
+    changeAssumed: async () => null,
+    change: async (targets: readonly unknown[]) => {
+      sizes.push(targets.length)
+      if (sizes.length < 4) throw new Error('The file is busy.')
+      return []
+    },
+  })
+  expect(sizes).toEqual([2, 2, 2, 2])
 })
 
 it('reports of many items share no group with each other, where together they are more than a server takes at once', async () => {

@@ -8,7 +8,7 @@ import type { Registry } from '../definition/registry.ts'
 import { isGenevaError, LetterNotFoundError, WorkflowNotFoundError } from '../errors.ts'
 import type { WorkflowChange, WorkflowFacts } from '../store/change.ts'
 import type { ActiveExecution, LetterRecord, WorkflowRecord } from '../store/records.ts'
-import type { ChangeTarget, CloserLook, OpenApplicationTransaction, Store } from '../store/store.ts'
+import type { ChangeCall, ChangeTarget, CloserLook, OpenApplicationTransaction, Store } from '../store/store.ts'
 import { RecentArrivals } from './arrivals.ts'
 import { ChangeDraft, type Request } from './change-draft.ts'
 import { endedIn, wakeNode } from './child-nodes.ts'
@@ -48,6 +48,8 @@ import { childrenIn, type StopRequest, stopTimerSlot } from './wind-down.ts'
 
 /** How often the graph of a workflow may change between the look at it and the lock. */
 const maxRounds = 10
+/** Timers that wait take the room of steps. What is left of them is found by the heartbeat. */
+const timerPatienceMs = 3000
 
 /** What an engine may know besides its code. */
 export interface EngineExtras {
@@ -181,24 +183,26 @@ export class Engine {
       seen.push(see(new ChangeDraft(facts), planOf(course, { take: () => '0' })))
       return null
     }
-    await this.store.change([{ workflowId: id, withLatest: true }], look, { look: historyToo })
+    await this.store.change([{ workflowId: id, withLatest: true }], look, { look: historyToo, inLine: true })
     const [found] = seen.slice(-1)
     if (found === undefined) throw new WorkflowNotFoundError(id)
     return found
   }
 
-  /** A timer has fallen due and was claimed. */
+  /** A timer has fallen due and was claimed. Rejects where others have its workflow locked for more than a moment: it can be fired later. */
   async fireTimer(timer: ActiveExecution): Promise<void> {
     if (timer.slot.startsWith(cascadeSlotPrefix)) await this.#cancelChild(timer)
     if (timer.slot === deadlineSlot) {
-      await this.#changeOne(timer.workflowId, { withLatest: true }, (draft, plan) => decideDeadline(draft, timer, plan))
+      const target = { withLatest: true, patienceMs: timerPatienceMs }
+      await this.#changeOne(timer.workflowId, target, (draft, plan) => decideDeadline(draft, timer, plan))
       return
     }
     const wakes = timer.slot.startsWith(wakeSlotPrefix)
     const states = wakes ? [endedIn(timer).id] : []
     // One that people have confirmed enough by now ends with its time, and what follows goes by all that was done.
     const withLatest = timer.slot.startsWith(waitSlotPrefix)
-    await this.#changeOne(timer.workflowId, { lockRows: true, states, withLatest }, (draft, plan) => {
+    const target = { lockRows: true, states, withLatest, patienceMs: timerPatienceMs }
+    await this.#changeOne(timer.workflowId, target, (draft, plan) => {
       if (!holds(draft.facts, timer)) return
       // First: its place may be taken by the next one.
       draft.dropTimer(timer.slot)
@@ -247,7 +251,7 @@ export class Engine {
   /** Gives the workflow back if it has taken another course meanwhile; nothing was changed then. */
   async #tryOne(
     workflow: WorkflowRecord,
-    { undo = true, signalKey = null, states = [], ...target }: Looked,
+    { undo = true, signalKey = null, states = [], patienceMs, ...target }: Looked,
     decide: (draft: ChangeDraft, plan: Plan) => void,
   ): Promise<WorkflowRecord | null> {
     const course = await this.courses.one(workflow)
@@ -287,8 +291,9 @@ export class Engine {
         signalKey,
       }
     }
+    const call: ChangeCall = { look, inLine: true, ...(patienceMs === undefined ? {} : { patienceMs }) }
     const changes = await withEnoughIds(this.ids, () =>
-      this.store.change([{ ...target, workflowId: workflow.id }], once, { look }),
+      this.store.change([{ ...target, workflowId: workflow.id }], once, call),
     )
     if (!outcome.seen) throw new WorkflowNotFoundError(workflow.id)
     this.ends.noteAll(changes)
@@ -296,8 +301,10 @@ export class Engine {
   }
 }
 
-/** What a request looks at. */
-type Looked = Omit<ChangeTarget, 'workflowId'> & Partial<Pick<CloserLook, 'undo' | 'signalKey' | 'states'>>
+/** What a request looks at, and how long it waits for that. */
+type Looked = Omit<ChangeTarget, 'workflowId'> &
+  Partial<Pick<CloserLook, 'undo' | 'signalKey' | 'states'>> &
+  Pick<ChangeCall, 'patienceMs'>
 
 /** Whatever becomes of the letter of a compensation concerns what that undoes, and nothing else. */
 function lookFor({ id, kind, executionId }: LetterRecord): Looked {

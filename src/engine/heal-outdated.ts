@@ -16,16 +16,26 @@ import { IdPool, withEnoughIds } from './id-pool.ts'
 /** Nothing goes by older code than the first, so nobody need look through what waits for it. */
 const firstGeneration = 1
 
-/** Tells how many were found. */
-export async function healOutdated(engine: Engine, types: readonly string[], limit: number): Promise<number> {
+/** How many workflows were found, and how many of them were passed over, because somebody had them locked. */
+export interface Healing {
+  readonly found: number
+  readonly passed: number
+}
+
+const nothing: Healing = { found: 0, passed: 0 }
+
+/** Up to `limit` of them. Waits for nobody. */
+export async function healOutdated(engine: Engine, types: readonly string[], limit: number): Promise<Healing> {
   const generations = new Map(types.map(type => [type, engine.courses.generationOf(type)] as const))
   for (const [type, generation] of generations) if (generation <= firstGeneration) generations.delete(type)
-  if (generations.size === 0) return 0
+  if (generations.size === 0) return nothing
   const outdated = await engine.store.findOutdated(generations, limit)
-  if (outdated.length === 0) return 0
+  if (outdated.length === 0) return nothing
   const courses = await engine.courses.of(outdated)
   const pool = new IdPool(engine.ids)
+  const passed = new Set<string>()
   const decide = (facts: WorkflowFacts) => {
+    passed.delete(facts.workflow.id)
     const course = courses.get(facts.workflow.id)
     if (!course || !isOnCourse(course, facts.workflow)) return null
     const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
@@ -37,6 +47,7 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
   }
   const changes = await withEnoughIds(engine.ids, () => {
     pool.rewind()
+    for (const { id } of outdated) passed.add(id)
     const look = (facts: WorkflowFacts) => {
       const course = courses.get(facts.workflow.id)
       return course === undefined ? null : lookAt(course, facts)
@@ -44,11 +55,11 @@ export async function healOutdated(engine: Engine, types: readonly string[], lim
     return engine.store.change(
       outdated.map(workflow => ({ workflowId: workflow.id, withLatest: true })),
       decide,
-      { look },
+      { look, passesLocked: true },
     )
   })
   engine.ends.noteAll(changes)
-  return outdated.length
+  return { found: outdated.length, passed: passed.size }
 }
 
 /** `null`: nothing of its history, and nothing that people have said, can matter. */

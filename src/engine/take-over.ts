@@ -43,14 +43,20 @@ export async function recover(
   return rows.length
 }
 
-/** `waits`: for its turn, for a moment. Then the rows should be those of one workflow, or what is locked keeps others waiting. */
+export interface TakeoverCall {
+  /** For its turn, for a moment. Then the rows should be those of one workflow, or what is locked keeps others waiting. */
+  readonly waits?: boolean
+  /** Which of the rows are still to be taken over. Asked last of all, when they are locked. */
+  still?(rows: readonly ActiveExecution[]): readonly ActiveExecution[]
+}
+
 export async function takeOver(
   engine: Engine,
   rows: readonly ActiveExecution[],
-  { waits = false }: { readonly waits?: boolean } = {},
+  { waits = false, still = all => all }: TakeoverCall = {},
 ): Promise<Leftovers> {
   const left = noLeftovers()
-  await takeOverEach({ engine, waits, left }, rows)
+  await takeOverEach({ engine, waits, still, left }, rows)
   return left
 }
 
@@ -61,9 +67,8 @@ export function failureOf({ failed }: Leftovers): AggregateError | null {
   return new AggregateError([...failed.values()], `Abandoned steps of ${workflows} were not taken over.`)
 }
 
-interface TakingOver {
+interface TakingOver extends Required<TakeoverCall> {
   readonly engine: Engine
-  readonly waits: boolean
   readonly left: Leftovers
 }
 
@@ -89,7 +94,8 @@ async function takeOverEach(work: TakingOver, rows: readonly ActiveExecution[]):
 }
 
 /** What has changed its graph meanwhile, or is locked, is found again by the next look. */
-async function takeOverTogether({ engine, waits, left }: TakingOver, rows: readonly ActiveExecution[]): Promise<void> {
+async function takeOverTogether(work: TakingOver, rows: readonly ActiveExecution[]): Promise<void> {
+  const { engine, waits, left } = work
   const ids = [...new Set(rows.map(row => row.workflowId))]
   const courses = await engine.courses.of([...(await engine.store.workflowStates(ids)).values()])
   const pool = new IdPool(engine.ids)
@@ -110,7 +116,8 @@ async function takeOverTogether({ engine, waits, left }: TakingOver, rows: reado
       passed.delete(id)
       failed.delete(id)
       try {
-        return decide(facts, rows, courses.get(id), pool)
+        const lost = work.still(rows.filter(row => row.workflowId === id && holds(facts, row)))
+        return lost.length === 0 ? null : decide(facts, lost, courses.get(id), pool)
       } catch (error) {
         if (isOutOfIds(error)) throw error
         failed.set(id, error)
@@ -124,11 +131,9 @@ async function takeOverTogether({ engine, waits, left }: TakingOver, rows: reado
   for (const [id, error] of failed) left.failed.set(id, error)
 }
 
-function decide(facts: WorkflowFacts, rows: readonly ActiveExecution[], course: Course | undefined, pool: IdPool) {
+function decide(facts: WorkflowFacts, lost: readonly ActiveExecution[], course: Course | undefined, pool: IdPool) {
   if (!course) throw graphIsMissing(facts.workflow.id)
   if (!isOnCourse(course, facts.workflow)) return null
-  const lost = rows.filter(row => row.workflowId === facts.workflow.id && holds(facts, row))
-  if (lost.length === 0) return null
   const draft = new ChangeDraft(facts, { counts: mayHaveCounters(course) })
   const plan = planOf(course, pool)
   for (const { slot, id } of lost) {

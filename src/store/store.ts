@@ -63,7 +63,7 @@ export interface StartCall {
   readonly repeated?: boolean
   /** That of the limits under which rows may begin in progress. */
   readonly revision?: number
-  /** Rejects where others, such as an open transaction of the application, keep it waiting for so long. Default: minutes. */
+  /** Rejects where others, such as an open transaction of the application, keep it waiting for so long. Default: a minute. */
   readonly patienceMs?: number
 }
 
@@ -87,6 +87,8 @@ export interface ClaimRequest {
   readonly revision?: number
   /** The sources are held to these limits. */
   readonly limited?: ClaimLimits
+  /** Whoever asks does so again soon: rejects where others keep it waiting for more than a moment. */
+  readonly comesAgain?: boolean
 }
 
 export interface ClaimLimits {
@@ -136,9 +138,11 @@ export interface ChangeCall {
   readonly mayStart?: boolean
   /**
    * Rejects where others, such as an open transaction of the application, keep it waiting for so long, and where the connection has broken
-   * twice: whoever calls tries again, and has other things to do meanwhile. Default: minutes, and five times.
+   * twice: whoever calls tries again, and has other things to do meanwhile. Default: a minute, and five times.
    */
   readonly patienceMs?: number
+  /** Of one workflow: of those in this process that want the same one, two wait for its lock, and the others without a connection. */
+  readonly inLine?: true
   /** Waits for nobody: a workflow that somebody else has locked, or a row of it, is left out. */
   readonly passesLocked?: true
   /** Asked once the counters are known; what it asks for is in the facts of the decision. */

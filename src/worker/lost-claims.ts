@@ -4,9 +4,10 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import { failureOf, takeOver } from '../engine/take-over.ts'
-import type { ClaimedExecution } from '../store/records.ts'
+import type { ActiveExecution, ClaimedExecution } from '../store/records.ts'
 import type { ErrorListener } from './error-listener.ts'
 import type { RunningSteps } from './running-steps.ts'
+import { Turns } from './turns.ts'
 
 export interface LostClaimsParts {
   readonly engine: Engine
@@ -18,6 +19,7 @@ export interface LostClaimsParts {
 
 export class LostClaims {
   readonly #parts: LostClaimsParts
+  readonly #turns = new Turns()
 
   constructor(parts: LostClaimsParts) {
     this.#parts = parts
@@ -42,19 +44,20 @@ export class LostClaims {
     try {
       const held = await engine.store.heldBy(workerId)
       const lost = held.map(claimed => claimed.execution).filter(({ id }) => ids.has(id))
-      // While one waits its turn, others may be found and taken up.
-      const forgotten = () => {
+      // Also while one waits its turn, that one and others may be found and taken up.
+      const still = (rows: readonly ActiveExecution[]) => {
         const known = running.ids()
-        return lost.filter(({ id }) => !known.has(id))
+        return rows.filter(({ id }) => !known.has(id))
       }
-      const left = await takeOver(engine, forgotten())
-      for (const workflowId of left.passed) {
-        const rows = forgotten().filter(row => row.workflowId === workflowId)
-        const { passed, failed } = await takeOver(engine, rows, { waits: true })
+      const left = await takeOver(engine, still(lost), { still })
+      this.#turns.note(left.passed)
+      // What has had no turn yet is found again by the heartbeat.
+      await this.#turns.takeEach(async workflowId => {
+        const rows = still(lost.filter(row => row.workflowId === workflowId))
+        const { passed, failed } = await takeOver(engine, rows, { waits: true, still })
         for (const [id, failure] of failed) left.failed.set(id, failure)
-        // The rest is found again by the heartbeat, as this one is.
-        if (passed.has(workflowId)) break
-      }
+        return !passed.has(workflowId)
+      })
       const failure = failureOf(left)
       if (failure !== null) onError.report(failure, null)
     } catch (error) {

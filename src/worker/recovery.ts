@@ -5,6 +5,7 @@
 import type { Engine } from '../engine/engine.ts'
 import { failureOf, type Leftovers, noLeftovers, recover, takeOver } from '../engine/take-over.ts'
 import type { ErrorListener } from './error-listener.ts'
+import { Turns } from './turns.ts'
 
 export interface RecoveryParts {
   readonly engine: Engine
@@ -16,16 +17,13 @@ export interface RecoveryParts {
 const lookLimit = 100
 /** So many workflows are left alone in one look; beyond that it ends. */
 const mostLeft = 1000
-/** So many turns may come to nothing, with a moment of waiting each; then it goes on at the next look. */
-const mostInVain = 2
 /** All that one worker may have left of one workflow, most likely. */
 const turnLimit = 1000
 
 export class Recovery {
   readonly #parts: RecoveryParts
-  /** Of the workflows that were passed over by the last look: how often each has waited in vain. */
-  #passed: ReadonlyMap<string, number> = new Map()
-  #turns: Promise<void> | null = null
+  readonly #turns = new Turns()
+  #taking: Promise<void> | null = null
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts
@@ -41,30 +39,17 @@ export class Recovery {
     } finally {
       this.#report(left)
     }
-    this.#passed = new Map([...left.passed].map(id => [id, this.#passed.get(id) ?? 0]))
+    this.#turns.note(left.passed)
   }
 
-  /**
-   * Waits for what was passed over, one workflow after the other. Who has waited in vain comes after those who have not; among equals it goes
-   * by lot, because whoever begins anew with every look, as `runDue` does, knows nothing of the last one.
-   */
+  /** Waits for what was passed over, one workflow after the other. */
   takeTurns(stop: AbortSignal): Promise<void> {
-    this.#turns ??= this.#takeTurns(stop).finally(() => {
-      this.#turns = null
-    })
-    return this.#turns
-  }
-
-  async #takeTurns(stop: AbortSignal): Promise<void> {
-    const turns = [...this.#passed].map(([id, times]) => ({ id, times, lot: Math.random() }))
-    turns.sort((one, other) => one.times - other.times || one.lot - other.lot)
-    let inVain = 0
-    for (const { id } of turns) {
-      if (stop.aborted || inVain === mostInVain) return
-      if (await this.#takeTurn(id)) continue
-      inVain++
-      this.#passed = new Map(this.#passed).set(id, (this.#passed.get(id) ?? 0) + 1)
-    }
+    this.#taking ??= this.#turns
+      .takeEach(id => this.#takeTurn(id), stop)
+      .finally(() => {
+        this.#taking = null
+      })
+    return this.#taking
   }
 
   /** False when it has waited in vain. Most of the time a colleague had it locked, and has left nothing. */

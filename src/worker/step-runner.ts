@@ -117,7 +117,9 @@ export class StepRunner {
       else if (execution.crashes > 0) await this.#runMarked(workerId, step)
       else await this.#runChain(workerId, step)
     } catch (error) {
-      this.#parts.onError.report(error, step.claimed)
+      // A timer whose workflow is locked is taken up again by the heartbeat, like what was forgotten.
+      const isHeldUp = execution.kind === 'timer' && this.#parts.engine.store.isTransient(error)
+      if (!isHeldUp) this.#parts.onError.report(error, step.claimed)
     } finally {
       this.#parts.running.remove(step)
     }

@@ -63,6 +63,7 @@ export class Upkeep {
   #lookedForMissingAt = performance.now()
   #lookedAtTablesAt = performance.now()
   #mayBeOutdated = true
+  #healsAt = 0
   #turns: Promise<void> = Promise.resolve()
   #refusal: SchemaError | null = null
 
@@ -82,12 +83,13 @@ export class Upkeep {
     return this.#refusal
   }
 
-  /** Until the signal says stop. One thing that fails keeps none of the others from being done. */
+  /**
+   * Until the signal says stop. One thing that fails keeps none of the others from being done, and none of them, however long it takes, keeps
+   * the work of dead workers waiting.
+   */
   async always(stop: AbortSignal): Promise<void> {
-    const { settings, onError } = this.#parts
-    const tasks = [
+    const others = [
       () => this.#checkTables(),
-      () => this.#recovery.takeFree(stop).then(() => this.#beginTurns(stop)),
       () => this.#replan(),
       () => this.#heal(),
       () => this.age(),
@@ -95,11 +97,17 @@ export class Upkeep {
       () => this.#pruner.round(),
       ...(this.#unserved === null ? [] : [() => this.#noticeUnserved()]),
     ]
+    const recover = () => this.#recovery.takeFree(stop).then(() => this.#beginTurns(stop))
+    await Promise.all([this.#again([recover], stop), this.#again(others, stop)])
+    await this.#turns
+  }
+
+  async #again(tasks: readonly (() => Promise<void>)[], stop: AbortSignal): Promise<void> {
+    const { settings, onError } = this.#parts
     while (!stop.aborted) {
       for (const task of tasks) if (!stop.aborted) await task().catch(error => onError.report(error, null))
       await pauseFor(jittered(Math.min(longestRecoveryMs, settings.leaseMs / 5), 0.2), stop)
     }
-    await this.#turns
   }
 
   /** Beside everything else, which must not wait for what somebody keeps locked. */
@@ -144,9 +152,13 @@ export class Upkeep {
 
   /** After a deploy: what waits far ahead is brought in line with this code, a few at a time. */
   async #heal(): Promise<void> {
-    if (!this.#mayBeOutdated) return
-    const types = this.#parts.engine.registry.definitions.flatMap(typesOf)
-    this.#mayBeOutdated = (await healOutdated(this.#parts.engine, types, healingLimit)) === healingLimit
+    if (!this.#mayBeOutdated || performance.now() < this.#healsAt) return
+    const { engine, settings } = this.#parts
+    const { found, passed } = await healOutdated(engine, engine.registry.definitions.flatMap(typesOf), healingLimit)
+    const isMore = found === healingLimit
+    this.#mayBeOutdated = isMore || passed > 0
+    // It is no small look where much waits, so what is locked for long is not looked for at every turn.
+    if (!isMore && passed > 0) this.#healsAt = performance.now() + settings.leaseMs
   }
 
   async #noticeUnserved(): Promise<void> {

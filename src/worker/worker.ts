@@ -315,6 +315,7 @@ export class Worker {
       crashed: { times: lastChance, take },
       revision: this.#rules.now.revision,
       prioritized: this.#plan?.usesPriorities || this.#sawPriority,
+      comesAgain: this.#resident,
     })
   }
 
@@ -343,9 +344,8 @@ export class Worker {
       if (!idle || !inRound) this.#plan?.lanes.beginRound()
       inRound = false
       if (claims) {
-        const bound = { ...options, ...(steps === undefined ? {} : { maxSteps: steps }) }
         try {
-          await this.#claimShares(bound)
+          await this.#claimShares({ ...options, ...(steps === undefined ? {} : { maxSteps: steps }) })
         } catch (error) {
           if (await this.#rules.areRenewedAfter(error)) continue
           throw error

@@ -1,8 +1,8 @@
-/** What one transaction holds locked keeps nobody else waiting: neither starts, nor reports, nor take-overs. */
+/** What one transaction holds locked keeps nobody else waiting: neither starts, nor reports, nor schedules, nor take-overs. */
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { type Child, defineHero, PermanentError, Workflow } from '../../src/index.ts'
+import { type Child, defineHero, defineSchedule, PermanentError, Workflow } from '../../src/index.ts'
 import { pauseFor } from '../../src/primitives/pause-for.ts'
 import { type DatabaseName, forEachServerAtOnce } from '../support/databases.ts'
 import { connectPlainly, type PlainConnection } from '../support/plain-sql.ts'
@@ -103,6 +103,10 @@ forEachServerAtOnce('a start', database => {
     }
     expect(new Set(await Promise.all(conflicts))).toEqual(new Set(['ALREADY_ACTIVE']))
   })
+})
+
+forEachServerAtOnce('a start in a group', database => {
+  const under = useGeneva(database, { workflows: [Fulfil] })
 
   it('does not wait for that of a hero which was asked for in the same turn', async () => {
     const client = await openClient(database.name, under.url)
@@ -232,6 +236,81 @@ forEachServerAtOnce('the start of a child', database => {
     await parent.waitUntilFinished({ timeout: '10s' })
     expect(own.id).not.toBe(parent.id)
     await worker.stop()
+  })
+})
+
+forEachServerAtOnce('a schedule', database => {
+  const under = useGeneva(database, {
+    workflows: [Fulfil, Lone],
+    schedules: [
+      defineSchedule('a held one', { every: '1s', workflow: Fulfil, start: { hero: Orders.ref(1) } }),
+      defineSchedule('b free one', { every: '1s', workflow: Lone }),
+    ],
+  })
+
+  it('does not wait for one whose hero an application has in an open transaction, and that one ticks later', async () => {
+    const client = await openClient(database.name, under.url)
+    const startedBy = async (name: string) => (await under.geneva.schedules.find(name))?.started ?? 0
+    await client.query('begin')
+    await under.geneva.start(Fulfil, { hero: { id: 1 } }, { transaction: client })
+    const worker = await under.geneva.startWorker({ poll: 5, grace: 0, heartbeatThread: false })
+    try {
+      await waitFor(async () => (await startedBy('b free one')) > 0, 8000)
+      expect(await startedBy('a held one')).toBe(0)
+    } finally {
+      await client.query('rollback')
+      await client.end()
+    }
+    await waitFor(async () => (await startedBy('a held one')) > 0, 15_000)
+    await worker.stop()
+  })
+})
+
+/** Far away from its next step, in two versions. */
+function laterClass(steps: readonly string[]) {
+  class Later extends Workflow {
+    static {
+      this.named('Later')
+      this.allowMultiple()
+      for (const step of steps) this.inline(step, { wait: '1 hour' }, () => {})
+    }
+  }
+  return Later
+}
+
+forEachServerAtOnce('a locked workflow that goes by older code', database => {
+  const Former = laterClass(['one'])
+  const Later = laterClass(['one', 'two'])
+  const under = useGeneva(database, { workflows: [Former, Lone] })
+  const lease = 1500
+  const longestLookMs = 2000
+
+  it('keeps nobody from taking over what a dead worker has left, and is brought in line when it is free', async () => {
+    const store = await under.geneva.openedStore()
+    const outdated = await under.geneva.start(Former)
+    const free = await under.geneva.start(Lone)
+    const newer = under.another({ workflows: [Later, Lone] })
+    await newer.openedStore()
+    const other = await connectPlainly(database.name, under.url)
+    await other.query('begin')
+    await other.query(`select * from geneva_drive_workflows where id = '${outdated.id}' for update`)
+    // Its lease lapses when the worker has begun to look after everything else.
+    await store.registerWorker({ id: 'dead', host: 'test', pid: 1, leaseMs: lease, handlers: ['Lone'] })
+    const sources = [{ queue: 'default', handler: 'Lone', generation: 1 }]
+    expect(await store.claim({ workerId: 'dead', sources, limit: 10 })).toHaveLength(1)
+    const worker = await newer.startWorker({ poll: 5, grace: 0, heartbeatThread: false, lease })
+    const generation = async () => (await store.findWorkflow(outdated.id))?.workflow.generation
+    try {
+      await waitFor(async () => (await store.heldBy('dead')).length === 0, lease + longestLookMs + 2000)
+      await free.waitUntilFinished({ timeout: '5s' })
+      expect(await generation()).toBe(1)
+    } finally {
+      await other.query('rollback')
+      await other.close()
+    }
+    await waitFor(async () => (await generation()) === 2, longestLookMs + 5000)
+    await worker.stop()
+    expect(under.errors).toEqual([])
   })
 })
 

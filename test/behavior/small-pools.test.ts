@@ -4,7 +4,7 @@ import { Geneva, type Transaction, Workflow } from '../../src/index.ts'
 import { forEachServerAtOnce } from '../support/databases.ts'
 import { connectPlainly } from '../support/plain-sql.ts'
 import { quickly } from '../support/use-geneva.ts'
-import { Gates } from '../support/wait-for.ts'
+import { Gates, waitFor } from '../support/wait-for.ts'
 
 const gates = new Gates()
 
@@ -42,6 +42,22 @@ class Lone extends Workflow {
     this.step('only')
   }
   async only() {}
+}
+
+const children = Array.from({ length: 30 }, (_, index) => `child${index}`)
+
+class Parent extends Workflow<null, { of: string }> {
+  static {
+    this.named('SmallPoolParent')
+    Object.assign(this.prototype, Object.fromEntries(children.map(name => [name, async () => {}])))
+    for (const name of children) {
+      this.child(name as never, {
+        workflow: Held,
+        dependsOn: [],
+        start: wf => ({ input: { gate: `${wf.input.of} ${name}` } }),
+      })
+    }
+  }
 }
 
 forEachServerAtOnce('a pool of one connection', database => {
@@ -97,3 +113,39 @@ for (const poolSize of [2, 4]) {
     })
   })
 }
+
+forEachServerAtOnce('a pool of 4 connections', database => {
+  it('has some for others while a parent is locked whose many children end', async ({ onTestFinished }) => {
+    const { url } = await database.isolated()
+    const errors: unknown[] = []
+    const onError = (error: unknown) => errors.push(error)
+    const geneva = new Geneva({ database: { url, poolSize: 4 }, workflows: [Parent, Held, Lone], onError })
+    onTestFinished(() => geneva.close())
+    await geneva.migrate()
+    const worker = await geneva.startWorker({ ...quickly, lease: '5s', heartbeatThread: false })
+    const of = `parent on ${database.name}`
+    const parent = await geneva.start(Parent, { input: { of } })
+    await Promise.all(children.map(name => gates.arrived(`${of} ${name}`)))
+    const other = await connectPlainly(database.name, url)
+    await other.query('begin')
+    await other.query(`select * from geneva_drive_workflows where id = '${parent.id}' for update`)
+    for (const name of children) gates.open(`${of} ${name}`)
+    const watcher = await connectPlainly(database.name, url)
+    const timers = `select id from geneva_drive_active_executions where slot like '#wake/%'`
+    const begun = performance.now()
+    try {
+      await waitFor(async () => (await watcher.query(timers)).length === children.length, 6000)
+      // All the while they are fired in vain.
+      while (performance.now() - begun < 6000) {
+        const free = await geneva.start(Lone)
+        await free.waitUntilFinished({ timeout: '6s' })
+        expect(worker.healthy).toBe(true)
+      }
+    } finally {
+      await other.query('rollback')
+      await Promise.all([other.close(), watcher.close()])
+    }
+    await parent.waitUntilFinished({ timeout: '20s' })
+    expect(errors).toEqual([])
+  })
+})

@@ -37,6 +37,27 @@ forEachDatabase('changes that pass over what is locked', database => {
   })
 })
 
+forEachServerAtOnce('a claim that comes again', ({ name, isolated }) => {
+  it('gives up after a moment where others have the worker locked, and claims nothing by that', async () => {
+    const { url } = await isolated()
+    const store = await openSameStore(url)
+    await startSome(store, 1)
+    await store.registerWorker({ id: 'worker', host: 'test', pid: 1, leaseMs: 60_000, handlers: ['Sample'] })
+    const other = await connectPlainly(name, url)
+    await other.query('begin')
+    await other.query(`select * from geneva_drive_workers where id = 'worker' for update`)
+    const sources = [{ queue: 'default', handler: 'Sample', generation: 1 }]
+    const request = { workerId: 'worker', sources, limit: 10, comesAgain: true }
+    const begun = performance.now()
+    const failure = await store.claim(request).catch((error: unknown) => error)
+    expect(store.isTransient(failure)).toBe(true)
+    expect(performance.now() - begun).toBeLessThan(4000)
+    await other.query('rollback')
+    expect(await store.claim(request)).toHaveLength(1)
+    await Promise.all([other.close(), store.close()])
+  })
+})
+
 forEachServerAtOnce('a change with little patience', ({ name, isolated }) => {
   const open = { postgres: openPostgres, mysql: openMysql, sqlite: () => Promise.reject(new Error('Has no locks.')) }
 

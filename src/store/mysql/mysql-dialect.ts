@@ -32,11 +32,15 @@ function classify(error: unknown): Failure {
   return typeof message === 'string' && /closed state|connection lost/i.test(message) ? 'connection' : 'lasting'
 }
 
+function waitedInVain(error: unknown): boolean {
+  return (error as { errno?: unknown } | null)?.errno === 1205
+}
+
 /** There is no such savepoint. */
 function lostTransaction(error: object): boolean {
   return (error as { errno?: unknown }).errno === 1305
 }
 
 export function mysqlDialect(flavor: MysqlFlavor): Dialect {
-  return { ...mysqlStatements, ...mysqlSchema(flavor), classify, lostTransaction }
+  return { ...mysqlStatements, ...mysqlSchema(flavor), classify, waitedInVain, lostTransaction }
 }

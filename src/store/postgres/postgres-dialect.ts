@@ -168,5 +168,6 @@ export const postgresDialect: Dialect = {
   migrationLock,
   alreadyDone: () => false,
   classify,
+  waitedInVain: error => (error as { code?: unknown } | null)?.code === '55P03',
   lostTransaction: error => ['25P01', '25P02', '3B001'].includes(String((error as { code?: unknown }).code)),
 }

@@ -13,8 +13,7 @@ import { int } from './decode.ts'
 import type { OpenTransaction } from './dialect.ts'
 import { lockFacts } from './lock-facts.ts'
 import { lookCloser } from './look-closer.ts'
-import { retriesWithin } from './retrying.ts'
-import { runTransaction } from './run-transaction.ts'
+import { retriesInPassing, retrying } from './retrying.ts'
 import { sql } from './sql.ts'
 import { startEvents } from './start-workflows.ts'
 import { aliveUnder } from './workers.ts'
@@ -28,12 +27,13 @@ export async function changeWorkflows(
   decide: Decide,
   call: ChangeCall = {},
 ): Promise<WorkflowChange[]> {
-  if (targets.length === 0) return []
-  const changed = await runTransaction(
-    context.database,
-    (transaction, attempt) => changeInside(context, transaction, { targets, decide, call, attempt }),
-    call.patienceMs === undefined ? undefined : { ...retriesWithin(call.patienceMs), connection: 1 },
-  )
+  const [first] = targets
+  if (first === undefined) return []
+  const { database, dialect, lines } = context
+  const once = (attempt: number) =>
+    database.transaction(transaction => changeInside(context, transaction, { targets, decide, call, attempt }))
+  const inLine = (attempt: number) => lines.through(first.workflowId, () => once(attempt))
+  const changed = await retrying(dialect, call.inLine ? inLine : once, retriesInPassing(call.patienceMs))
   if (changed.changes.length > 0) failpoint?.('finish.after-commit')
   tellChanges(context, changed)
   return changed.changes

@@ -55,7 +55,7 @@ export async function claimLimited(context: SqlContext, asked: LimitedRequest): 
         })
       return takeLocked(context, transaction, { request, rows, revision, also })
     },
-    claimTries,
+    claimTries(request),
   )
   for (const [source, lane] of cameTo) request.limited.lanes.cameTo(source, lane)
   return claimed

@@ -62,7 +62,7 @@ async function claimFrom(context: SqlContext, request: ClaimRequest, floor: numb
       const claimed = await takeLocked(context, transaction, { request, rows, revision })
       return { claimed, smallest: Math.min(...rows.map(row => int(row, 'sort_key'))) }
     },
-    claimTries,
+    claimTries(request),
   )
 }
 

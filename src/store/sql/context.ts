@@ -4,6 +4,7 @@
 import { InvariantError } from '../../errors.ts'
 import type { CommittedEvent, EventObserver } from '../event-store.ts'
 import type { Database, Dialect, KeyType, Row, RowSet } from './dialect.ts'
+import { LockLines } from './lock-lines.ts'
 import { Remembered } from './remembered.ts'
 import { retrying } from './retrying.ts'
 import { type Param, param, type Sql, sql, Together } from './sql.ts'
@@ -20,6 +21,7 @@ export class SqlContext {
   #keyType: KeyType | null = null
   #fixed: Sql | null = null
   #asSets = false
+  #lines: LockLines | null = null
   /** For as long as nothing changes that statements depend on. */
   #remembered = new Remembered()
 
@@ -39,6 +41,12 @@ export class SqlContext {
 
   get dialect(): Dialect {
     return this.database.dialect
+  }
+
+  /** Where changes stand that want the same workflow. */
+  get lines(): LockLines {
+    this.#lines ??= new LockLines(this.database)
+    return this.#lines
   }
 
   get keyType(): KeyType {

@@ -179,6 +179,8 @@ export interface SchemaDialect {
 
 export interface Dialect extends StatementDialect, SchemaDialect {
   classify(error: unknown): Failure
+  /** True where the lock of a row was waited for, and not got in time. Missing where nobody waits for one row. */
+  waitedInVain?(error: unknown): boolean
   /** True for the answer to a savepoint that is gone with its transaction, or stands in one that has failed. */
   lostTransaction(error: object): boolean
 }

@@ -10,10 +10,14 @@ import type { SqlContext } from './context.ts'
 import { int, optionalInt, optionalText, text } from './decode.ts'
 import type { Executor, Row } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
+import { retriesWithin } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
 import { oneOf, raw, type Sql, sql } from './sql.ts'
 import { insertRequest } from './sql-requests.ts'
 import { startAll, startEvents } from './start-workflows.ts'
+
+/** A tick that others keep waiting stays due, and other schedules tick meanwhile. */
+const tickPatienceMs = 1500
 
 export class SqlSchedules implements ScheduleStore<StartOrder> {
   readonly #context: SqlContext
@@ -63,11 +67,12 @@ export class SqlSchedules implements ScheduleStore<StartOrder> {
   }
 
   async run(run: TickRun<StartOrder>) {
-    const results = await runTransaction(this.#context.database, async transaction => {
+    const work = async (transaction: Executor) => {
       const done = await this.#runInside(transaction, run)
       if (done !== null) failpoint?.('tick.before-commit')
       return done
-    })
+    }
+    const results = await runTransaction(this.#context.database, work, retriesWithin(tickPatienceMs))
     if (results !== null) failpoint?.('tick.after-commit')
     this.#context.tell(() => startEvents(run.orders, results ?? []))
     return results

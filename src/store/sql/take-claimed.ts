@@ -11,13 +11,19 @@ import { activeColumns, workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { activeExecution, claimedWorkflow, int, text } from './decode.ts'
 import type { Row, Transaction } from './dialect.ts'
+import type { RetryLimits } from './retrying.ts'
 import { type Columns, inPieces, rowSet } from './row-set.ts'
 import { param, raw, type Sql, sql } from './sql.ts'
 import { keyColumns } from './write-active.ts'
 import { insertEvents } from './write-records.ts'
 
 /** A database that is busy is waited for, some fifteen seconds; a lost answer is not retried. */
-export const claimTries = { transient: 200, connection: 0 }
+const patiently: RetryLimits = { transient: 200, connection: 0 }
+const inPassing: RetryLimits = { ...patiently, patienceMs: 1500 }
+
+export function claimTries({ comesAgain }: ClaimRequest): RetryLimits {
+  return comesAgain ? inPassing : patiently
+}
 
 export function mayClaim(request: ClaimRequest, revision: number | null): revision is number {
   if (revision !== null && request.revision !== undefined && revision !== request.revision) throw new StaleLimits()

@@ -6,7 +6,9 @@ import type { ParentKey, WorkflowRecord } from '../records.ts'
 import { workflowColumns } from './columns.ts'
 import type { SqlContext } from './context.ts'
 import { workflowRecord } from './decode.ts'
+import type { Transaction } from './dialect.ts'
 import { endedStates } from './ended-states.ts'
+import { retriesWithin } from './retrying.ts'
 import { runTransaction } from './run-transaction.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
@@ -36,7 +38,7 @@ export async function watch(
   watcher: ParentKey,
   timerId: string,
 ): Promise<WorkflowRecord | null> {
-  return runTransaction(context.database, async transaction => {
+  const look = async (transaction: Transaction) => {
     const { workflows } = context.tables
     const rows = await transaction.query(
       sql`select ${workflowColumns} from ${workflows} w${context.dialect.byKey}
@@ -50,7 +52,9 @@ export async function watch(
       sql`update ${workflows} set watched = 1, version = version + 1 where id = ${context.id(workflowId)}`,
     )
     return workflowRecord(rows[0])
-  })
+  }
+  // Whoever asks is a step, which would fail because others have the workflow locked.
+  return runTransaction(context.database, look, retriesWithin(Number.POSITIVE_INFINITY))
 }
 
 /**

@@ -1,6 +1,8 @@
 /** What a worker takes up of the rows that are its own, when the answer to a claim was lost. */
 import { expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine/engine.ts'
+import { IdReserve } from '../../../src/engine/id-pool.ts'
+import type { WorkflowFacts } from '../../../src/store/change.ts'
 import type { ClaimedExecution } from '../../../src/store/records.ts'
 import { ErrorListener } from '../../../src/worker/error-listener.ts'
 import { LostClaims } from '../../../src/worker/lost-claims.ts'
@@ -69,4 +71,32 @@ it('leaves what may have been called once to the heartbeat, which calls it lost'
 
 it('leaves everything to the heartbeat when half a lease is over', async () => {
   expect(await lookAt([claimed('a')], 0).adopt()).toEqual([])
+})
+
+it('does not take over what is taken up while it waits for the lock', async () => {
+  const running = new RunningSteps()
+  const item = {
+    ...claimed('a'),
+    execution: { ...claimed('a').execution, state: 'in_progress', owner: 'worker' } as const,
+  }
+  const changes: unknown[] = []
+  const change = async (_: unknown, decide: (facts: WorkflowFacts) => unknown) => {
+    running.add(item)
+    changes.push(decide(facts({ active: [item.execution] })))
+    return []
+  }
+  const store = { change, heldBy: async () => [item], workflowStates: async () => new Map(), isLasting: () => false }
+  const engine = {
+    store,
+    ids: new IdReserve({ takeIds: async () => [] }),
+    courses: { of: async () => new Map() },
+    ends: { noteAll: () => {} },
+  } as unknown as Engine
+  const errors: unknown[] = []
+  const onError = new ErrorListener(error => errors.push(error))
+  const lost = new LostClaims({ engine, running, leaseMs: 60_000, perform: () => {}, onError })
+  await lost.takeOver('worker', new Set(['a']))
+  expect(changes).toEqual([null])
+  // Of one that is still lost it would tell that its graph is gone.
+  expect(errors).toEqual([])
 })

@@ -3,16 +3,21 @@ import { expect, it } from 'vitest'
 import type { Engine } from '../../../src/engine/engine.ts'
 import { IdReserve } from '../../../src/engine/id-pool.ts'
 import type { AbandonedWhere, ChangeCall } from '../../../src/store/store.ts'
+import { ErrorListener } from '../../../src/worker/error-listener.ts'
+import { LostClaims } from '../../../src/worker/lost-claims.ts'
 import { Recovery } from '../../../src/worker/recovery.ts'
-import { row } from '../engine/facts.ts'
+import { RunningSteps } from '../../../src/worker/running-steps.ts'
+import { facts, row } from '../engine/facts.ts'
 
 const locked = ['1', '2', '3']
 
-/** All that dead workers have left is locked by somebody. Tells which workflows were waited for, in vain. */
+const rowOf = (workflowId: string) => row({ workflowId, id: `row of ${workflowId}` })
+
+/** All that is to be taken over is locked by somebody. Tells which workflows were waited for, in vain. */
 function engineOfLocked() {
   const waitedFor: string[] = []
   const findAbandoned = async (_: readonly string[], __: number, { among, except = [] }: AbandonedWhere) =>
-    (among ?? locked).filter(id => !except.includes(id)).map(id => row({ workflowId: id, id: `row of ${id}` }))
+    (among ?? locked).filter(id => !except.includes(id)).map(rowOf)
   const change = async (
     targets: readonly { readonly workflowId: string }[],
     _: unknown,
@@ -22,9 +27,11 @@ function engineOfLocked() {
     waitedFor.push(...targets.map(({ workflowId }) => workflowId))
     throw new Error('Waited for too long.')
   }
+  const { workflow } = facts({})
   const store = {
     findAbandoned,
     change,
+    heldBy: async () => locked.map(id => ({ execution: rowOf(id), workflow, input: null })),
     workflowStates: async () => new Map(),
     isLasting: () => false,
     isTransient: () => true,
@@ -61,4 +68,14 @@ it('whoever looks anew each time does not wait for the same ones each time', asy
   expect(waitedFor).toHaveLength(100)
   // Each comes 33 times on average, with a deviation of 3.3: ten are seven of those away.
   for (const id of locked) expect(waitedFor.filter(each => each === id).length).toBeGreaterThanOrEqual(10)
+})
+
+it('a worker does not wait for the same of its forgotten claims at every heartbeat', async () => {
+  const { waitedFor, engine } = engineOfLocked()
+  const onError = new ErrorListener(() => {})
+  const lost = new LostClaims({ engine, onError, running: new RunningSteps(), leaseMs: 10_000, perform: () => {} })
+  const ids = new Set(locked.map(id => rowOf(id).id))
+  for (let heartbeats = 0; heartbeats < 3; heartbeats++) await lost.takeOver('worker', ids)
+  expect(waitedFor).toHaveLength(6)
+  for (const id of locked) expect(waitedFor.filter(each => each === id)).toHaveLength(2)
 })

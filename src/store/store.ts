@@ -9,6 +9,7 @@ import type {
   WorkInTransaction,
 } from './application-transaction.ts'
 import type { AssumedFacts, StartResult, WorkflowChange, WorkflowFacts } from './change.ts'
+import type { ClaimRequest } from './claim-request.ts'
 import type { CloserLook } from './closer-look.ts'
 
 export type {
@@ -19,6 +20,7 @@ export type {
   WorkInTransaction,
 } from './application-transaction.ts'
 export type { StartResult } from './change.ts'
+export { type ClaimLimits, type ClaimRequest, type ClaimSource, StaleLimits } from './claim-request.ts'
 export type { CloserLook, UndoAgain, UndoStretch } from './closer-look.ts'
 export type { StartOrder, StoredFrozenGraph, TakenOver } from './start-order.ts'
 export type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
@@ -26,8 +28,7 @@ export type { WorkflowFilter, WorkflowSnapshot } from './workflow-filter.ts'
 import type { EventStore } from './event-store.ts'
 import type { Hints } from './hints.ts'
 import type { HousekeepingStore } from './housekeeping-store.ts'
-import type { LaneLooks } from './lane-looks.ts'
-import type { LimitKey, LimitStore } from './limit-store.ts'
+import type { LimitStore } from './limit-store.ts'
 import type { ReadinessFacts } from './readiness-facts.ts'
 import type {
   ActiveExecution,
@@ -65,46 +66,6 @@ export interface StartCall {
   readonly revision?: number
   /** Rejects where others, such as an open transaction of the application, keep it waiting for so long. Default: a minute. */
   readonly patienceMs?: number
-}
-
-export interface ClaimSource {
-  readonly queue: string
-  readonly handler: string
-  readonly generation: number
-}
-
-export interface ClaimRequest {
-  readonly workerId: string
-  readonly sources: readonly ClaimSource[]
-  readonly limit: number
-  /** Some of the rows may have a priority, and go before others that came earlier. */
-  readonly prioritized?: boolean
-  /** Restricts the claim to one workflow, for the test kit. */
-  readonly workflowId?: string
-  /** Of the rows that have crashed so often, no more than `take`; the rest is left to others. */
-  readonly crashed?: { readonly times: number; readonly take: number }
-  /** The rules that the sources were chosen by. If they have changed, nothing is claimed and `StaleLimits` is thrown. */
-  readonly revision?: number
-  /** The sources are held to these limits. */
-  readonly limited?: ClaimLimits
-  /** Whoever asks does so again soon: rejects where others keep it waiting for more than a moment. */
-  readonly comesAgain?: boolean
-}
-
-export interface ClaimLimits {
-  readonly keys: readonly LimitKey[]
-  /** The class that a handler belongs to, where it has limits. */
-  readonly classes: ReadonlyMap<string, string>
-  /** Handlers whose rows may stand in lanes. */
-  readonly laned: ReadonlySet<string>
-  readonly lanes: LaneLooks
-}
-
-/** The limits have changed since the worker read them. */
-export class StaleLimits extends Error {
-  constructor() {
-    super('The limits have changed since they were read.')
-  }
 }
 
 /** What an active row is found by. */

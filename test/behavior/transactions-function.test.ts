@@ -214,6 +214,17 @@ forEachDatabase('the function `transactions` around an item', database => {
     return { ended, items: rows.map(({ item }) => Number(item)) }
   }
 
+  /** The code of the second item throws when it is called for the first time. */
+  function failOnce(error: Error) {
+    const met = { calls: 0, thrown: gate() }
+    inside = async (_, item) => {
+      if (item !== 2 || ++met.calls > 1) return
+      met.thrown.open()
+      throw error
+    }
+    return met
+  }
+
   it('that keeps to itself that nothing was committed lets the step fail, and no item is passed over', async () => {
     const { ended, items } = await copyWith(async run => {
       await open(async tx => {
@@ -229,12 +240,7 @@ forEachDatabase('the function `transactions` around an item', database => {
   })
 
   it('that keeps to itself what the code has thrown lets the step fail with that', async () => {
-    let fails = true
-    inside = async (_, item) => {
-      if (item !== 2 || !fails) return
-      fails = false
-      throw new Error('sold out')
-    }
+    failOnce(new Error('sold out'))
     const { ended, items } = await copyWith(run => open(run).catch(() => {}))
     expect(items).toEqual([1, 2, 3])
     expect(ended).toEqual([
@@ -284,17 +290,8 @@ forEachDatabase('the function `transactions` around an item', database => {
 
   const { code } = conflictOf(database.name) as Error & { code?: string }
 
-  /** The code of the second item meets a conflict, for the first time. */
-  function meetConflictOnce() {
-    const met = { calls: 0 }
-    inside = async (_, item) => {
-      if (item === 2 && ++met.calls === 1) throw conflictOf(database.name)
-    }
-    return met
-  }
-
   it('that tries again for as long as there is a conflict does not do so for ever: all is run again', async () => {
-    const met = meetConflictOnce()
+    const met = failOnce(conflictOf(database.name))
     let tries = 0
     const { ended, items } = await copyWith(async run => {
       while (++tries < 50) {
@@ -313,7 +310,7 @@ forEachDatabase('the function `transactions` around an item', database => {
   })
 
   it('that makes something else of every error keeps no conflict from being got over', async () => {
-    const met = meetConflictOnce()
+    const met = failOnce(conflictOf(database.name))
     const { ended, items } = await copyWith(run =>
       open(run).catch(() => {
         throw new Error('It did not work.')
@@ -325,14 +322,7 @@ forEachDatabase('the function `transactions` around an item', database => {
   })
 
   it('that leaves the promise of `run` alone lets the step fail with what the code has thrown', async () => {
-    const thrown = gate()
-    let fails = true
-    inside = async (_, item) => {
-      if (item !== 2 || !fails) return
-      fails = false
-      thrown.open()
-      throw new Error('sold out')
-    }
+    const { thrown } = failOnce(new Error('sold out'))
     const { ended, items } = await copyWith(run =>
       open(async tx => {
         void run(tx)

@@ -416,6 +416,8 @@ forEachDatabase('the function `transactions` around an item', database => {
         heard.push(`failed: ${error}`)
       }),
     )
+    // The step is not kept waiting for that.
+    await waitFor(() => heard.length > 0)
     expect(heard).toEqual([expect.stringContaining('what it has written is undone')])
     expect(items).toEqual([1, 2, 3])
     expect(ended).toEqual([

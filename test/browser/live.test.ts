@@ -99,6 +99,8 @@ describe('the events of a workflow', () => {
     await dashboard.under.runDue()
     await go(`workflows/${id}?tab=events`)
     const types = () => page.locator('.event-type').allInnerTexts()
+    // The error stands elsewhere on the page as well, before the events have come.
+    await page.locator('.events li:first-child', { hasText: 'workflow.paused' }).waitFor()
     await sees(page, 'TypeError: out of paper')
     expect((await types())[0]).toBe('workflow.paused')
     await page.getByText('From the beginning').click()
